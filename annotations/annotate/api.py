@@ -6,7 +6,7 @@ read (If-Match), so that nobody overwrites a change unseen.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import uuid4
 
 from django.db import transaction
@@ -14,9 +14,7 @@ from django.http import Http404, HttpResponse
 from ninja import Field, Router, Schema
 from ninja.responses import Status
 
-from annotations.annotate.selectors.seeding import state_of
-from annotations.annotate.services.annotation_set import reopen, submit, unseen_seed
-from annotations.annotate.services.seeding import start_annotations
+from annotations.annotate.services.annotation_set import SetStatus, hand_in, reopen, start_annotations, state_of
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.core.access import Access, Can, note_for
 from annotations.core.api.etags import matched, outdated
@@ -26,7 +24,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
-from annotations.models import Document
+from annotations.models import AnnotationSet, Document
 from annotations.notes.api import SpanOut, codes_of, label_coded
 from annotations.text.names import MAX_OFFSET
 
@@ -39,11 +37,6 @@ class OwnAnnotations(Schema):
     version: int
     state: str
     items: list[SpanOut]
-
-
-class SetState(Schema):
-    version: int
-    state: str
 
 
 class NewSpan(Body):
@@ -70,10 +63,6 @@ class SavedSpan(Schema):
 
     version: int
     span: SpanOut
-
-    @classmethod
-    def of(cls, answer: Answer, item: SpanItem, code: str) -> Self:
-        return cls(version=answer.version, span=SpanOut.of(item, code))
 
 
 PATH = "/projects/{slug:slug}/notes/{int:note}/annotations"
@@ -107,10 +96,10 @@ def create_span(request: ApiRequest, response: HttpResponse, slug: str, note: in
     with named(_FIELDS):
         answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
     assert answer.span is not None  # Creating always gives a span.
-    response["ETag"] = _etag(document, answer.version)
     # Only a label that was merged meanwhile is another one than the one that was asked for.
     code = body.label if answer.span["label"] == label else codes_of(access.project.pk)[answer.span["label"]]
-    return Status(201, SavedSpan.of(answer, answer.span, code))
+    _set_etag(response, document, answer.version)
+    return Status(201, SavedSpan(version=answer.version, span=SpanOut.of(answer.span, code)))
 
 
 @router.patch(f"{PATH}/spans/{{int:span}}", response=SavedSpan)
@@ -120,56 +109,50 @@ def change_span(
     """Change the bounds, the label or attributes of a span."""
     access, document = _open(request, slug, note)
     version, item = _held(request, access, document, span)
+    answer: Answer | None = None
     with _current(document, access), named(_FIELDS), transaction.atomic():
-        answer: Answer | None = None
         for change in _changes(access, item, body):
             # The changes after the first one meet the version that the first one made.
-            exact = {"version": version, "exact": True} if version is not None and answer is None else {}
-            made = _change(change, span, item, exact)
-            answer = apply_change(document=document, user=access.user, change=made, blind=access.blind)
+            answer = _apply(access, document, item, version if answer is None else None, **change)
             item = answer.span or item
     if answer is None:
         raise invalid(("", "Nothing to change: give start and end, label, or attributes."))
-    response["ETag"] = _etag(document, answer.version)
-    now = next((one for one in spans_of_own(document, access) if one["id"] == item["id"]), item)
-    return SavedSpan.of(answer, now, codes_of(access.project.pk)[now["label"]])
+    _set_etag(response, document, answer.version)
+    now = _span_in(own_set(document.pk, access.user), item["id"]) or item
+    return SavedSpan(version=answer.version, span=SpanOut.of(now, codes_of(access.project.pk)[now["label"]]))
 
 
-@router.delete(f"{PATH}/spans/{{int:span}}", response=SetState)
-def delete_span(request: ApiRequest, response: HttpResponse, slug: str, note: int, span: int) -> SetState:
+@router.delete(f"{PATH}/spans/{{int:span}}", response=SetStatus)
+def delete_span(request: ApiRequest, response: HttpResponse, slug: str, note: int, span: int) -> SetStatus:
     """Delete a span."""
     access, document = _open(request, slug, note)
     version, item = _held(request, access, document, span)
-    exact = {"version": version, "exact": True} if version is not None else {}
     with _current(document, access):
-        change = _change({"kind": ChangeKind.DELETE}, span, item, exact)
-        answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
-    response["ETag"] = _etag(document, answer.version)
-    return SetState(version=answer.version, state="draft")
+        answer = _apply(access, document, item, version, kind=ChangeKind.DELETE)
+    _set_etag(response, document, answer.version)
+    return SetStatus(answer.version, "draft")
 
 
-@router.post(f"{PATH}/submit", response=SetState)
-def submit_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> SetState:
+@router.post(f"{PATH}/submit", response=SetStatus)
+def submit_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> SetStatus:
     """Submit the annotation set. Without spans, this says that there is nothing to annotate in the note."""
     access, document = _open(request, slug, note)
-    if start_annotations(access=access, note=document):
-        raise unseen_seed(document=document, user=access.user)
     own = own_set(document.pk, access.user)
     version = own.version if own else 0
     exact = version if matched(request, _etag(document, version)) else None
     with _current(document, access):
-        status = submit(document=document, user=access.user, version=exact, blind=access.blind)
-    response["ETag"] = _etag(document, status.version)
-    return SetState(version=status.version, state=status.state)
+        status = hand_in(access=access, note=document, version=exact)
+    _set_etag(response, document, status.version)
+    return status
 
 
-@router.post(f"{PATH}/reopen", response=SetState)
-def reopen_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> SetState:
+@router.post(f"{PATH}/reopen", response=SetStatus)
+def reopen_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> SetStatus:
     """Make a submitted annotation set a draft again."""
     access, document = _open(request, slug, note)
     status = reopen(document=document, user=access.user)
-    response["ETag"] = _etag(document, status.version)
-    return SetState(version=status.version, state=status.state)
+    _set_etag(response, document, status.version)
+    return status
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -183,18 +166,21 @@ def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
 def _own(response: HttpResponse, access: Access, document: Document) -> OwnAnnotations:
     own = own_set(document.pk, access.user)
     version, codes = own.version if own else 0, codes_of(access.project.pk)
-    response["ETag"] = _etag(document, version)
+    _set_etag(response, document, version)
     items = [SpanOut.of(span, codes[span["label"]]) for span in (spans_of(own.pk) if own else [])]
     return OwnAnnotations(version=version, state=state_of(access, document, own), items=items)
 
 
-def spans_of_own(document: Document, access: Access) -> list[SpanItem]:
-    own = own_set(document.pk, access.user)
-    return spans_of(own.pk) if own else []
+def _span_in(own: AnnotationSet | None, pk: int) -> SpanItem | None:
+    return next((one for one in (spans_of(own.pk) if own else []) if one["id"] == pk), None)
 
 
 def _etag(document: Document, version: int) -> str:
     return f'"{document.pk}-{version}"'
+
+
+def _set_etag(response: HttpResponse, document: Document, version: int) -> None:
+    response["ETag"] = _etag(document, version)
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,7 +189,7 @@ def _etag(document: Document, version: int) -> str:
 def _held(request: ApiRequest, access: Access, document: Document, span: int) -> tuple[int | None, SpanItem]:
     """Return the version that the change must meet (None: any) and the span as it is now. Raises Http404, Problem."""
     own = own_set(document.pk, access.user)
-    item = next((one for one in (spans_of(own.pk) if own else []) if one["id"] == span), None)
+    item = _span_in(own, span)
     if own is None or item is None:
         raise Http404("The person's annotation set has no such span.")
     return (own.version if matched(request, _etag(document, own.version)) else None), item
@@ -223,9 +209,10 @@ def _changes(access: Access, item: SpanItem, body: ChangedSpan) -> Iterator[dict
         yield {"kind": ChangeKind.ATTRIBUTE, "name": name, "value": value}
 
 
-def _change(wanted: dict[str, Any], span: int, item: SpanItem, exact: dict[str, Any]) -> SpanEdit:
+def _apply(access: Access, document: Document, item: SpanItem, version: int | None, **change: Any) -> Answer:
     seen: LabeledBounds = (item["start"], item["end"], item["label"])
-    return SpanEdit(change_id=uuid4(), span=span, seen=seen, **wanted, **exact)
+    edit = SpanEdit(change_id=uuid4(), span=item["id"], seen=seen, version=version, exact=version is not None, **change)
+    return apply_change(document=document, user=access.user, change=edit, blind=access.blind)
 
 
 @contextmanager

@@ -1,15 +1,14 @@
 """The parts of a project's overview about annotating: a person's own notes, replies, and the pilot."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
-from django.db.models import Count, Exists, Max, OuterRef
+from django.db.models import Count, Exists, F, Max, OuterRef
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.annotate.selectors.progress import shared_notes, submitted_sets
+from annotations.annotate.selectors.worklist import shared_notes, submitted_sets
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import Assignment, AssignmentState, Comment, Document
@@ -18,39 +17,29 @@ from annotations.projects.selectors.projects import own_work
 # Comments by others that wait for an annotator's answer.
 
 
-@dataclass(frozen=True)
-class Replies:
-    """A note with comments by others about this person's annotations, later than this person's last answer there."""
-
-    note: int
-    name: str
-    count: int
-    last: datetime
-
-
-def replies(access: Access, most: int) -> list[Replies]:
+def replies(access: Access, most: int) -> list[dict[str, Any]]:
     """List at most `most` of the person's notes with unanswered comments in unresolved threads, the newest first.
 
-    Comments about others' annotations are never counted, so an annotator learns nothing about them.
+    Each row has the note's id and `name`, the `count` of comments by others about this person's annotations, later than
+    this person's last answer there, and the time of the `last` one. Comments about others' annotations are never
+    counted, so an annotator learns nothing about them.
     """
-    user = access.user.pk
-    mine = Assignment.objects.filter(
-        project_id=access.project.pk, user_id=user, state__in=[AssignmentState.OPEN, AssignmentState.DONE]
-    )
+    user, states = access.user.pk, [AssignmentState.OPEN, AssignmentState.DONE]
+    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=user, state__in=states)
     answered = Comment.objects.filter(author_id=user, pk__gt=OuterRef("pk"), answers=OuterRef("root"))
     resolved = Comment.objects.filter(pk=OuterRef("root"), resolved_at__isnull=False)
-    rows = (
+    rows: Any = (
         Comment.objects.filter(document__in=mine.values("document_id"), annotator_id=user)
         .exclude(author_id=user)
         .exclude(text="")
         .annotate(root=Coalesce("answers_id", "pk"))
         .filter(~Exists(answered), ~Exists(resolved))
         .order_by()
-        .values_list("document_id", "document__name")
+        .values(note=F("document_id"), name=F("document__name"))
         .annotate(count=Count("pk"), last=Max("created_at"))
-        .order_by("-last", "document_id")
+        .order_by("-last", "note")
     )
-    return [Replies(*row) for row in rows[:most]]
+    return list(rows[:most])
 
 
 # The pilot: so many notes by two annotators, before the others are annotated.

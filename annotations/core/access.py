@@ -82,7 +82,7 @@ class Access:
 
     def can(self, right: Can) -> bool:
         """Whether this person has the right now."""
-        return self.has(right) and (right in WHEN_ARCHIVED or not self.archived)
+        return right in RIGHTS[self.membership.role] and (right in WHEN_ARCHIVED or self.project.archived_at is None)
 
     def has(self, right: Can) -> bool:
         """Whether the role includes the right, even if the project is archived: for what a person must never see."""
@@ -149,9 +149,10 @@ def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | No
     if only is not None and membership.project_id != only:
         raise Http404("This is not the only project that may be entered.")
     access = Access(membership.project, membership, user, known)
-    if lacks_second_factor(user, wanted=access.project.second_factor):
+    if (access.project.second_factor or settings.SECOND_FACTOR) and lacks_second_factor(user, wanted=True):
         raise SecondFactorMissing
-    require(access, right)
+    if not access.can(right):
+        raise _refusal(access, right)
     return access
 
 
@@ -176,9 +177,13 @@ def has_app(user: User) -> bool:
 
 def require(access: Access, right: Can) -> None:
     if not access.can(right):
-        if access.has(right):
-            raise ProjectArchived
-        raise PermissionDenied(f"The role “{access.membership.role}” does not include the right to {right}.")
+        raise _refusal(access, right)
+
+
+def _refusal(access: Access, right: Can) -> PermissionDenied:
+    if access.has(right):
+        return ProjectArchived()
+    return PermissionDenied(f"The role “{access.membership.role}” does not include the right to {right}.")
 
 
 def notes_for(access: Access) -> QuerySet[Document]:

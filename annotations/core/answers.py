@@ -16,6 +16,7 @@ from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.locks import ProjectArchived
+from annotations.core.requests import Request, body_of
 from annotations.core.stored_files import read_chunks
 from annotations.models import StoredFile
 
@@ -25,20 +26,22 @@ MAY_NOT_ANNOTATE = _("You don't have permission to annotate in this project.")
 
 def json_answers(
     forbidden: Promise, *, enter: Callable[..., tuple[Any, ...]] | None = None,
-    now: Callable[..., Mapping[str, object]] | None = None,
+    now: Callable[..., Mapping[str, object]] | None = None, only_json: bool = False,
 ) -> Callable[[Callable[..., HttpResponse]], View]:  # fmt: skip
     """Decorate a view so that its errors become JSON: {"error": code, "message": sentence}.
 
     A conflict adds the current state. `enter` checks access and returns the view's arguments, which replace the parts
     of the URL; `now` takes the same arguments and returns the current state. Without them the view checks access
-    itself, and a conflict (Refused) carries the annotation set.
+    itself, and a conflict (Refused) carries the annotation set. `only_json`: a body of any other type is refused.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> View:
         @wraps(view)
-        def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        def wrapped(request: Request, **kwargs: Any) -> HttpResponse:
             entered: tuple[Any, ...] = ()
             try:
+                if only_json:
+                    body_of(request)
                 if enter is None:
                     return view(request, **kwargs)
                 entered = enter(request, **kwargs)

@@ -1,4 +1,4 @@
-"""One change to an annotation set, as a page requests it, and the errors that can answer it.
+"""One change to an annotation set, as a page requests it, the errors that can answer it, and the limits on spans.
 
 A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (of the page; optional) and by kind
     create           start, end, label, quote
@@ -14,23 +14,26 @@ A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (o
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field, TypeAdapter, ValidationError
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import SpanItem
 from annotations.models import Event, Span
 from annotations.models.prepared import PreparedRead
 from annotations.text.attributes import Value
-from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole
+from annotations.text.names import MAX_ID, MAX_OFFSET
 from annotations.text.spans import DEEPEST, MOST_SPANS, Bounds, Crowd, crowd_over
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
 
+Shape = TypeVar("Shape")
 LabeledBounds = tuple[int, int, int]
 """A span's start, end and label id."""
 MOST_AT_ONCE = 2000
@@ -61,13 +64,18 @@ class Refused(ServiceError):
         self.spans: list[SpanItem] | None = None
 
 
+Whole = Annotated[int, Field(strict=True, ge=0, le=MAX_ID)]
+Offset = Annotated[int, Field(strict=True, ge=0, le=MAX_OFFSET)]
+_NO_SPAN: Final = (-1, -1, -1)
+
+
 @dataclass(frozen=True, slots=True)
 class WantedSpan:
     """A span to create, with the text that the page shows between its bounds."""
 
-    start: int
-    end: int
-    label: int
+    start: Offset
+    end: Offset
+    label: Whole
     quote: str
 
 
@@ -80,17 +88,17 @@ class SpanEdit:
 
     change_id: UUID
     kind: ChangeKind
-    version: int | None = None
+    version: Whole | None = None
     exact: bool = False
-    span: int | None = None
-    seen: LabeledBounds | None = None
-    start: int = -1
-    end: int = -1
-    label: int = -1
+    span: Whole = 0
+    seen: tuple[Whole, Whole, Whole] = _NO_SPAN
+    start: Offset = -1
+    end: Offset = -1
+    label: Whole = -1
     quote: str | None = None
-    spans: tuple[WantedSpan, ...] = ()
+    spans: Annotated[tuple[WantedSpan, ...], Field(min_length=1, max_length=MOST_AT_ONCE)] = ()
     name: str = ""
-    value: Value | None = None
+    value: Literal[True] | str | None = None
 
     @property
     def asked(self) -> list[int]:
@@ -100,33 +108,46 @@ class SpanEdit:
     @property
     def named(self) -> list[int]:
         """The label ids that the change assigns or that its `seen` holds."""
-        return [*self.asked, *([] if self.seen is None else self.seen[2:])]
+        return [*self.asked, self.seen[2]]
 
 
-def read_change(data: object) -> SpanEdit:
-    """Parse a change from JSON. Raises Refused (`malformed`), naming the field."""
-    if not isinstance(data, Mapping):
-        raise malformed(_("A change must be a JSON object."))
+# The fields of each kind of change, beside its id and its version. All must be there, but `value` may be null.
+_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    ChangeKind.CREATE: ("start", "end", "label", "quote"),
+    ChangeKind.CREATE_MANY: ("spans",),
+    ChangeKind.RELABEL: ("span", "seen", "label"),
+    ChangeKind.RESIZE: ("span", "seen", "start", "end", "quote"),
+    ChangeKind.DELETE: ("span", "seen"),
+    ChangeKind.ATTRIBUTE: ("span", "seen", "name", "value"),
+    ChangeKind.UNDO: (),
+    ChangeKind.REDO: (),
+}
+
+
+def read_request(
+    shape: TypeAdapter[Shape], choice: str, fields: Mapping[str, Iterable[str]], data: Mapping[str, Any],
+    *, more: Iterable[str] = (),
+) -> Shape:  # fmt: skip
+    """Parse a request of a page's script. Raises Refused (`malformed`), naming the field.
+
+    `fields` are those that each value of the field `choice` needs, beside the request's id; `more` may be missing.
+    """
+    needed = fields.get(str(data.get(choice)))
+    if needed is None:
+        raise not_one_of(choice, fields)
+    given = {name: data.get(name) for name in ("change_id", choice, *needed)}
+    missing = [name for name, value in given.items() if value is None and name != "value"]
+    if missing:
+        raise bad_field(missing[0])
     try:
-        kind = ChangeKind(str(data.get("kind")))
-    except ValueError:
-        raise not_one_of("kind", ChangeKind) from None
-    moves = kind in (ChangeKind.CREATE, ChangeKind.RESIZE)
-    names = kind in (ChangeKind.RELABEL, ChangeKind.RESIZE, ChangeKind.DELETE, ChangeKind.ATTRIBUTE)
-    return SpanEdit(
-        change_id=change_id_of(data),
-        kind=kind,
-        version=None if data.get("version") is None else _number(data, "version"),
-        span=_number(data, "span") if names else None,
-        seen=_seen(data) if names else None,
-        start=_number(data, "start") if moves else -1,
-        end=_number(data, "end") if moves else -1,
-        label=_number(data, "label") if kind in (ChangeKind.CREATE, ChangeKind.RELABEL) else -1,
-        quote=_quote(data) if moves else None,
-        spans=_spans(data) if kind is ChangeKind.CREATE_MANY else (),
-        name=name_of(data) if kind is ChangeKind.ATTRIBUTE else "",
-        value=value_of(data) if kind is ChangeKind.ATTRIBUTE else None,
-    )
+        return shape.validate_python(given | {name: data[name] for name in more if name in data})
+    except ValidationError as error:
+        where = error.errors()[0]["loc"]
+        raise bad_field(str(where[2] if len(where) > 2 and where[0] == "spans" else where[0])) from None
+
+
+read_change = partial(read_request, TypeAdapter(SpanEdit), "kind", _FIELDS, more=["version"])
+"""Parse a change from JSON. Raises Refused (`malformed`), naming the field."""
 
 
 def malformed(sentence: "_StrOrPromise", **names: object) -> Refused:
@@ -142,45 +163,33 @@ def not_whole(field: str) -> Refused:
     return malformed(_("The field “%(field)s” must be a whole number, 0 or more."), field=field)
 
 
+_MUST_BE: Final = {
+    "change_id": _("The field “change_id” must be a UUID."),
+    "name": _("The field “name” must be the name of an attribute."),
+    "quote": _("The field “quote” must be the text of the span."),
+    "seen": _("The field “seen” must be [start, end, label]."),
+    "spans": _("The field “spans” must be a list of 1 to %(most)s objects."),
+    "value": _("The field “value” must be a choice, true or null."),
+}
+
+
+def bad_field(field: str) -> Refused:
+    """Return the error for a field of a change; a field without a sentence of its own is a whole number."""
+    return malformed(_MUST_BE[field], most=MOST_AT_ONCE) if field in _MUST_BE else not_whole(field)
+
+
 def change_id_of(data: Mapping[str, Any]) -> UUID:
     try:
         return UUID(data["change_id"])
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise malformed(_("The field “change_id” must be a UUID.")) from None
-
-
-def _number(data: Mapping[str, Any], field: str) -> int:
-    value: object = data.get(field)
-    if not is_whole(value, MAX_OFFSET if field in ("start", "end") else MAX_ID):
-        raise not_whole(field)
-    return value
-
-
-def _spans(data: Mapping[str, Any]) -> tuple[WantedSpan, ...]:
-    given = data.get("spans")
-    if (
-        not isinstance(given, list)
-        or not 1 <= len(given) <= MOST_AT_ONCE
-        or not all(isinstance(span, Mapping) for span in given)
-    ):
-        raise malformed(_("The field “spans” must be a list of 1 to %(most)s objects."), most=MOST_AT_ONCE)
-    return tuple(
-        WantedSpan(_number(span, "start"), _number(span, "end"), _number(span, "label"), _quote(span)) for span in given
-    )
-
-
-def _seen(data: Mapping[str, Any]) -> LabeledBounds:
-    value = data.get("seen")
-    if not isinstance(value, list | tuple) or len(value) != 3 or not all(is_whole(part) for part in value):
-        raise malformed(_("The field “seen” must be [start, end, label]."))
-    return value[0], value[1], value[2]
+        raise bad_field("change_id") from None
 
 
 def name_of(data: Mapping[str, Any]) -> str:
     """The name of the attribute that a change sets."""
     value = data.get("name")
     if not isinstance(value, str):
-        raise malformed(_("The field “name” must be the name of an attribute."))
+        raise bad_field("name")
     return value
 
 
@@ -189,14 +198,7 @@ def value_of(data: Mapping[str, Any]) -> Value | None:
     value: object = data.get("value")
     if value is None or value is True or isinstance(value, str):
         return value
-    raise malformed(_("The field “value” must be a choice, true or null."))
-
-
-def _quote(data: Mapping[str, Any]) -> str:
-    value = data.get("quote")
-    if not isinstance(value, str):
-        raise malformed(_("The field “quote” must be the text of the span."))
-    return value
+    raise bad_field("value")
 
 
 # Unlimited undo and redo from the event log, so that they survive a reload of the page.
@@ -287,4 +289,4 @@ def _refused(crowd: Crowd) -> Refused:
         message = _(
             "Not saved: at most %(most)s spans may cover one character. Delete a span here, then try again."
         ) % {"most": DEEPEST}
-    return Refused("room", message, status=422)
+    return Refused("room", str(message), status=422)

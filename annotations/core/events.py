@@ -86,16 +86,18 @@ class Verb(str, Generic[Data]):
         The type checker refuses data that is not of the verb's type. Only verbs whose data may be empty go without.
         Raises ProjectArchived, unless the act only reads, so that the change of the caller's transaction is undone.
         """
-        event = self._event(data, whose)
+        actor = whose.pop("actor", None)
+        event = Event(verb=self, actor_id=actor.pk if actor else None, data=data or {}, **whose)
         if event.project_id is not None and not self.reading:
             check_open(event.project_id)
-        event.save(force_insert=True)
-        self._tell([event])
+        event.save_base(force_insert=True)
+        if self.watchers:
+            self._tell([event])
         return event
 
     def record_all(self, project_id: int, rows: Iterable[tuple[Whose, Data]]) -> None:
         """Append an event for each row, with a constant number of queries. The events are of one project."""
-        events = [self._event(data, {**whose, "project_id": project_id}) for whose, data in rows]
+        events = [Event(verb=self, data=data or {}, **{**whose, "project_id": project_id}) for whose, data in rows]
         if events and not self.reading:
             check_open(project_id)
         insert_objects(Event, events)
@@ -110,19 +112,6 @@ class Verb(str, Generic[Data]):
             for event in events:
                 for watcher in self.watchers:
                     watcher(event)
-
-    def _event(self, data: object, whose: Whose) -> Event:
-        actor = whose.get("actor")
-        return Event(
-            verb=self,
-            actor_id=actor.pk if actor else None,
-            project_id=whose.get("project_id"),
-            document_id=whose.get("document_id"),
-            annotation_set_id=whose.get("annotation_set_id"),
-            data=data or {},
-            change_id=whose.get("change_id"),
-            reverts=whose.get("reverts"),
-        )
 
 
 _VERBS: dict[str, Verb[Never]] = {}

@@ -6,6 +6,8 @@ labels of spans first takes the project's lock, shared, and a merge takes it exc
 transactions one after another anyway.
 """
 
+from functools import partial
+
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import F
@@ -19,16 +21,6 @@ from annotations.models.prepared import PreparedRead
 _LABELS = 0x6C61_6265
 
 
-def keep_labels(project_id: int) -> None:
-    """Exclude merges of the project's labels until the transaction ends. Call it before any other lock is taken."""
-    advisory_lock(_LABELS, project_id, shared=True)
-
-
-def change_labels(project_id: int) -> None:
-    """Wait for transactions that write labels of spans, and exclude new ones until the transaction ends."""
-    advisory_lock(_LABELS, project_id, shared=False)
-
-
 def advisory_lock(space: int, project_id: int, *, shared: bool) -> None:
     """Take a lock on a project until the transaction ends. SQLite needs none: its transactions write one by one."""
     if connection.vendor == "postgresql":
@@ -36,6 +28,12 @@ def advisory_lock(space: int, project_id: int, *, shared: bool) -> None:
             # A project id has 64 bits; the second number of an advisory lock has 32.
             name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
             cursor.execute(f"SELECT {name}(%s, %s)", [space, project_id % 2**31])
+
+
+keep_labels = partial(advisory_lock, _LABELS, shared=True)
+"""Exclude merges of the project's labels until the transaction ends. Call it before any other lock is taken."""
+change_labels = partial(advisory_lock, _LABELS, shared=False)
+"""Wait for transactions that write labels of spans, and exclude new ones until the transaction ends."""
 
 
 # Erasing notes while long work reads the same notes: the work must not store anything about erased notes.

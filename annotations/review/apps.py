@@ -1,3 +1,5 @@
+from functools import partial
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_noop as _
 
@@ -10,23 +12,13 @@ class ReviewConfig(AppConfig):
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
+        kind = partial(JobKind, right=Can.MAKE_GOLD, unit=_("suggestions"), can_pause=True)
+        bulk, undo = "annotations.review.services.bulk.run_job", "annotations.review.services.bulk.undo_job"
         register(
             {
-                "bulk": JobKind(
-                    title=_("Bulk review"),
-                    handler="annotations.review.jobs.run",
-                    right=Can.MAKE_GOLD,
-                    result="review/bulk_result.html",
-                    unit=_("suggestions"),
-                    can_pause=True,
-                ),
-                "bulk_undo": JobKind(
-                    title=_("Undo of a bulk review"),
-                    handler="annotations.review.jobs.undo",
-                    right=Can.MAKE_GOLD,
-                    result="review/bulk_undo_result.html",
-                    unit=_("suggestions"),
-                    can_pause=True,
+                "bulk": kind(title=_("Bulk review"), handler=bulk, result="review/bulk_result.html"),
+                "bulk_undo": kind(
+                    title=_("Undo of a bulk review"), handler=undo, result="review/bulk_undo_result.html"
                 ),
             }
         )
@@ -36,31 +28,15 @@ class ReviewConfig(AppConfig):
         suggestions_stored.add(draw_leaks)
 
         from annotations.core import navigation
-        from annotations.review.selectors.left import CHOSEN_RUNS, notes_left
+        from annotations.review.selectors.reviewing import CHOSEN_RUNS, notes_left
 
         navigation.add_group(navigation.NavigationGroup("review", _("Review"), 60, counter=notes_left))
+        entry = partial(navigation.Entry, "review", keeps=CHOSEN_RUNS)
+        notes = frozenset({"review", "review_next"})
         navigation.register(
-            navigation.Entry(
-                "review", 10, _("By note"), "reviews", Can.MAKE_GOLD, frozenset({"review", "review_next"})
-            ),
-            navigation.Entry(
-                "review",
-                20,
-                _("By string"),
-                "review_strings",
-                Can.MAKE_GOLD,
-                frozenset({"review_string"}),
-                keeps=CHOSEN_RUNS,
-            ),
-            navigation.Entry(
-                "review",
-                30,
-                _("In bulk"),
-                "review_bulk_new",
-                Can.MAKE_GOLD,
-                frozenset({"review_bulk"}),
-                keeps=CHOSEN_RUNS,
-            ),
-            navigation.Entry("review", 40, _("Acceptance"), "acceptance", Can.READ_NOTES, keeps=CHOSEN_RUNS),
+            navigation.Entry("review", 10, _("By note"), "reviews", Can.MAKE_GOLD, notes),
+            entry(20, _("By string"), "review_strings", Can.MAKE_GOLD, frozenset({"review_string"})),
+            entry(30, _("In bulk"), "review_bulk_new", Can.MAKE_GOLD, frozenset({"review_bulk"})),
+            entry(40, _("Acceptance"), "acceptance", Can.READ_NOTES),
         )
         navigation.working("review")

@@ -63,55 +63,17 @@ ReviewDecided = TypedDict(
 """One decision of review, or its undo."""
 
 
-class BulkCounts(TypedDict):
-    decided: int
-    left: int
-    beside: int
-    undone: int
-    kept: int
-    skipped: int
-    skipped_notes: int
-    conflicts: int
-    doubtful: int
+Numbers = dict[str, int | None]
+"""Ids, counts and flags of a review by name, among them its `run`: never text."""
+
+BulkEnded = dict[str, int | str | dict[str, object]]
+"""A bulk act's id (`bulk`), `act` and counts, and its `rule` without the hash of the string, which may tell a name."""
 
 
-class BulkEnded(BulkCounts):
-    """`rule` lacks the hash of the string, from which names could be guessed."""
-
-    bulk: str
-    act: str
-    rule: dict[str, object]
-
-
-class OfRun(TypedDict):
-    run: int
-
-
-class ReviewBetween(TypedDict, total=False):
-    """A review passes between two reviewers, or is compared. `accepted` counts suggestions accepted by finishing."""
-
-    run: int
-    handover: int
-    blind: bool
-    decided: int
-    first: int
-    compared: int
-    equal: int
-    accepted: int
-    ended: bool
-
-
-class ReviewFinished(OfRun):
-    spans: int
-    found_empty: bool
-    accepted: NotRequired[int]
-    first: NotRequired[int | None]
-    handover: NotRequired[int]
-
-
-class ReviewRevealed(OfRun):
+class ReviewRevealed(TypedDict):
     """The result of a planted leak."""
 
+    run: NotRequired[int]
     suggestion: int
     planted: str
     known: str
@@ -123,11 +85,11 @@ REVIEW_DECIDED = Verb[ReviewDecided]("review.decided", _("decided on a suggestio
 REVIEW_UNDONE = Verb[ReviewDecided]("review.undone", _("undid a decision"))
 REVIEW_BULK_DONE = Verb[BulkEnded]("review.bulk_done", _("decided on many suggestions"))
 REVIEW_BULK_UNDONE = Verb[BulkEnded]("review.bulk_undone", _("undid a bulk act"))
-REVIEW_REOPENED = Verb[OfRun]("review.reopened", _("reopened a note's review"))
-REVIEW_HANDED_OVER = Verb[ReviewBetween]("review.handed_over", _("finished the first of two reviews"))
-REVIEW_HANDOVER_UNDONE = Verb[ReviewBetween](
+REVIEW_REOPENED = Verb[Numbers]("review.reopened", _("reopened a note's review"))
+REVIEW_HANDED_OVER = Verb[Numbers]("review.handed_over", _("finished the first of two reviews"))
+REVIEW_HANDOVER_UNDONE = Verb[Numbers](
     "review.handover_undone", _("continued a review that was waiting for a second reviewer")
 )
-REVIEW_COMPARED = Verb[ReviewBetween]("review.compared", _("finished the second of two reviews"))
+REVIEW_COMPARED = Verb[Numbers]("review.compared", _("finished the second of two reviews"))
 REVIEW_REVEALED = Verb[ReviewRevealed]("review.revealed", _("was shown a planted leak"))
-REVIEW_FINISHED = Verb[ReviewFinished]("review.finished", _("finished a note's review"))
+REVIEW_FINISHED = Verb[Numbers]("review.finished", _("finished a note's review"))

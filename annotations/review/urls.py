@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.review.views import acceptance, bulk, review, starting
+from annotations.review.views import acceptance, bulk, review
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/review/", review.reviews, name="reviews"),
@@ -16,7 +16,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/review/<int:author>/<int:pk>/state", review.review_state_json, name="review_state"),
     path("projects/<slug:slug>/review/<int:author>/<int:pk>/finish", review.review_finish, name="review_finish"),
     path("projects/<slug:slug>/review/<int:author>/<int:pk>/reopen", review.review_reopen, name="review_reopen"),
-    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/start", starting.bulk_start, name="bulk_start"),
-    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/undo", starting.bulk_undo, name="bulk_undo"),
-    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/job", starting.bulk_job, name="bulk_job"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/start", bulk.bulk_start, name="bulk_start"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/undo", bulk.bulk_undo, name="bulk_undo"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/job", bulk.bulk_job, name="bulk_job"),
 ]

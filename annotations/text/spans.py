@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final, Protocol
 
-from annotations.text.characters import trim
+from annotations.text.characters import WHITE_SPACE, trim
 
 Bounds = tuple[int, int]
 """Start and end, in code points, end-exclusive."""
@@ -79,15 +79,17 @@ def checked(text: str, span: Span, quote: str | None = None) -> Span:
 
     `quote`, if given, must be equal to `text[start:end]` before trimming. Raises SpanError.
     """
-    check_bounds(span, len(text))
     start, end = span.start, span.end
+    if not 0 <= start < end <= len(text):
+        check_bounds(span, len(text))
     if quote is not None and text[start:end] != quote:
         raise SpanError("quote", f"The text at {start}-{end} differs from the text of the span. Reload the note.")
+    # Most spans begin and end with a word.
+    if text[start] not in WHITE_SPACE and text[end - 1] not in WHITE_SPACE:
+        return span
     start, end = trim(text, start, end)
     if start == end:
         raise SpanError("white", f"The span {span.start}-{span.end} contains only white space.")
-    if (start, end) == (span.start, span.end):
-        return span
     return replace(span, start=start, end=end)
 
 

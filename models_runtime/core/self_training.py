@@ -24,7 +24,7 @@ from annotations.models import (
     Project,
 )
 from annotations.models import Span as SpanRow
-from annotations.review.selectors.doubtful import is_doubtful
+from annotations.review.selectors.suggestions import is_doubtful
 from annotations.scores.selectors import codes_of, label_words
 from annotations.text.spans import Span
 from models_runtime.backends.marginals import SURE, SelfLabeled, is_added, is_sure, self_labeled

@@ -15,7 +15,6 @@ from annotations.models import AnnotationSet, Document, Event, Label, Project, S
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
 from tests.annotate.conftest import PARTS, alter, create, label_ids, many
-from tests.annotate.conftest import step as undo_or_redo
 from tests.annotate.test_together import notes_of, poster, world
 
 pytestmark = pytest.mark.both_databases
@@ -99,32 +98,6 @@ def test_many_while_a_twin_is_deleted(world: SimpleNamespace, at_once: Any) -> N
         assert check(note, world.ann).spans.count() == 3 + (len(answers[0].json()["made"]) == 4)
 
 
-def test_many_undone_while_one_of_them_is_relabeled(world: SimpleNamespace, at_once: Any) -> None:
-    for note in notes_of(world):
-        posts = [poster(world.ann, note) for _ in range(2)]
-        made = posts[0](many_of(world, note)).json()["made"]
-        relabel = alter("relabel", made[0], label=world.labels["DOCTOR"])
-        undone, relabeled = at_once(partial(posts[0], undo_or_redo("undo")), partial(posts[1], relabel))
-        assert ok([undone]) == [200]
-        assert ok([relabeled])[0] in (200, 409)
-        # Either the undo came first and the relabel is refused, or the relabel came first and was undone.
-        assert check(note, world.ann).spans.count() == (4 if relabeled.status_code == 200 else 0)
-
-
-def test_many_while_the_note_is_submitted(world: SimpleNamespace, at_once: Any) -> None:
-    for trial, note in enumerate(notes_of(world)):
-        submit, post = poster(world.ann, note, "submit"), poster(world.ann, note)
-        version = {"version": 0} if trial % 2 else {}
-        submitted, made = at_once(partial(submit, version), partial(post, many_of(world, note)))
-        statuses = ok([submitted, made])
-        annotation_set = check(note, world.ann)
-        # Where the page named the version that it showed, exactly what it showed was submitted.
-        assert statuses in ([200, 200], [200, 409], [409, 200])
-        assert (annotation_set.state == "submitted") == (statuses[0] == 200)
-        assert annotation_set.spans.count() == (4 if statuses[1] == 200 else 0)
-        assert statuses != [200, 200] or not version or annotation_set.version == 2
-
-
 @pytest.fixture
 def merges(world: SimpleNamespace) -> Callable[[], tuple[int, Callable[[], Any]]]:
     """Make a label; return its id and a function that merges it into CITY."""
@@ -164,19 +137,6 @@ def test_one_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, mer
         made, _ = at_once(partial(post, data), merge)
         assert ok([made]) == [200]
         assert check(note, world.ann).spans.get().label_id == world.labels["CITY"]
-
-
-def test_a_redo_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
-    for note in notes_of(world):
-        label, merge = merges()
-        post = poster(world.ann, note)
-        data = many_of(world, note)
-        for each in data["spans"]:
-            each["label"] = label
-        assert ok([post(data), post(undo_or_redo("undo"))]) == [200, 200]
-        redone, _ = at_once(partial(post, undo_or_redo("redo")), merge)
-        assert ok([redone]) == [200]
-        assert {span.label_id for span in check(note, world.ann).spans.all()} == {world.labels["CITY"]}
 
 
 def test_a_note_opened_in_two_tabs_is_started_once(world: SimpleNamespace, at_once: Any, merges: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotations.annotate.selectors.pace import typical_minutes
+from annotations.annotate.selectors.worklist import typical_minutes
 from annotations.models import AnnotationSet, Assignment, AssignmentState, Event, Flag, Label, PersonalKey
 from tests import factories as make
 from tests.annotate.conftest import create

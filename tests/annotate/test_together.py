@@ -79,29 +79,6 @@ def test_two_tabs_make_the_same_span_at_once(world: SimpleNamespace, at_once: An
         check(note, world.ann, 1, 1)
 
 
-def test_two_tabs_make_different_spans_at_once(world: SimpleNamespace, at_once: Any) -> None:
-    for note in notes_of(world):
-        wanted = [("Torino", "CITY"), ("54", "AGE"), ("Bianchi", "DOCTOR"), ("Mario Rossi", "PATIENT")]
-        calls = [partial(poster(world.ann, note), create(note, world.labels, *want, version=0)) for want in wanted]
-        answers = all_done(at_once(*calls))
-        assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4]
-        # All but the first answer have the spans that came before.
-        assert sorted(len(answer.json().get("spans", [])) for answer in answers) == [0, 2, 3, 4]
-        check(note, world.ann, 4, 4)
-
-
-def test_two_people_at_once(world: SimpleNamespace, at_once: Any) -> None:
-    for note in notes_of(world):
-        calls = [
-            partial(poster(user, note), create(note, world.labels, part, label))
-            for user in (world.ann, world.ben)
-            for part, label in (("Torino", "CITY"), ("54", "AGE"))
-        ]
-        all_done(at_once(*calls))
-        check(note, world.ann, 2, 2)
-        check(note, world.ben, 2, 2)
-
-
 def test_two_tabs_change_the_same_span_at_once(world: SimpleNamespace, at_once: Any) -> None:
     for trial, note in enumerate(notes_of(world)):
         posts = [poster(world.ann, note) for _ in range(2)]

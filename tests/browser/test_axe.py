@@ -34,10 +34,9 @@ NO_PAGES = {
 ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_errors", "category_edit", "release_policy"}
 # Pages on which people work, long forms, and those that bring many forms of elements.
 BY_DAY = {
-    "projects", "project_new", "project", "project_settings", "notes", "note", "annotate", "keys", "labels", "people",
-    "import", "import_preview", "review", "review_strings", "review_string", "adjudicate", "runs", "models", "model",
-    "run", "loop", "gold_statistics", "refinements", "release_new", "release_findings", "release_note", "audit_read",
-    "score_errors", "known", "surrogates",
+    "projects", "project_new", "project", "project_settings", "notes", "note", "annotate", "people", "import", "review",
+    "review_string", "adjudicate", "runs", "models", "model", "gold_statistics", "release_new", "release_findings",
+    "release_note", "audit_read",
 }  # fmt: skip
 # A page in another theme and width has the same elements: only rules on colors and sizes can find more.
 LOOKS = {"runOnly": ["color-contrast", "scrollable-region-focusable", "link-in-text-block"]}

@@ -1,4 +1,4 @@
-"""A manager's first day, from the new project to the export, by mouse alone and by keyboard alone.
+"""A manager's first day, from the new project to the export, by mouse alone.
 
 The manager follows "Next steps" on the overview. The annotators' own work has its own tests (tests/browser/annotate).
 """
@@ -25,12 +25,10 @@ NOTES = {
     f"caso-{n:02}": f"Paziente: {NAMES[n % 6]}, di {TOWNS[n % 4]}.\nRicoverato il 0{n % 9 + 1}/03/2021, riposo.\n"
     for n in range(PILOT + 2)
 }
-# More than the number of focusable elements of any page.
-STOPS = 150
 
 
 class Hands:
-    """What a manager does on pages. Each class below does it by one means, and counts acts: clicks, keys, and texts."""
+    """What a manager does on pages, by mouse; `acts` counts clicks, keys, and texts."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -46,27 +44,11 @@ class Hands:
         """The field with this label, which may be followed by "(optional)"."""
         return self.page.get_by_label(re.compile(rf"^\s*{label}\s*(\(.*)?$")).first
 
-    def press(self, target: Locator) -> None:
-        raise NotImplementedError
-
-    def fill(self, label: str, words: str) -> None:
-        raise NotImplementedError
-
-    def tick(self, label: str) -> None:
-        raise NotImplementedError
-
-    def choose(self, label: str, option: str) -> None:
-        raise NotImplementedError
-
     def files(self, button: str, paths: list[Path]) -> None:
         with self.page.expect_file_chooser() as chooser:
             self.button(button)
         chooser.value.set_files(paths)
         self.acts += 1
-
-
-class Mouse(Hands):
-    """Clicks, and types words where a field needs them."""
 
     def press(self, target: Locator) -> None:
         target.click()
@@ -84,57 +66,6 @@ class Mouse(Hands):
         # The browser draws the open list outside of the page: a click opens it, and a click chooses.
         self.field(label).select_option(label=option)
         self.acts += 2
-
-
-class Keys(Hands):
-    """Presses keys, and types words."""
-
-    def _key(self, key: str) -> None:
-        self.page.keyboard.press(key)
-        self.acts += 1
-
-    def _go(self, target: Locator) -> None:
-        """Move the focus there: by the link that skips the head of the page, then by Tab, forward or back."""
-        expect(target).to_be_visible()
-        if target.evaluate("node => document.activeElement === document.body && !!node.closest('main')"):
-            self._key("Tab")
-            self._key("Enter")
-        for _ in range(STOPS):
-            way = target.evaluate(
-                """node => {
-                    const here = document.activeElement;
-                    if (here === node) return "";
-                    const group = here.type === "radio" && here.name === node.name && here.form === node.form;
-                    const back = here.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_PRECEDING;
-                    return group ? (back ? "ArrowUp" : "ArrowDown") : back ? "Shift+Tab" : "Tab";
-                }"""
-            )
-            if not way:
-                return
-            self._key(way)
-        raise AssertionError(f"the focus never comes to {target}")
-
-    def press(self, target: Locator) -> None:
-        self._go(target)
-        self._key("Enter")
-
-    def fill(self, label: str, words: str) -> None:
-        self._go(self.field(label))
-        self.page.keyboard.insert_text(words)
-        self.acts += 1
-
-    def tick(self, label: str) -> None:
-        target = self.field(label)
-        self._go(target)
-        if not target.is_checked():
-            self._key("Space")
-
-    def choose(self, label: str, option: str) -> None:
-        target = self.field(label)
-        self._go(target)
-        self.page.keyboard.type(option)
-        self.acts += 1
-        expect(target.locator("option:checked")).to_have_text(option)
 
 
 @pytest.fixture
@@ -173,10 +104,9 @@ def next_step(hands: Hands, action: str) -> None:
     hands.press(hands.page.locator(".todo-list .btn.primary"))
 
 
-@pytest.mark.parametrize("by", [Mouse, pytest.param(Keys, marks=pytest.mark.nightly)])
-def test_from_a_new_project_to_the_export(world: SimpleNamespace, page_of: Any, live: Any, by: type[Hands]) -> None:
+def test_from_a_new_project_to_the_export(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page: Page = page_of(world.boss, permissions=["clipboard-read", "clipboard-write"])
-    hands = by(page)
+    hands = Hands(page)
 
     page.goto(live("projects"))
     hands.link("New project")
@@ -225,7 +155,10 @@ def test_from_a_new_project_to_the_export(world: SimpleNamespace, page_of: Any, 
     hands.link("Begin")
     page.wait_for_selector("html[data-adjudicate=ready]")
     expect(page.locator("#note-name")).to_have_text("caso-04")
-    decide(hands)
+    # One annotator's version of the open disagreement, then all unanimous locations.
+    hands.press(page.locator("#chosen [data-act]").first)
+    hands.press(page.locator("#unanimous"))
+    hands.press(page.locator("#finish"))
     page.wait_for_selector("#workbench[data-state=finished]")
 
     hands.button("Make gold")
@@ -251,7 +184,7 @@ def test_from_a_new_project_to_the_export(world: SimpleNamespace, page_of: Any, 
     hands.link("Review suggestions")
     page.wait_for_selector("html[data-review=ready]")
     name = page.locator("#note-name").inner_text()
-    review(hands)
+    hands.press(page.locator("#finish-rest"))
     page.wait_for_function("name => document.querySelector('#note-name')?.textContent !== name", arg=name)
     assert Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document__name=name).exists()
 
@@ -268,22 +201,3 @@ def test_from_a_new_project_to_the_export(world: SimpleNamespace, page_of: Any, 
     hands.link("First ward")
     expect(page.get_by_role("heading", name="Next steps")).to_have_count(0)
     assert Label.objects.filter(code="FECHAS").count() == 0
-
-
-def decide(hands: Hands) -> None:
-    """Accept one annotator's version of each open disagreement, then all unanimous locations, and finish."""
-    if isinstance(hands, Keys):
-        for key in ("1", "*", "Enter"):
-            hands._key(key)
-        return
-    hands.press(hands.page.locator("#chosen [data-act]").first)
-    hands.press(hands.page.locator("#unanimous"))
-    hands.press(hands.page.locator("#finish"))
-
-
-def review(hands: Hands) -> None:
-    """Accept all suggestions of the note, and finish."""
-    if isinstance(hands, Keys):
-        hands._key("Shift+Enter")
-    else:
-        hands.press(hands.page.locator("#finish-rest"))

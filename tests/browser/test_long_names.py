@@ -87,30 +87,3 @@ def test_names_are_shortened_and_never_broken(world: SimpleNamespace, page_of: A
     expect(crumbs.nth(1).get_by_role("link")).to_have_accessible_name(RUN)
     page.locator("#suggestions button", has_text="Torino").click()
     check(page, NOTE)
-
-
-@pytest.mark.nightly
-def test_the_labels_beside_a_note_are_shortened_in_the_middle(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = page_of(world.ann)
-    for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.goto(live("annotate", "covid", world.note.pk))
-        page.wait_for_selector("html[data-workbench=ready]")
-        check(page, NOTE)
-        for place in ("#side", "#palette"):
-            if place == "#palette":
-                page.locator("#note").focus()
-                page.keyboard.press("ArrowRight")
-                page.keyboard.press("Enter")
-                expect(page.locator("#palette")).to_be_visible()
-            elif width < 760:
-                continue
-            button = page.locator(place).get_by_role("button", name=LABEL)
-            expect(button).to_have_attribute("title", LABEL)
-            expect(button.locator(".name-end")).to_be_visible()
-            row = button.bounding_box()
-            assert row and row["height"] < 44, "one line"
-            check(page, NOTE)
-        page.keyboard.press("Escape")
-        page.keyboard.press("?")
-        check(page, NOTE)

@@ -4,7 +4,6 @@ import io
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from django.utils import timezone
@@ -13,7 +12,6 @@ from playwright.sync_api import Page, expect
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import AnnotationSet, Author, AuthorKind, Job, JobState
-from annotations.projects.selectors import projects as projects_selector
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import external
 from models_runtime.core.external_model import ExternalModel
@@ -166,23 +164,3 @@ def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of
     expect(page.locator("#messages")).to_contain_text("The annotations of ben are now gold")
     gold = AnnotationSet.objects.get(document=world.notes[0], author__kind=AuthorKind.GOLD)
     assert list(gold.spans.values_list("start", "end")) == [(13, 15)]
-
-
-@pytest.mark.nightly
-def test_the_audit_log_is_filtered_in_place_and_counts_arrive_later(
-    world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
-    page: Page = page_of(world.mia)
-    page.goto(live("audit", "covid"))
-    # Gold made, gold frozen, a training started.
-    expect(page.locator("#events tbody tr")).to_have_count(3)
-    page.get_by_label("Action").select_option("gold.frozen")
-    expect(page.locator("#events tbody tr")).to_have_count(1)
-    page.reload()
-    expect(page.get_by_label("Action")).to_have_value("gold.frozen")
-    # The counts of a large project arrive after the page.
-    with patch.object(projects_selector, "CAP", 10):
-        for name, words in (("project", "Languages"), ("gold", "Gold spans")):
-            page.goto(live(name, "covid"))
-            expect(page.get_by_text(words, exact=True).first).to_be_visible()
-            expect(page.get_by_text("Counting a large project")).to_have_count(0)

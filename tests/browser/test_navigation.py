@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from annotations.models import Job, Label
+from annotations.models import Job
 from tests import factories as make
 
 
@@ -19,10 +19,6 @@ def mia(transactional_db: None) -> Any:
     for number, state in enumerate(("running", "queued", "failed")):
         Job.objects.create(project=project, kind="gold", key=f"k{number}", state=state)
     return make.make_member(project, "manager", "mia")
-
-
-def fits(page: Page) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
 def test_the_menus_open_without_scripts(mia: Any, page_of: Any, live: Any) -> None:
@@ -63,29 +59,3 @@ def test_the_second_level_takes_no_height_where_text_is_read(mia: Any, page_of: 
     expect(page.get_by_role("link", name="By string", exact=True)).to_be_visible()
     page.get_by_role("link", name="In bulk", exact=True).press("Enter")
     expect(page).to_have_url(live("review_bulk_new", "covid"))
-
-
-@pytest.mark.nightly
-def test_breadcrumbs_and_the_bar_do_not_overlap_and_nothing_moves(mia: Any, page_of: Any, live: Any) -> None:
-    """On a phone, on a page of the third level."""
-    page = page_of(mia, viewport={"width": 390, "height": 844})
-    page.goto(live("label_edit", "covid", Label.objects.get(code="HOSPITAL").pk))
-    crumbs, bar = page.locator(".crumbs").bounding_box(), page.locator(".bar-end").bounding_box()
-    assert crumbs["x"] + crumbs["width"] <= bar["x"]
-    last = page.locator(".crumbs li:visible")
-    expect(last).to_have_count(1)
-    assert last.evaluate("one => one.getBoundingClientRect().right") <= bar["x"]
-    assert fits(page)
-    # Nothing moves while the page loads.
-    for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.goto(live("loop", "covid"))
-        moved = page.evaluate(
-            """() => new Promise((done) => {
-                let sum = 0;
-                new PerformanceObserver((list) => { for (const one of list.getEntries()) sum += one.value; })
-                  .observe({ type: "layout-shift", buffered: true });
-                requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
-            })"""
-        )
-        assert moved < 0.01

@@ -1,6 +1,6 @@
 """From a model run to gold: the rules suggest spans, a reviewer decides, the gold is frozen and exported as brat.
 
-Everything is real, as in the other journeys, which run on SQLite; `make test` runs this one on PostgreSQL.
+Everything is real: the run command with its Redis, worker, relay and web server, the accounts, Chromium, PostgreSQL.
 """
 
 import json
@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.annotate.steps import drag, painted, press, saved
-from tests.journey.test_three_people import SECRET, Person, annotations, finished_job
 from tests.waiting import in_browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
+SECRET = "a-long-enough-secret-7"
 NOTES = {
     "visita-001": (
         "Paziente: Mario Rossi, 54 anni, detto il Gatto.\r\n"
@@ -31,6 +31,47 @@ ANNOTATION_SETS = {
     "anna": {"visita-001": [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021")], "visita-002": [("DOCTOR", "Bianchi")]},
     "bruno": {"visita-001": [("PATIENT", "Mario Rossi"), ("HOSPITAL", "San Giovanni")], "visita-002": []},
 }
+
+
+class Person:
+    """A person with their own browser context."""
+
+    def __init__(self, browser: Browser, base: str) -> None:
+        self.base = base
+        self.context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(in_browser())
+
+    def go(self, path: str) -> Page:
+        self.page.goto(path if path.startswith("http") else self.base + path)
+        return self.page
+
+    def sign_in(self, name: str) -> None:
+        page = self.go("/accounts/login/")
+        page.fill("input[name=login]", name)
+        page.fill("input[name=password]", SECRET)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
+
+    def choose_password(self, link: str) -> None:
+        page = self.go(link)
+        page.fill("input[name=password1]", SECRET)
+        page.fill("input[name=password2]", SECRET)
+        page.get_by_role("button", name="Save password").click()
+        page.wait_for_load_state()
+
+
+def finished_job(page: Page) -> None:
+    expect(page.locator("#job-status")).to_contain_text(re.compile(r"Done|Took"))
+
+
+def annotations(data: bytes) -> set[tuple[str, str, int]]:
+    found = set()
+    for line in data.decode().splitlines():
+        _, fields, quote = line.split("\t")
+        code, start, _ = fields.split(" ")
+        found.add((code, quote, int(start)))
+    return found
 
 
 def write(folder: Path, marked: dict[str, list[tuple[str, str]]] | None = None) -> str:

@@ -16,7 +16,7 @@ from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services import comparing
 from annotations.agreement.services import figures as agreeing
 from annotations.agreement.services.figures import figures_of
-from annotations.annotate.services import seeding
+from annotations.annotate.services import annotation_set as seeding
 from annotations.core import locks
 from annotations.core.errors import ServiceError
 from annotations.core.events import PATIENT_ERASED

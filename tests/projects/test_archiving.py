@@ -277,13 +277,13 @@ class Beside:
 @pytest.mark.django_db(transaction=True)
 def test_archiving_waits_for_a_change_under_way(world, monkeypatch):
     beside = Beside(lambda: archive(world))
-    original = span_services.count_change
+    original = span_services._count_change
 
     def then_archive(*given):
         original(*given)
         beside.begin()
 
-    monkeypatch.setattr(span_services, "count_change", then_archive)
+    monkeypatch.setattr(span_services, "_count_change", then_archive)
     apply(world)
     beside.join()
     assert beside.waited and beside.error is None

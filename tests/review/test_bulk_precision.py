@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotations.models import Review, Span, SuggestedString
 from annotations.review.rules.precision import Rate, by_notes
-from annotations.review.selectors.ordering import NoteOrder
+from annotations.review.selectors.reviewing import NoteOrder
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make

@@ -89,7 +89,7 @@ def test_impossible_plans_and_acts_on_a_string_are_refused(suggested):
 
 
 def test_a_large_act_is_a_job_and_so_is_its_undo(suggested, monkeypatch):
-    for module in ("annotations.review.services.starting", "annotations.review.views.bulk"):
+    for module in ("annotations.review.services.bulk", "annotations.review.views.bulk"):
         monkeypatch.setattr(f"{module}.AT_ONCE", 1)
     client, bulk = suggested.client, plan(suggested)
     assert client.get(url("bulk_job", bulk.pk)).status_code == 404
@@ -200,7 +200,7 @@ def test_acceptance_counts_single_decisions(decided):
     page = decided.client.get(url("acceptance"))
     check_page(page)
     figures = {
-        title: [(name, row.rate.right, row.corrected, row.rejected, row.bulk) for name, row in rows]
+        title: [(name, row.right, row.corrected, row.rejected, row.bulk) for name, row in rows]
         for title, rows in page.context["tables"]
     }
     assert figures["By label"] == [("PATIENT", 0, 0, 1, 2), ("HOSPITAL", 0, 1, 0, 0)]

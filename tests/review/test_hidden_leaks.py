@@ -4,13 +4,11 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.models import BulkAct, Decision, PlantedLeak, Span, SuggestedString
-from annotations.review.selectors.bulk_preview import preview
-from annotations.review.selectors.bulk_rules import BulkRule, open_of, waiting_by_string
-from annotations.review.selectors.misses import hints_of
-from annotations.review.selectors.occurrences import occurrences
-from annotations.review.selectors.ordering import NoteOrder
+from annotations.review.selectors.bulk_rules import BulkRule, open_of, preview, waiting_by_string
+from annotations.review.selectors.planted import hints_of
+from annotations.review.selectors.reviewing import NoteOrder
 from annotations.review.selectors.state import review_state
-from annotations.review.selectors.suggested_strings import spans_of, strings
+from annotations.review.selectors.suggested_strings import occurrences, spans_of, strings
 from annotations.review.services.bulk import at_once, begin_bulk, decide_batch, plan_bulk, run_bulk
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
@@ -83,7 +81,7 @@ def test_a_bulk_act_planned_earlier_leaves_hidden_leaks_alone(world):
     bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
     pairs = [(world.note.pk, span.pk) for span in hidden.annotation_set.spans.all()]
     world.store()
-    assert decide_batch(bulk, pairs)[:2] == (2, 0)
+    assert decide_batch(bulk, pairs) == {"decided": 2, "beside": 0, "conflicts": 0}
     assert not Decision.objects.filter(suggestion=hidden).exists()
 
 

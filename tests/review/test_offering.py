@@ -8,11 +8,11 @@ from django.urls import reverse
 from annotations.core.suggestions import bits, expected_bits
 from annotations.models import Document, Review, Role, SuggestedNote
 from annotations.review.rules.precision import by_notes
-from annotations.review.selectors.drawn import drawn_of
-from annotations.review.selectors.ordering import NoteOrder
+from annotations.review.selectors.precision import drawn_of
+from annotations.review.selectors.reviewing import NoteOrder
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
-from annotations.review.services.offering import ONE_IN, next_offered
+from annotations.review.services.queue import ONE_IN, next_offered
 from tests.factories import list_for_review, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.checks import check_page

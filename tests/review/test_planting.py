@@ -11,13 +11,13 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.review.events import REVIEW_REVEALED
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
-from annotations.review.selectors.known import known_among, suggested_in
-from annotations.review.selectors.leaks_found import measured_by, together, unsuggested
-from annotations.review.selectors.listing import review_list
+from annotations.review.selectors.planted import measured_by, together, unsuggested
+from annotations.review.selectors.reviewing import review_list
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.effort import effort_between
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
+from annotations.review.services.planting import known_among, suggested_in
 from tests.factories import label_of, make_author, make_note, make_set
 from tests.review.planting import CITY, DOCTOR, NAME, SUGGESTED, TEXT, first_drawn, made, planted, world
 from tests.worlds.reviewing import check_strings, review
@@ -163,7 +163,7 @@ def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
     assert world.finish(world.rita).finished_by == world.rita
     assert (0, 11, "PATIENT") in world.gold
     (mine,) = measured_by(world.project)
-    assert (mine.reviewer, mine.missed.missed, mine.missed.rate.decided) == ("rita", 1, 1)
+    assert (mine.reviewer, mine.missed, mine.rate.decided) == ("rita", 1, 1)
     check_strings()
     # The outcome stays when somebody reopens the note, which is not drawn again.
     reopen_review(document=world.note, author=world.run, user=world.rosa)
@@ -183,15 +183,15 @@ def test_a_missed_or_partly_marked_leak_may_be_rejected(world, marks, result, no
     assert world.review(world.rita, marks=marks).finished_at is None
     assert world.shown()[NAME] == ("open", result)
     (waiting,) = measured_by(world.project)
-    assert (waiting.waiting, waiting.missed.rate.decided) == (1, 0)
+    assert (waiting.waiting, waiting.rate.decided) == (1, 0)
     world.decide(world.rita, Act.REJECT, NAME)
     assert world.finish(world.rita).finished_at
     assert (0, 11, "PATIENT") not in world.gold and set(marks) <= set(world.gold)
     (mine,) = measured_by(world.project)
-    assert (mine.none, mine.missed.partly, mine.missed.rate.right, mine.missed.rate.decided) == (
+    assert (mine.none, mine.partly, mine.rate.right, mine.rate.decided) == (
         none, partly, 0, decided,
     )  # fmt: skip
-    assert unsuggested(world.project, mine.missed).by_hand == 0
+    assert unsuggested(world.project, mine).by_hand == 0
 
 
 def test_a_leak_marked_by_hand_after_it_was_shown_was_missed(world):
@@ -200,7 +200,7 @@ def test_a_leak_marked_by_hand_after_it_was_shown_was_missed(world):
     assert world.shown()[NAME] == ("accepted", "missed")
     assert world.finish(world.rita).finished_at
     (mine,) = measured_by(world.project)
-    assert (mine.waiting, mine.missed.missed, mine.missed.rate.decided) == (0, 1, 1)
+    assert (mine.waiting, mine.missed, mine.rate.decided) == (0, 1, 1)
 
 
 @pytest.mark.parametrize("how", ["another run", "the whole set"])
@@ -216,7 +216,7 @@ def test_a_leak_in_gold_by_other_means_is_not_counted(world, how):
         assert world.shown()[NAME] == ("accepted", "elsewhere")
     assert PlantedLeak.objects.get().result == "elsewhere"
     (mine,) = measured_by(world.project)
-    assert (mine.elsewhere, mine.missed.rate.decided) == (1, 0)
+    assert (mine.elsewhere, mine.rate.decided) == (1, 0)
     check_strings()
 
 
@@ -224,7 +224,7 @@ def test_the_leak_counts_for_the_person_who_marked_it(world):
     world.store()
     world.mark(world.rosa, 0, 11, "PATIENT")
     world.finish(world.rita, rest=world.rest())
-    assert [(one.reviewer, one.missed.found) for one in measured_by(world.project)] == [("rosa", 1)]
+    assert [(one.reviewer, one.found) for one in measured_by(world.project)] == [("rosa", 1)]
 
 
 def test_undo_does_not_revert_a_found_leak(world):
@@ -271,7 +271,7 @@ def test_the_first_reviewer_is_measured_and_the_second_sees_an_ordinary_suggesti
         world.finish(world.rosa)
     assert Review.objects.get(document=world.note).finished_by == world.rosa
     (mine,) = measured_by(world.project)
-    assert (mine.reviewer, mine.missed.missed) == ("rita", 1)
+    assert (mine.reviewer, mine.missed) == ("rita", 1)
     check_strings()
 
 
@@ -284,12 +284,12 @@ def test_figures_by_reviewer_together_and_what_is_left(world):
     world.finish(world.rosa, second)
     world.review(world.rosa, note=third)
     rows = measured_by(world.project, [world.run.pk])
-    assert [(one.reviewer, one.missed.found, one.missed.missed, one.waiting) for one in rows] == [
+    assert [(one.reviewer, one.found, one.missed, one.waiting) for one in rows] == [
         ("rita", 1, 0, 0), ("rosa", 0, 1, 1),
     ]  # fmt: skip
     whole = together(rows)
-    assert (whole.missed.rate.right, whole.missed.rate.decided, whole.waiting) == (1, 2, 1)
-    found = unsuggested(world.project, whole.missed, [world.run.pk])
+    assert (whole.rate.right, whole.rate.decided, whole.waiting) == (1, 2, 1)
+    found = unsuggested(world.project, whole, [world.run.pk])
     assert (found.notes, found.by_hand, found.left) == (2, 1, None), "only the age; too few leaks to estimate"
     assert measured_by(world.project, [world.other.pk]) == []
 

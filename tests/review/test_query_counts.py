@@ -82,7 +82,7 @@ def test_a_batch_of_a_bulk_act_and_its_undo(act, merged):
     for notes in (FEW_NOTES, FEW_NOTES, MANY_NOTES):
         pairs, bulk = world.pairs(*(world.note(4) for _ in range(notes))), world.bulk(act)
         forth, done = counted(decide_batch, bulk, pairs)
-        assert done.decided + done.beside == len(pairs)
+        assert done["decided"] + done["beside"] == len(pairs)
         back, _ = counted(undo_batch, bulk, pairs)
         assert not Decision.objects.filter(cause=bulk).exists()
         counts.append((forth, back))
@@ -100,7 +100,7 @@ def test_a_batch_of_notes_that_wait_for_a_second_reviewer():
         pairs, bulk = world.pairs(*there), world.bulk()
         number, done = counted(decide_batch, bulk, pairs)
         counts.append(number)
-        assert done.decided == len(pairs)
+        assert done["decided"] == len(pairs)
         stages = Event.objects.filter(data__cause=str(bulk.pk)).values_list("data__pass", flat=True)
         assert set(stages) == {"second"}
     assert counts[1] == counts[2]

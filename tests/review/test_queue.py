@@ -7,8 +7,8 @@ import pytest
 from annotations.models import Label, Review, Role, Span, SuggestedLabel
 from annotations.projects.services.labels import merge_labels
 from annotations.review.rules.precision import Rate, likely_right
-from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.precision import rates_of
+from annotations.review.selectors.reviewing import NoteOrder
 from annotations.review.services import queue as review_queue
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act

@@ -38,15 +38,15 @@ def gold():
 
 
 def test_suggestions_are_counted_accepted_and_undone(runs, capsys):
-    assert run("--agree", 2, "--label", "PATIENT", "--preview")["open"] == 4
-    assert run("--least", 0, "--source", "place", "--preview")["open"] == 2
+    assert run("--agree", 2, "--label", "PATIENT", "--preview")["preview"]["open"] == 4
+    assert run("--least", 0, "--source", "place", "--preview")["preview"]["open"] == 2
     found = run("rules-1", "--least", 90, "--preview")
-    assert (found["preview"], found["decided"], found["skipped"]) == (True, 2, 0)
+    assert (found["state"], found["preview"]["decided"], found["preview"]["skipped"]) == ("planned", 2, 0)
     assert not BulkAct.objects.exists()
     done = run("rules-1", "--least", 90)
-    assert (done["state"], done["act"], done["by"], done["decided"]) == ("done", "accept", "rev", 2)
+    assert (done["state"], done["act"], done["user"], done["decided"]) == ("done", "accept", "rev", 2)
     assert gold() == [(0, "PATIENT")] * 2
-    assert run("--list")["acts"] == [{key: value for key, value in done.items() if key != "preview"}]
+    assert run("--list")["acts"] == [done]
     undone = run("--undo", done["id"])
     assert (undone["state"], undone["undone"], undone["kept"]) == ("undone", 2, 0)
     assert not gold() and not Decision.objects.exists()
@@ -62,7 +62,7 @@ def test_the_suggestions_of_a_string(runs, capsys):
     call_command("review_bulk", "covid", "--strings", "--by", "rev")
     assert "Torino  HOSPITAL: 2 open" in capsys.readouterr().out
     done = run("--string", rows["Torino"]["id"], "--as", "CITY")
-    assert (done["kind"], done["decided"]) == ("string", 2)
+    assert (done["rule"]["kind"], done["decided"]) == ("string", 2)
     assert gold() == [(44, "CITY")] * 2
 
 

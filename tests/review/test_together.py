@@ -35,9 +35,8 @@ from annotations.review.events import (
 )
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.planted import aliases
-from annotations.review.services.bulk import plan_bulk
+from annotations.review.services.bulk import plan_bulk, start_bulk
 from annotations.review.services.planting import draw_leaks
-from annotations.review.services.starting import start_bulk
 from tests import factories as make
 from tests.worlds.reviewing import gold_of, suggestions
 
@@ -125,14 +124,6 @@ def test_two_reviewers_decide_differently_on_one_suggestion(world, at_once):
         check(note, 1 + trial % 2)
 
 
-def test_two_reviewers_decide_the_same(world, at_once):
-    for _ in range(TRIALS):
-        note = note_of(world)
-        accept = {"act": "accept", "suggestion": suggestions(note, world.runs[0])[0].pk, "seen": ["open"]}
-        assert statuses(at_once(*(partial(post, **accept) for post in posters(world, note)))) == [200, 200]
-        check(note, 1)
-
-
 def test_two_reviewers_share_a_note(world, at_once):
     """Each decides on half of the suggestions at the same time."""
     for _ in range(TRIALS):
@@ -187,15 +178,6 @@ def test_the_same_span_is_accepted_in_two_runs_at_once(world, at_once):
         assert check(note, 3).spans.count() == 1
 
 
-def test_a_span_is_added_by_two_at_once(world, at_once):
-    for _ in range(TRIALS):
-        note = note_of(world)
-        age = {"act": "add", "start": 13, "end": 20, "label": world.labels["AGE"], "quote": "54 anni"}
-        assert statuses(at_once(*(partial(post, **age) for post in posters(world, note)))) == [200, 200]
-        gold = AnnotationSet.objects.get(document=note, author__kind="gold")
-        assert (gold.spans.count(), gold.version) == (1, 1)
-
-
 def test_finishing_while_another_person_decides(world, at_once):
     """Either the decision comes first and is in the finished gold, or the review is finished first and refuses it."""
     for _ in range(TRIALS):
@@ -221,14 +203,6 @@ def empty_note(world: SimpleNamespace) -> Document:
     note = make.make_note(world.project, TEXT)
     make.make_set(note, world.runs[0], [], submitted=True)
     return note
-
-
-def test_finishing_twice_at_once_is_recorded_once(world, at_once):
-    for _ in range(TRIALS):
-        note = empty_note(world)
-        assert statuses(at_once(*posters(world, note, "review_finish"))) == [200, 200]
-        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_FINISHED).count() == 1
-        assert Review.objects.get(document=note).found_empty
 
 
 @pytest.mark.parametrize("rule", ["open", "blind"])

@@ -12,9 +12,7 @@ from annotations.projects.services.projects import update_project
 from annotations.review.events import REVIEW_FINISHED
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
-from annotations.review.selectors.handovers import pairs
-from annotations.review.selectors.ordering import NoteOrder
-from annotations.review.selectors.reviewing import next_to_review, review_progress
+from annotations.review.selectors.reviewing import NoteOrder, next_to_review, pairs, review_progress
 from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.finishing import finish_review, reopen_review

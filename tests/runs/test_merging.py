@@ -24,10 +24,9 @@ from annotations.models import (
     SuggestedString,
 )
 from annotations.review.events import REVIEW_DECIDED
-from annotations.review.selectors.bulk_preview import preview
-from annotations.review.selectors.bulk_rules import BulkRule
+from annotations.review.selectors.bulk_rules import BulkRule, preview
 from annotations.review.selectors.decision_log import decisions
-from annotations.review.selectors.misses import hints_of
+from annotations.review.selectors.planted import hints_of
 from annotations.review.selectors.state import review_state
 from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing

@@ -23,7 +23,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from annotations.agreement.selectors.desk import LEAST_ANNOTATORS
-from annotations.annotate.selectors.progress import shared_notes
+from annotations.annotate.selectors.worklist import shared_notes
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets, review_drafts
 from annotations.core.navigation import MOST

@@ -1,13 +1,30 @@
 """The list of a person's notes around the one that is open."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from annotations.annotate.events import NOTE_FETCHED, SET_SUBMITTED
 from annotations.core.access import Access, Can
-from annotations.models import Assignment, AssignmentState, Document, Flag
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Document,
+    Event,
+    Flag,
+    Project,
+)
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.comments import flaggers, open_flags
 from annotations.projects.selectors.projects import own_work
@@ -16,15 +33,14 @@ from annotations.projects.selectors.projects import own_work
 AROUND = 15
 
 
-@dataclass(frozen=True)
-class NoteItem:
+class NoteItem(NamedTuple):
     """A line of the list of notes.
 
     `state` is open, done, or empty where the note isn't assigned to this person. `flagged` counts the flags that this
     person may see.
     """
 
-    pk: int
+    id: int
     name: str
     state: str
     flagged: bool
@@ -100,9 +116,7 @@ def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, kinds: Sequence[typ
 
 
 _ASSIGNED = _walk(
-    lambda project, user, state: _assigned(project, user).filter(state=state),
-    "document_id",
-    [int, int, str],
+    lambda project, user, state: _assigned(project, user).filter(state=state), "document_id", [int, int, str]
 )
 
 
@@ -156,3 +170,103 @@ def next_note(access: Access, after: int | None = None) -> int | None:
     row = _OPEN_AFTER.first(*person, after) if after else None
     row = row or _OPEN_AFTER.first(*person, 0)
     return row[0] if row else None
+
+
+# Counts of notes that annotators have submitted, from the index of annotation sets, which begins with the author.
+
+
+def submitted_sets(project: Project) -> QuerySet[AnnotationSet]:
+    """Query the submitted annotation sets of annotators."""
+    annotators = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR).order_by()
+    return AnnotationSet.objects.filter(author__in=annotators, state=AnnotationSetState.SUBMITTED).order_by()
+
+
+def shared_notes(project: Project) -> QuerySet[Any, Any]:
+    """Query the notes that at least two annotators have submitted, as rows with `document_id`."""
+    notes = submitted_sets(project).values("document_id").annotate(annotators=Count("pk"))
+    return notes.filter(annotators__gte=2).values("document_id")
+
+
+# A person's own pace of work. Only this person sees it, and never next to anybody else's.
+
+
+# A longer time without events is a break.
+IDLE = timedelta(minutes=5)
+# How many events are read; from how many notes on the median is shown, and of how many it is taken at most.
+EVENTS, ENOUGH, NOTES = 300, 3, 15
+MOST_TODAY = 1000
+
+Seen = tuple[int | None, str, datetime]
+"""A note's id, the event's verb and its time."""
+
+_LATEST = PreparedRead(
+    lambda user, project: (
+        Event.objects.filter(actor_id=user, project_id=project)
+        .exclude(verb=NOTE_FETCHED)
+        .order_by("-id")
+        .values_list("document_id", "verb", "at")[:EVENTS]
+    ),
+    int,
+    int,
+)
+
+
+def _submitted(user: int, project: int, since: datetime) -> "QuerySet[AnnotationSet, tuple[int]]":
+    mine = Author.objects.filter(user_id=user, project_id=project, kind=AuthorKind.ANNOTATOR).order_by().values("pk")
+    return (
+        AnnotationSet.objects.filter(author_id__in=mine, submitted_at__gte=since)
+        .order_by()
+        .values_list("pk")[:MOST_TODAY]
+    )
+
+
+_TODAY = PreparedRead(_submitted, int, int, datetime)
+
+
+def pace(access: Access) -> str:
+    """This person's pace in the project as a line of text: notes submitted since midnight, and the minutes per note.
+
+    Empty where both are unknown. Two short reads along indexes, whatever the size of the log.
+    """
+    person = access.user.pk, access.project.pk
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    today, rows = len(_TODAY.all(*person, midnight)), _LATEST.all(*person)
+    seen = [(document, verb, _moment(at)) for document, verb, at in reversed(rows)]
+    minutes = typical_minutes(seen, whole=len(rows) < EVENTS)
+    parts = [_("%(n)s today") % {"n": f"{today:,}"}] if today else []
+    if minutes is not None and minutes < 0.75:
+        parts.append(_("less than a minute per note"))
+    elif minutes is not None:
+        whole = max(1, round(minutes))
+        parts.append(ngettext("about %(n)d minute per note", "about %(n)d minutes per note", whole) % {"n": whole})
+    return " · ".join(parts)
+
+
+def _moment(value: object) -> datetime:
+    """A time as the database gave it: SQLite gives text."""
+    return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+
+
+def typical_minutes(seen: Iterable[Seen], *, whole: bool = True) -> float | None:
+    """The median of the minutes that the latest submitted notes took, without breaks; None below ENOUGH notes.
+
+    `seen` is in order of time. The time between two events counts for the note of the first one. Unless `seen` is the
+    `whole` log, the first note doesn't count, because the person may have begun it earlier.
+    """
+    spent: dict[int, timedelta] = {}
+    submitted: dict[int, timedelta] = {}
+    before: Seen | None = None
+    first: int | None = None
+    for document, verb, at in seen:
+        if before is None:
+            first = document
+        elif before[0] is not None and at - before[2] <= IDLE:
+            spent[before[0]] = spent.get(before[0], timedelta()) + (at - before[2])
+        if verb == SET_SUBMITTED and document is not None:
+            submitted.pop(document, None)  # A note that is submitted again moves to the latest.
+            submitted[document] = timedelta()
+        before = (document, verb, at)
+    notes = [spent.get(note, timedelta()) for note in submitted if whole or note != first]
+    if len(notes) < ENOUGH:
+        return None
+    return median(time.total_seconds() for time in notes[-NOTES:]) / 60

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext, ngettext
+
 from annotations.annotate.events import (
     SPAN_CHANGED,
     SPAN_CREATED,
@@ -17,73 +19,105 @@ from annotations.annotate.events import (
     SPANS_DELETED,
     SpanChange,
 )
-from annotations.core.changes import LabeledBounds, backwards, to_revert
+from annotations.core.changes import LabeledBounds, Refused, backwards, to_revert
 from annotations.core.events import Bounds, Verb
 from annotations.core.labels import labels_of_today
 from annotations.core.spans import spans_of
 from annotations.models import Event, Label, Span, User
 
-SEVERAL = [SPANS_CREATED, SPANS_DELETED]
 VERBS: list[Verb[SpanChange]] = [
-    SPAN_CREATED,
-    SPAN_CHANGED,
-    SPAN_DELETED,
-    SPAN_UNDO_SKIPPED,
-    SPANS_CREATED,
-    SPANS_DELETED,
-]
+    SPAN_CREATED, SPAN_CHANGED, SPAN_DELETED, SPAN_UNDO_SKIPPED, SPANS_CREATED, SPANS_DELETED,
+]  # fmt: skip
 # The number of ids in one DELETE statement.
 IDS = 500
 
 
-def last_to_revert(*, annotation_set_id: int, user: User, redo: bool) -> Event | None:
-    """The event that this person's next undo or redo reverts (see core.undoing)."""
-    events = Event.objects.filter(annotation_set_id=annotation_set_id, actor_id=user.pk, verb__in=VERBS)
-    return to_revert(backwards(events), key="kind", redo=redo, skipped=SPAN_UNDO_SKIPPED)
-
-
 @dataclass(frozen=True, slots=True)
-class Opposite:
-    """The opposite of an event, as it was made: verb and data for its own event, in the shape of the reverted event.
+class Effect:
+    """What a change did to the rows, for the event and for the answer; `verb` is None where nothing was changed.
 
-    `left` counts the spans that were changed after the reverted event, and so were left alone.
+    `data` is the event's data. `labels` are the ids of the labels that the change gave to spans, `written` the bounds
+    of the spans that it made or moved. `reverts` is the id of the event that an undo or redo reverts.
     """
 
-    verb: Verb[SpanChange]
+    verb: Verb[SpanChange] | None
     data: SpanChange
-    left: int = 0
+    labels: Sequence[int] = ()
+    written: Sequence[tuple[int, int]] = ()
+    already: int = 0
+    reverts: int | None = None
+    message: str = ""
 
 
-def revert(*, annotation_set_id: int, event: Event) -> Opposite | None:
-    """Make the opposite of the event. None, with nothing changed, where every span of the event was changed since.
+def make_step(annotation_set_id: int, user: User, *, redo: bool) -> Effect:
+    """Undo or redo this person's last change. Raises Refused (`nothing`, 409) without one.
 
-    A restored span gets its old id. A label that was merged since is replaced by the label that it was merged into.
+    A restored span gets its old id. A label that was merged since is replaced by the label that it was merged into. If
+    every span of the event was changed since, nothing is changed, and the next step goes on with the event before.
     Call this inside a transaction that has locked the set's row.
     """
-    return (_several if event.verb in SEVERAL else _one)(annotation_set_id, event)
+    events = Event.objects.filter(annotation_set_id=annotation_set_id, actor_id=user.pk, verb__in=VERBS)
+    event = to_revert(backwards(events), key="kind", redo=redo, skipped=SPAN_UNDO_SKIPPED)
+    if event is None:
+        message = gettext("Nothing to redo.") if redo else gettext("Nothing to undo.")
+        raise Refused("nothing", message, status=409)
+    many = "spans" in event.data
+    effect = _several(annotation_set_id, event) if many else _one(annotation_set_id, event)
+    if effect is not None:
+        return effect
+    message = (
+        gettext("The last change can't be redone because its label or span has changed since. It was skipped.")
+        if redo
+        else gettext("The last change can't be undone because its label or span has changed since. It was skipped.")
+    )
+    nothing: SpanChange = {"spans": []} if many else {"span": event.data["span"], "before": None, "after": None}
+    return Effect(SPAN_UNDO_SKIPPED, nothing, reverts=event.pk, message=message)
+
+
+def message_of(verb: str, data: SpanChange) -> str:
+    """The message on spans that an undo or redo of many spans left alone; empty where there are none."""
+    count = data.get("left", 0)
+    if not count:
+        return ""
+    number = len(data["spans"]) + count
+    if verb == SPANS_CREATED:
+        message = ngettext(
+            "%(count)s of the %(total)s spans could not be restored, because it already exists or its label was "
+            "deleted.",
+            "%(count)s of the %(total)s spans could not be restored, because they already exist or their label was "
+            "deleted.",
+            count,
+        )
+    else:
+        message = ngettext(
+            "%(count)s of the %(total)s spans was changed or removed since and stays as it is.",
+            "%(count)s of the %(total)s spans were changed or removed since and stay as they are.",
+            count,
+        )
+    return message % {"count": count, "total": number}
 
 
 # ── One span ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _one(annotation_set_id: int, event: Event) -> Opposite | None:
-    data: SpanChange = event.data
-    before, after, span = _now(data["after"]), _now(data["before"]), data["span"]
-    assert span is not None  # Every event of one span has its id.
-    carried: SpanChange = {}
-    if "confidence" in data:
-        carried["confidence"] = data["confidence"]
-    if "source" in data:
-        carried["source"] = data["source"]
-    if "attributes" in data:
-        carried["attributes"] = data["attributes"][::-1]
-    if not _moved(annotation_set_id, span, before, after, carried):
+def _one(annotation_set_id: int, event: Event) -> Effect | None:
+    logged: SpanChange = event.data
+    before, after = _of_today(logged["after"]), _of_today(logged["before"])
+    data: SpanChange = {"span": logged["span"], "before": before, "after": after}
+    if "confidence" in logged:
+        data["confidence"] = logged["confidence"]
+    if "source" in logged:
+        data["source"] = logged["source"]
+    if "attributes" in logged:
+        data["attributes"] = logged["attributes"][::-1]
+    if not _move(annotation_set_id, before, after, data):
         return None
     verb: Verb[SpanChange] = SPAN_CREATED if before is None else SPAN_DELETED if after is None else SPAN_CHANGED
-    return Opposite(verb, carried | {"span": span, "before": before, "after": after})
+    moved = after is not None and (before is None or before[:2] != after[:2])
+    return Effect(verb, data, written=[after[:2]] if after and moved else [], reverts=event.pk)
 
 
-def _now(logged: Bounds | None) -> LabeledBounds | None:
+def _of_today(logged: Bounds | None) -> LabeledBounds | None:
     """Bounds and label as logged, with a merged label replaced."""
     if logged is None:
         return None
@@ -91,58 +125,60 @@ def _now(logged: Bounds | None) -> LabeledBounds | None:
     return start, end, labels_of_today([label]).get(label, label)
 
 
-def _moved(
-    annotation_set_id: int, span: int, before: LabeledBounds | None, after: LabeledBounds | None, carried: SpanChange
-) -> bool:
-    """Change a span from `before` to `after`; None stands for no span.
+def _move(annotation_set_id: int, before: LabeledBounds | None, after: LabeledBounds | None, data: SpanChange) -> bool:
+    """Change the span of `data` from `before` to `after`; None stands for no span.
 
     False, with nothing changed, where the span isn't as in `before` or another span is as in `after` already.
     """
+    span = data["span"] or 0
     mine = Span.objects.filter(annotation_set_id=annotation_set_id)
     if after is not None and after != before and mine.filter(start=after[0], end=after[1], label_id=after[2]).exists():
         return False
+    changed: dict[str, Any] = {"attributes": data["attributes"][1]} if "attributes" in data else {}
     if before is None:
         assert after is not None  # Every event has one of the two.
         if Span.objects.filter(pk=span).exists() or not Label.objects.filter(pk=after[2]).exists():
             return False
-        made = Span(pk=span, annotation_set_id=annotation_set_id, start=after[0], end=after[1], label_id=after[2])
-        made.confidence = carried.get("confidence")
-        made.source = carried.get("source", "")
-        made.attributes = carried["attributes"][1] if "attributes" in carried else None
-        made.save(force_insert=True)
+        changed |= {"confidence": data.get("confidence"), "source": data.get("source", "")}
+        start, end, label = after
+        Span.objects.create(
+            pk=span, annotation_set_id=annotation_set_id, start=start, end=end, label_id=label, **changed
+        )
         return True
     rows = mine.filter(pk=span, start=before[0], end=before[1], label_id=before[2])
     if after is None:
         return bool(rows.delete()[0])
-    changed: dict[str, Any] = {"attributes": carried["attributes"][1]} if "attributes" in carried else {}
     return bool(rows.update(start=after[0], end=after[1], label_id=after[2], **changed))
 
 
 # ── Many at once ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _several(annotation_set_id: int, event: Event) -> Opposite | None:
+def _several(annotation_set_id: int, event: Event) -> Effect | None:
     """Revert an event of many spans, but for those changed since or impossible to restore; None if none is left."""
     listed: list[list[int]] = event.data["spans"]
     today = labels_of_today([label for *_, label in listed])
     # Spans of a deleted label were deleted with it.
     spans = [(pk, (start, end, today[label])) for pk, start, end, label in listed if label in today]
     now = {span["id"]: (span["start"], span["end"], span["label"]) for span in spans_of(annotation_set_id)}
-    if event.verb == SPANS_CREATED:
+    verb: Verb[SpanChange] = SPANS_DELETED if event.verb == SPANS_CREATED else SPANS_CREATED
+    if verb == SPANS_DELETED:
         done = [(pk, logged) for pk, logged in spans if now.get(pk) == logged]
         for first in range(0, len(done), IDS):
             Span.objects.filter(pk__in=[pk for pk, _ in done[first : first + IDS]]).delete()
-        verb: Verb[SpanChange] = SPANS_DELETED
     else:
         done = _free(spans, set(now.values()))
         Span.objects.bulk_create(
             Span(pk=pk, annotation_set_id=annotation_set_id, start=start, end=end, label_id=label)
             for pk, (start, end, label) in done
         )
-        verb = SPANS_CREATED
     if not done:
         return None
-    return Opposite(verb, {"spans": [[pk, *bounds] for pk, bounds in done]}, len(listed) - len(done))
+    data: SpanChange = {"spans": [[pk, *bounds] for pk, bounds in done]}
+    if len(done) < len(listed):
+        data["left"] = len(listed) - len(done)
+    written = [bounds[:2] for _, bounds in done] if verb == SPANS_CREATED else []
+    return Effect(verb, data, written=written, reverts=event.pk, message=message_of(verb, data))
 
 
 def _free(spans: Sequence[tuple[int, LabeledBounds]], taken: set[LabeledBounds]) -> list[tuple[int, LabeledBounds]]:

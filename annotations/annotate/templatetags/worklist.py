@@ -27,9 +27,9 @@ def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString
             fill(
                 '<li><a href="{}/{}/{}"{} class="is-{}">{}{}{}</a></li>',
                 before,
-                str(item.pk),
+                str(item.id),
                 after,
-                HERE if item.pk == current else EMPTY,
+                HERE if item.id == current else EMPTY,
                 item.state or "other",
                 done if item.state == "done" else DOT,
                 middle(item.name),

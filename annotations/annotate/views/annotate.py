@@ -1,30 +1,33 @@
-"""The annotate page: one note with the annotator's own spans, as HTML, and as JSON for opening notes in place."""
+"""The annotate page: one note with the annotator's own spans, as HTML and as JSON, and the changes of its script."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.contrib import messages
+from django.http import Http404, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_POST
 
 from annotations.annotate.events import NOTE_FETCHED
-from annotations.annotate.selectors.pace import pace
 from annotations.annotate.selectors.personal import labels_stamp, own_labels
-from annotations.annotate.selectors.seeding import state_of
-from annotations.annotate.selectors.worklist import WorkList, next_note, work_list
-from annotations.annotate.views.entering import began_message, note_address, open_project
-from annotations.core.access import Access, note_for, notes_for
+from annotations.annotate.selectors.worklist import WorkList, next_note, pace, work_list
+from annotations.annotate.services.annotation_set import hand_in, reopen, start_annotations, state_of
+from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core.access import Access, Can, enter, note_for, notes_for
 from annotations.core.addresses import address
 from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
+from annotations.core.changes import Refused, not_whole, read_change
 from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
-from annotations.core.requests import number
-from annotations.core.spans import SpanItem, began_from, own_set, spans_of
+from annotations.core.requests import Request, body_of, is_json, number
+from annotations.core.spans import began_from, own_set, spans_of
 from annotations.exchange.selectors import places_in
-from annotations.models import AnnotationSetState, Document, Flag
+from annotations.models import AnnotationSet, AnnotationSetState, Document, Flag
 from annotations.notes.selectors.comments import outcome_set
 from annotations.projects.selectors.projects import own_work
+from annotations.text.names import is_whole
 
 # The parameter that names the note that was just submitted.
 SUBMITTED = "submitted"
@@ -34,131 +37,107 @@ URLS = {"annotate": "annotate", "data": "note_data", "start": "start_annotations
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A note as its annotator sees it: `seeded` names the run that the annotation set began from, if any."""
+class Opened(NamedTuple):
+    """A note as its annotator sees it, and its data as JSON."""
 
     note: Document
-    version: int
-    state: str
-    seeded: str
-    spans: list[SpanItem]
     labels: list[LabelItem]
     work: WorkList
-    pace: str
+    data: dict[str, Any]
 
 
 def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
-    """Read a note, and record that it was shown, or with `ahead` that it was fetched before it is shown."""
-    note = note_for(access, pk, with_source=True)
+    """Read a note, and record that it was shown, or with `ahead` that it was fetched before it is shown.
+
+    The data lack the labels, which the page has; `labels_stamp` tells whether they have changed.
+    """
+    note, slug = note_for(access, pk, with_source=True), access.project.slug
     verb: Verb[NoteRead] = NOTE_FETCHED if ahead else NOTE_READ
     verb.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
     annotation_set = own_set(note.pk, access.user)
-    return Opened(
-        note=note,
-        version=annotation_set.version if annotation_set else 0,
-        state=state_of(access, note, annotation_set),
-        seeded=began_from(annotation_set),
-        spans=spans_of(annotation_set.pk) if annotation_set else [],
-        labels=own_labels(access.project.pk, access.user.pk),
-        work=work_list(access, note),
-        pace=pace(access).text,
-    )
+    state = state_of(access, note, annotation_set)
+    labels, work = own_labels(access.project.pk, access.user.pk), work_list(access, note)
+    data = _status(annotation_set) | {
+        "note": {"id": note.pk, "name": note.name, "language": note.language},
+        "text": note.text,
+        "spans": spans_of(annotation_set.pk) if annotation_set else [],
+        "state": state,
+        "outcome": _outcome(access, note, state),
+        "person": access.user.pk,
+        "labels_stamp": labels_stamp(labels),
+        "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
+        "source": places_in(slug, note),
+        "work": _work(slug, work, pace(access)),
+    }
+    return Opened(note, labels, work, data)
 
 
 @require_GET
-def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def annotate(request: Request, slug: str, pk: int) -> HttpResponse:
     """The page of one note."""
-    access = open_project(request, slug)
-    opened = _open(access, pk)
-    data = _as_json(access, opened)
+    access = enter(request.user, slug, Can.ANNOTATE)
+    note, labels, work, data = _open(access, pk)
+    # The data that are the same for all notes of the project.
+    names = ("guidelines", "guidelines_beside", "keys", "search")
+    urls = {name: reverse(name, args=[slug]) for name in names}
+    project = {"slug": slug, "guidelines": access.project.guidelines_version, "urls": urls}
     context = {
         "access": access,
         "submitted": _submitted(access, request),
-        "note": opened.note,
-        "labels": opened.labels,
-        "spans": opened.spans,
-        "state": opened.state,
+        "note": note,
+        "labels": labels,
+        "spans": data["spans"],
+        "state": data["state"],
         "seeded": data["seeded"],
-        "work": opened.work,
-        "pace": opened.pace,
+        "work": work,
+        "pace": data["work"]["pace"],
         "flag_reasons": Flag.Reason.choices,
-        "data": data | {"labels": opened.labels, "project": _project(access)},
+        "data": data | {"labels": labels, "project": project},
     }
     return render(request, "annotate/annotate.html", context)
 
 
 @require_GET
 @json_answers(MAY_NOT_ANNOTATE)
-def note_data(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def note_data(request: Request, slug: str, pk: int) -> HttpResponse:
     """The data of the annotate page as JSON; with ?ahead=1 for a note that may be opened next."""
-    access = open_project(request, slug)
-    return JsonResponse(_as_json(access, _open(access, pk, ahead=request.GET.get("ahead") == "1")))
+    access = enter(request.user, slug, Can.ANNOTATE)
+    return JsonResponse(_open(access, pk, ahead=request.GET.get("ahead") == "1").data)
 
 
-def _project(access: Access) -> dict[str, Any]:
-    """The data that is the same for all notes of the project."""
-    slug = access.project.slug
-    names = ("guidelines", "guidelines_beside", "keys", "search")
-    version = access.project.guidelines_version
-    return {"slug": slug, "guidelines": version, "urls": {name: reverse(name, args=[slug]) for name in names}}
-
-
-def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
-    """The note's data without the labels, which the page has; `labels_stamp` tells whether they have changed."""
-    note, slug = opened.note, access.project.slug
-    return {
-        "note": {"id": note.pk, "name": note.name, "language": note.language},
-        "text": note.text,
-        "spans": opened.spans,
-        "version": opened.version,
-        "state": opened.state,
-        "seeded": began_message(opened.seeded),
-        "outcome": _outcome(access, opened),
-        "person": access.user.pk,
-        "labels_stamp": labels_stamp(opened.labels),
-        "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
-        "source": places_in(slug, note),
-        "work": _work(slug, opened),
-    }
-
-
-def _outcome(access: Access, opened: Opened) -> str:
+def _outcome(access: Access, note: Document, state: str) -> str:
     """Address of the page that compares the person's spans with the outcome; empty until the note is adjudicated."""
-    if opened.state != AnnotationSetState.SUBMITTED or outcome_set(access.project, opened.note.pk) is None:
+    if state != AnnotationSetState.SUBMITTED or outcome_set(access.project, note.pk) is None:
         return ""
-    return address("note.outcome", access.project.slug, opened.note.pk)
+    return address("note.outcome", access.project.slug, note.pk)
 
 
-def _work(slug: str, opened: Opened) -> dict[str, Any]:
-    work = opened.work
+def _work(slug: str, work: WorkList, pace: str) -> dict[str, Any]:
     # One reversed address gives the addresses of all notes: reversing each is slow.
     before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
     return {
         "done": work.done,
         "total": work.total,
         "more": work.more,
-        "pace": opened.pace,
-        "notes": [
-            {
-                "id": item.pk,
-                "name": item.name,
-                "state": item.state,
-                "flagged": item.flagged,
-                "url": f"{before}/{item.pk}/{after}",
-            }
-            for item in work.notes
-        ],
-        "previous": note_address(slug, work.previous),
-        "next": note_address(slug, work.next),
-        "next_open": note_address(slug, work.next_open),
+        "pace": pace,
+        "notes": [item._asdict() | {"url": f"{before}/{item.id}/{after}"} for item in work.notes],
+        "previous": _note_address(slug, work.previous),
+        "next": _note_address(slug, work.next),
+        "next_open": _note_address(slug, work.next_open),
     }
 
 
+def _note_address(slug: str, pk: int | None) -> dict[str, Any] | None:
+    """Return the id of a note with the URLs of its page and of its JSON data; None without a note."""
+    if pk is None:
+        return None
+    return {"id": pk, "url": reverse("annotate", args=[slug, pk]), "data": reverse("note_data", args=[slug, pk])}
+
+
 @require_GET
-def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
+def next_open_note(request: Request, slug: str) -> HttpResponse:
     """Redirect to the person's next open note after ?after=ID, or show that there is none."""
-    access = open_project(request, slug)
+    access = enter(request.user, slug, Can.ANNOTATE)
     found = next_note(access, number(request.GET, "after"))
     submitted = _submitted(access, request)
     if found is not None:
@@ -169,7 +148,7 @@ def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotate/done.html", context)
 
 
-def _submitted(access: Access, request: HttpRequest) -> Document | None:
+def _submitted(access: Access, request: Request) -> Document | None:
     """The note of ?submitted=ID, which the page offers to reopen, without its text; None unless it is submitted."""
     pk = number(request.GET, SUBMITTED)
     if pk is None:
@@ -178,3 +157,139 @@ def _submitted(access: Access, request: HttpRequest) -> Document | None:
     if annotation_set is None or annotation_set.state != AnnotationSetState.SUBMITTED:
         return None
     return notes_for(access).only("id", "project_id", "name").filter(pk=pk).first()
+
+
+# ── Requests of the script ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@require_POST
+@json_answers(MAY_NOT_ANNOTATE, only_json=True)
+def changes(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Make one change to the person's own annotation set.
+
+    Where the set should have been started from a run's spans and wasn't, it is started first: the answer then has these
+    spans too, and `seeded`.
+    """
+    access = enter(request.user, slug, Can.ANNOTATE)
+    note = note_for(access, pk)
+    change = read_change(request.json)
+    started = access.project.seed_from_id is not None and start_annotations(access=access, note=note)
+    blind = not access.can(Can.READ_NOTES)
+    answer = apply_change(document=note, user=access.user, change=change, blind=blind)
+    return JsonResponse(_as_json(answer) | (_status(own_set(note.pk, access.user), "seeded") if started else {}))
+
+
+def _as_json(answer: Answer) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "version": answer.version,
+        "span": answer.span,
+        "removed": answer.removed,
+        "changed_elsewhere": answer.changed_elsewhere,
+    }
+    if answer.made is not None:
+        body |= {"made": answer.made, "already": answer.already}
+    elif answer.already:
+        body["already"] = True
+    if answer.spans is not None:
+        body["spans"] = answer.spans
+    if answer.message:
+        body["message"] = answer.message
+    return body
+
+
+@require_GET
+@json_answers(MAY_NOT_ANNOTATE)
+def spans(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The person's own spans, with ?version=N only if the set's version is another one, and a fresh CSRF token.
+
+    With ?labels=STAMP also the labels, if they or their keys have changed.
+    ?opened=1 says that a note that was fetched ahead is now on the screen, which is recorded like opening the page.
+    """
+    access, note = _short_note(request, slug, pk)
+    if request.GET.get("opened") == "1":
+        NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
+    annotation_set = own_set(note.pk, access.user)
+    body = _status(annotation_set) | {
+        "state": state_of(access, note, annotation_set),
+        "person": access.user.pk,
+        "csrf": get_token(request),
+    }
+    if request.GET.get("version") != str(body["version"]):
+        body["spans"] = spans_of(annotation_set.pk) if annotation_set else []
+    if "labels" in request.GET:
+        labels = own_labels(access.project.pk, access.user.pk)
+        stamp = labels_stamp(labels)
+        body |= {} if stamp == request.GET["labels"] else {"labels": labels, "labels_stamp": stamp}
+    return JsonResponse(body)
+
+
+def _status(annotation_set: AnnotationSet | None, *only: str) -> dict[str, Any]:
+    """Version and state of an annotation set, and the sentence that says which run's spans it began from, if any."""
+    run = began_from(annotation_set)
+    status = {
+        "version": annotation_set.version if annotation_set else 0,
+        "state": annotation_set.state if annotation_set else AnnotationSetState.DRAFT,
+        "seeded": gettext("Began from the spans of %(run)s.") % {"run": run} if run else "",
+    }
+    return {name: status[name] for name in only or status}
+
+
+@require_POST
+@json_answers(MAY_NOT_ANNOTATE)
+def start_note(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Start the person's annotation set from a run's spans, where the project says so; a second call changes nothing.
+
+    The script gets the state and the spans as they are then, a form the annotate page.
+    """
+    access, note = _short_note(request, slug, pk)
+    start_annotations(access=access, note=note)
+    if not is_json(request):
+        return redirect("annotate", slug, pk)
+    annotation_set = own_set(note.pk, access.user)
+    return JsonResponse(_status(annotation_set) | {"spans": spans_of(annotation_set.pk) if annotation_set else []})
+
+
+@require_POST
+@json_answers(MAY_NOT_ANNOTATE)
+def submit_note(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Submit the annotation set. The script gets JSON, a form the next note."""
+    access, note = _short_note(request, slug, pk)
+    version = body_of(request).get("version") if is_json(request) else None
+    if version is not None and not is_whole(version):
+        raise not_whole("version")
+    try:
+        status = hand_in(access=access, note=note, version=version)
+    except Refused as refused:
+        if is_json(request) or refused.code != "unseen":
+            raise
+        messages.warning(request, str(refused))
+        return redirect("annotate", slug, pk)
+    following_page = f"{reverse('next_note', args=[slug])}?after={pk}&{SUBMITTED}={pk}"
+    if not is_json(request):
+        return redirect(following_page)
+    # The note itself may be found where another tab has reopened it: it isn't offered again.
+    following = next_note(access, note.pk)
+    next_open = _note_address(slug, following if following != note.pk else None)
+    body = {"version": status.version, "state": status.state, "next": following_page, "next_open": next_open}
+    return JsonResponse(body)
+
+
+@require_POST
+@json_answers(MAY_NOT_ANNOTATE)
+def reopen_note(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Make a submitted annotation set a draft again."""
+    access, note = _short_note(request, slug, pk)
+    status = reopen(document=note, user=access.user)
+    here = reverse("annotate", args=[slug, pk])
+    if not is_json(request):
+        return redirect(here)
+    return JsonResponse({"version": status.version, "state": status.state, "next": here})
+
+
+def _short_note(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
+    """Enter the project, and read the note without its text."""
+    access = enter(request.user, slug, Can.ANNOTATE)
+    note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first()
+    if note is None:
+        raise Http404("no such note")
+    return access, note

@@ -1,24 +1,23 @@
 """Routes of what reviews show: precision of suggestions, agreement of reviewers, planted leaks, the decision log."""
 
+from dataclasses import asdict
 from typing import Any, Literal, Self
 
 from django.http import StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from annotations.core.access import Access, Can
+from annotations.core.access import Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.notes.api import codes_of
-from annotations.review.api.bulk_schemas import Chosen
-from annotations.review.rules.precision import BANDS, Estimate
-from annotations.review.selectors.decision_log import TYPES, overruled
-from annotations.review.selectors.drawn import drawn_of
-from annotations.review.selectors.handovers import Pair, pairs
-from annotations.review.selectors.leaks_found import figures_of, planting_for
-from annotations.review.selectors.precision import Accepted, acceptance_by, suggestions_by
-from annotations.review.selectors.reviewing import chosen_runs
-from annotations.review.services.exporting import export_decisions
+from annotations.review.api.bulk import Chosen
+from annotations.review.rules.planting import Left
+from annotations.review.rules.precision import BANDS
+from annotations.review.selectors.decision_log import TYPES, export_decisions, overruled
+from annotations.review.selectors.planted import Planting, planting_for
+from annotations.review.selectors.precision import Accepted, acceptance_by, drawn_of, suggestions_by
+from annotations.review.selectors.reviewing import Pair, chosen_runs, pairs
 
 router = Router(tags=["Review"])
 
@@ -42,10 +41,7 @@ class AcceptedOut(Schema):
 
     @classmethod
     def of(cls, row: Accepted, **group: Any) -> Self:
-        return cls(
-            decided=row.rate.decided, right=row.rate.right, corrected=row.corrected, rejected=row.rejected,
-            bulk=row.bulk, **group,
-        )  # fmt: skip
+        return cls(**asdict(row) | {"rejected": row.rejected} | group)
 
 
 class EstimateOut(Schema):
@@ -55,10 +51,6 @@ class EstimateOut(Schema):
     low: float
     high: float
     counted: int
-
-    @classmethod
-    def of(cls, one: Estimate) -> Self:
-        return cls(share=one.share, low=one.low, high=one.high, counted=one.counted)
 
 
 class DrawnOut(Schema):
@@ -79,24 +71,6 @@ class OverruledOut(Schema):
     changed: int
 
 
-class PairOut(Schema):
-    """Agreement of two reviewers on the same notes: `equal` of `compared` items."""
-
-    first: str
-    second: str
-    blind: bool
-    notes: int
-    equal: int
-    compared: int
-
-    @classmethod
-    def of(cls, one: Pair) -> Self:
-        return cls(
-            first=one.first, second=one.second, blind=one.blind, notes=one.notes, equal=one.rate.right,
-            compared=one.rate.decided,
-        )  # fmt: skip
-
-
 class PlantedOut(Schema):
     """Planted leaks that reviewers found and missed: `all`, and by reviewer for managers, else only one's own."""
 
@@ -104,7 +78,16 @@ class PlantedOut(Schema):
     reviewers: list[dict[str, Any]]
     notes: int
     found_by_hand: int
-    left: dict[str, float] | None
+    left: Left | None
+
+    @classmethod
+    def of(cls, found: Planting) -> Self:
+        reviewers = [{"reviewer": one.reviewer} | one.figures() for one in found.rows]
+        known = found.unsuggested
+        return cls(
+            all=found.whole.figures(), reviewers=reviewers, notes=known.notes, found_by_hand=known.by_hand,
+            left=known.left,
+        )  # fmt: skip
 
 
 class Acceptance(Schema):
@@ -115,7 +98,7 @@ class Acceptance(Schema):
     confidences: list[AcceptedOut]
     drawn: list[DrawnOut]
     overruled: list[OverruledOut]
-    pairs: list[PairOut]
+    pairs: list[Pair]
     planted: PlantedOut | None
 
 
@@ -128,36 +111,23 @@ def read_acceptance(request: ApiRequest, slug: str, wanted: Query[Chosen]) -> Ac
     spans, codes = suggestions_by(access.project, runs), codes_of(access.project.pk)
     by_source = acceptance_by(spans, "annotation_set__author__name", "source")
     by_band = sorted(acceptance_by(spans, "band"), key=lambda row: row.key)
+    planting = planting_for(access, runs)
     return Acceptance(
         labels=[AcceptedOut.of(row, label=codes.get(row.key[0])) for row in acceptance_by(spans, "label_id")],
         sources=[AcceptedOut.of(row, run=row.key[0], source=row.key[1]) for row in by_source],
         confidences=[AcceptedOut.of(row, least=BANDS[row.key[0]][0] if row.key[0] >= 0 else None) for row in by_band],
         drawn=[
             DrawnOut(
-                run=one.run.name, notes=one.notes, precision=EstimateOut.of(one.right), recall=EstimateOut.of(one.found)
+                run=one.run.name,
+                notes=one.notes,
+                precision=EstimateOut(**asdict(one.right)),
+                recall=EstimateOut(**asdict(one.found)),
             )
             for one in drawn_of(chosen)
         ],
-        overruled=[
-            OverruledOut(reviewer=by, earlier=over, decisions=count, changed=changed)
-            for by, over, count, changed in overruled(access.project)
-        ],
-        pairs=[PairOut.of(one) for one in pairs(access.project, chosen)],
-        planted=_planted(access, runs),
-    )
-
-
-def _planted(access: Access, runs: list[int]) -> PlantedOut | None:
-    found = planting_for(access, runs)
-    if found["unsuggested"] is None:
-        return None
-    left = found["unsuggested"].left
-    return PlantedOut(
-        all=figures_of(found["whole"]),
-        reviewers=[{"reviewer": one.reviewer} | figures_of(one) for one in found["rows"]],
-        notes=found["unsuggested"].notes,
-        found_by_hand=found["unsuggested"].by_hand,
-        left={"expected": left.expected, "least": left.least, "most": left.most} if left else None,
+        overruled=[OverruledOut(**one._asdict()) for one in overruled(access.project)],
+        pairs=pairs(access.project, chosen),
+        planted=PlantedOut.of(planting) if planting.measured else None,
     )
 
 

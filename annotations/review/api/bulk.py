@@ -1,64 +1,214 @@
 """Routes of bulk acts: many suggestions decided by rule or by string, after a preview, and undone by one request."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Self
 from uuid import UUID
 
-from django.http import Http404, HttpResponse, HttpResponseBase
-from ninja import Query, Router
+from django.http import HttpResponse, HttpResponseBase
+from ninja import Field, ModelSchema, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
 from annotations.models import BulkAct, BulkActState, Job
 from annotations.notes.api import codes_of, label_coded
-from annotations.notes.events import NOTES_SEARCHED
-from annotations.review.api.bulk_schemas import (
-    BulkItem,
-    BulkWithPreview,
-    Chosen,
-    ExpectedOut,
-    Including,
-    NewBulkAct,
-    OccurrenceOut,
-    PrecisionOut,
-    PreviewOut,
-    StringAct,
-    StringFilters,
-    StringItem,
-)
+from annotations.review.api.reviewing import Codes
 from annotations.review.forms import BulkForm
-from annotations.review.selectors.bulk_preview import preview, with_doubtful, with_gold
-from annotations.review.selectors.bulk_rules import rule_of
-from annotations.review.selectors.occurrences import Occurrence, occurrences
+from annotations.review.selectors.bulk_rules import BulkPreview, act_for, acts_in, rule_of
 from annotations.review.selectors.planted import suggestions_for
-from annotations.review.selectors.precision import chosen_by_order, expected_of, figures, together
+from annotations.review.selectors.precision import PrecisionFigures, planned_act, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import ROWS as PAGE
-from annotations.review.selectors.suggested_strings import StringRow, as_waiting, spans_of, string_for, strings
-from annotations.review.services.bulk import plan_bulk, plan_string
-from annotations.review.services.starting import start_bulk, start_undo
+from annotations.review.selectors.suggested_strings import (
+    Occurrence,
+    Order,
+    StringRow,
+    as_waiting,
+    looked_at,
+    spans_of,
+    string_for,
+    strings,
+)
+from annotations.review.services.bulk import COUNTS, plan_bulk, plan_string, start_bulk, start_undo
 
 router = Router(tags=["Bulk review"])
 ACTS = "/projects/{slug:slug}/bulk-acts"
 STRINGS = "/projects/{slug:slug}/suggested-strings"
+SHOWN = 200
+
+
+# ── Answers and bodies ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class RuleOut(Schema):
+    """The rule of a bulk act. `least` is a confidence from 0 to 1; `exceptions` counts excepted suggestions."""
+
+    kind: str
+    runs: list[int]
+    label: str | None
+    source: str | None
+    least: float | None
+    agree: int
+    to: str | None
+    exceptions: int
+    with_gold: bool
+    with_doubtful: bool
+
+
+class BulkItem(ModelSchema):
+    """A bulk act and its counts of suggestions. `state` is planned, working, done, undoing or undone.
+
+    `left` were decided by somebody else first; `beside` were rejected because they conflict with accepted ones;
+    `skipped` are in `skipped_notes` notes that have gold; `conflicts` stay open; `kept` could not be undone.
+    """
+
+    user: str
+    rule: RuleOut
+
+    class Meta:
+        model = BulkAct
+        fields: Sequence[str] = ("id", "act", "state", "planned", *COUNTS, "created_at", "ended_at")
+
+    @classmethod
+    def of(cls, row: BulkAct, codes: Codes, **more: Any) -> Self:
+        rule = rule_of(row.rule)
+        coded = {"label": codes.get(rule.label or 0), "to": codes.get(rule.to or 0), "exceptions": len(rule.but)}
+        shown = RuleOut(**asdict(rule) | coded)
+        return cls(**vars(row) | {"user": row.user.username, "rule": shown} | more)
+
+
+@dataclass(frozen=True)
+class ExpectedPrecision(PrecisionFigures):
+    """The precision of the open suggestions with one label."""
+
+    label: str
+
+
+class BulkWithPreview(BulkItem):
+    """A bulk act; while it is planned, with a preview: as it is, with notes that have gold, with doubtful ones."""
+
+    preview: BulkPreview | None = None
+    preview_with_gold: BulkPreview | None = None
+    preview_with_doubtful: BulkPreview | None = None
+    precision: PrecisionFigures | None = None
+    expected: list[ExpectedPrecision] = []
+
+
+class NewBulkAct(Body):
+    """Which suggestions to decide. `threshold`: those of at least `least` percent confidence.
+
+    `agreed`: those that at least `agree` of the runs suggest with the same bounds and label. `runs` are ids of runs as
+    in the list of reviews; `label` is a code.
+    """
+
+    act: Literal["accept", "reject"] = "accept"
+    kind: Literal["threshold", "agreed"] = "threshold"
+    runs: list[int] = Field(min_length=1, max_length=200)
+    least: float | None = Field(None, ge=0, le=100)
+    agree: int | None = Field(None, ge=2, le=200)
+    label: str = Field("", max_length=60)
+    source: str = Field("", max_length=80)
+
+
+class Including(Body):
+    """`with_gold`: include notes that already have gold. `with_doubtful`: include doubtful suggestions."""
+
+    with_gold: bool = False
+    with_doubtful: bool = False
+
+
+class Chosen(Schema):
+    """`run`: ids of runs as in the list of reviews, by default all runs except merged lists."""
+
+    run: list[int] = Field([], max_length=200)
+
+    @property
+    def words(self) -> list[str]:
+        return [str(one) for one in self.run]
+
+
+class StringFilters(Chosen):
+    label: str = Field("", max_length=60)
+    order: Order = "open"
+
+
+class StringItem(Schema):
+    """A string that runs suggest with one label. `open` suggestions wait for a decision, out of `count`.
+
+    `skipped` are in notes that already have gold, and `doubtful` ones elsewhere: acts skip both unless asked.
+    """
+
+    id: int
+    text: str
+    label: str
+    count: int
+    open: int
+    skipped: int
+    doubtful: int
+    confidence: float | None
+
+    @classmethod
+    def of(cls, row: StringRow, codes: Codes) -> Self:
+        return cls(**asdict(row) | {"id": row.pk, "label": codes[row.label]})
+
+
+class OccurrenceOut(Schema):
+    """A suggestion in its context. Offsets are in code points, end-exclusive.
+
+    `state` is open, accepted, rejected, gold, draft or unavailable.
+    """
+
+    suggestion: int
+    note: int
+    name: str
+    run: str
+    label: str
+    start: int
+    end: int
+    before: str
+    marked: str
+    after: str
+    confidence: float | None
+    source: str
+    state: str
+    by: str
+
+    @classmethod
+    def of(cls, one: Occurrence, codes: Codes) -> Self:
+        return cls(**asdict(one) | {"suggestion": one.alias, "label": codes[one.label]})
+
+
+class StringAct(Body):
+    """What to do with all open suggestions of a string in these runs, except the suggestions in `but`.
+
+    `to`: the code of the label to accept them with; empty: the suggested one.
+    """
+
+    act: Literal["accept", "reject"]
+    runs: list[int] = Field([], max_length=200)
+    but: list[int] = Field([], max_length=SHOWN)
+    to: str = Field("", max_length=60)
+
+
+# ── Routes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @router.get(ACTS, response=Page[BulkItem])
 def list_bulk_acts(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the bulk acts that were started, the newest first."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    codes = codes_of(access.project.pk)
-    rows = BulkAct.objects.filter(project=access.project).exclude(state=BulkActState.PLANNED).select_related("user")
+    codes, rows = codes_of(access.project.pk), acts_in(access.project)
 
     def fetch(after: int | None, size: int) -> Sequence[tuple[int, BulkAct]]:
         first = after or 0
-        return list(enumerate(rows.order_by("-created_at", "pk")[first : first + size], first + 1))
+        return list(enumerate(rows[first : first + size], first + 1))
 
     return paged(request, paging, fetch, lambda row: BulkItem.of(row[1], codes), lambda row: row[0])
 
@@ -73,14 +223,14 @@ def plan_bulk_act(request: ApiRequest, slug: str, body: NewBulkAct) -> Status[Bu
     with named({"label": "label", "act": "act"}):
         act = BulkAct.Act(body.act)
         row = plan_bulk(project=access.project, user=access.user, rule=form.rule, act=act)
-    return Status(201, _with_preview(access, row))
+    return Status(201, with_preview(access, row))
 
 
 @router.get(f"{ACTS}/{{uuid:bulk}}", response=BulkWithPreview)
 def read_bulk_act(request: ApiRequest, slug: str, bulk: UUID) -> BulkWithPreview:
     """Read a bulk act: its preview while it is planned, its result afterwards."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    return _with_preview(access, _bulk(access, bulk))
+    return with_preview(access, act_for(access.project, bulk))
 
 
 @router.post(f"{ACTS}/{{uuid:bulk}}/start", response={200: BulkWithPreview, 202: JobItem})
@@ -88,8 +238,7 @@ def start_bulk_act(
     request: ApiRequest, response: HttpResponse, slug: str, bulk: UUID, body: Including
 ) -> Status[BulkWithPreview] | Status[JobItem]:
     """Start a planned bulk act. Many suggestions are decided by a job (202)."""
-    begin = partial(start_bulk, with_gold=body.with_gold, with_doubtful=body.with_doubtful)
-    return _begin(request, response, slug, bulk, begin)
+    return _begin(request, response, slug, bulk, partial(start_bulk, **body.dict()))
 
 
 @router.post(f"{ACTS}/{{uuid:bulk}}/undo", response={200: BulkWithPreview, 202: JobItem})
@@ -98,6 +247,26 @@ def undo_bulk_act(
 ) -> Status[BulkWithPreview] | Status[JobItem]:
     """Undo all decisions of a bulk act that nobody has changed since."""
     return _begin(request, response, slug, bulk, start_undo)
+
+
+def _begin(
+    request: ApiRequest, response: HttpResponse, slug: str, pk: UUID, begin: Callable[..., Job | None]
+) -> Status[BulkWithPreview] | Status[JobItem]:
+    access = enter(request, slug, Can.MAKE_GOLD)
+    job = begin(bulk=act_for(access.project, pk), actor=access.user)
+    return started(response, slug, job) if job else Status(200, with_preview(access, act_for(access.project, pk)))
+
+
+def with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
+    codes = codes_of(access.project.pk)
+    if row.state != BulkActState.PLANNED:
+        return BulkWithPreview.of(row, codes)
+    plan = planned_act(row, access.user)
+    return BulkWithPreview.of(
+        row, codes, preview=plan.found, preview_with_gold=plan.with_gold, preview_with_doubtful=plan.with_doubtful,
+        precision=PrecisionFigures.of(together(plan.expected), plan.only_drawn),
+        expected=[ExpectedPrecision.of(one, plan.only_drawn, label=codes[one.label]) for one in plan.expected],
+    )  # fmt: skip
 
 
 @router.get(STRINGS, response=Page[StringItem])
@@ -142,16 +311,7 @@ def list_occurrences(
 
     def fetch(after: int | None, size: int) -> Sequence[tuple[int, Occurrence]]:
         first = after or 0
-        rows = occurrences(spans[first : first + size], access.project.pk, access.user)
-        notes = sorted({row.note for row in rows})
-        record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="suggestions")
-        if notes:
-            NOTES_SEARCHED.record(
-                actor=access.user,
-                project_id=access.project.pk,
-                data={"review": True, "notes": notes, "hits": len(rows)},
-            )
-        return list(enumerate(rows, first + 1))
+        return list(enumerate(looked_at(spans[first : first + size], access, size), first + 1))
 
     return paged(request, paging, fetch, lambda row: OccurrenceOut.of(row[1], codes), lambda row: row[0])
 
@@ -168,39 +328,4 @@ def plan_string_act(request: ApiRequest, slug: str, string: int, body: StringAct
             string=found, runs=runs, act=body.act, but=suggestions_for(access.project, body.but), to=to,
             project=access.project, user=access.user,
         )  # fmt: skip
-    return Status(201, _with_preview(access, row))
-
-
-# ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _bulk(access: Access, pk: UUID) -> BulkAct:
-    row = BulkAct.objects.select_related("project", "user").filter(project=access.project, pk=pk).first()
-    if row is None:
-        raise Http404("No such bulk act.")
-    return row
-
-
-def _begin(
-    request: ApiRequest, response: HttpResponse, slug: str, pk: UUID, begin: Callable[..., Job | None]
-) -> Status[BulkWithPreview] | Status[JobItem]:
-    access = enter(request, slug, Can.MAKE_GOLD)
-    job = begin(bulk=_bulk(access, pk), actor=access.user)
-    return started(response, slug, job) if job else Status(200, _with_preview(access, _bulk(access, pk)))
-
-
-def _with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
-    codes = codes_of(access.project.pk)
-    if row.state != BulkActState.PLANNED:
-        return BulkWithPreview.of(row, codes)
-    rule, asked = rule_of(row.rule), (row.act, access.project, access.user)
-    found = preview(rule, *asked)
-    chosen = chosen_by_order(rule.runs)
-    by_label, only_drawn = expected_of(rule, access.project, access.user, chosen), bool(chosen)
-    return BulkWithPreview.of(
-        row, codes, preview=PreviewOut.of(found),
-        preview_with_gold=PreviewOut.of(with_gold(rule, *asked)) if found.skipped else None,
-        preview_with_doubtful=PreviewOut.of(with_doubtful(rule, *asked)) if found.doubtful else None,
-        precision=PrecisionOut(**figures(together(by_label), only_drawn)),
-        expected=[ExpectedOut(label=codes[one.label], **figures(one, only_drawn)) for one in by_label],
-    )  # fmt: skip
+    return Status(201, with_preview(access, row))

@@ -1,9 +1,11 @@
 """Routes of review note by note: runs, the next note, suggestions, decisions, finishing and reopening."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final, Literal, Self
 from uuid import uuid4
 
-from django.http import Http404, HttpResponseBase
+from django.http import HttpResponseBase
 from ninja import Field, Query, Router, Schema
 
 from annotations.core.access import Access, Can
@@ -14,23 +16,172 @@ from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
-from annotations.review.api.schemas import Bounds, RemovalOut, ReviewOut, SuggestionOut
-from annotations.review.selectors.ordering import NoteOrder, Order
 from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
-from annotations.review.selectors.reviewing import review_for, review_progress, run_author
-from annotations.review.selectors.shown import goes_on, shown_to
-from annotations.review.selectors.state import ReviewState, Seen, review_state
-from annotations.review.services.deciding import ON_A_SUGGESTION, Request, decide
-from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.selectors.reviewing import NoteOrder, Order, review_for, review_progress
+from annotations.review.selectors.reviewing import run_author as find_run
+from annotations.review.selectors.state import (
+    BetweenShown,
+    ReviewState,
+    Seen,
+    SuggestionView,
+    goes_on,
+    review_state,
+    shown_to,
+)
+from annotations.review.services.deciding import ON_A_SUGGESTION, SETS_BOUNDS, WITH_BOUNDS, Request, decide
+from annotations.review.services.finishing import MOST_REST, finish_review, reopen_review
 from annotations.review.services.log import Act
-from annotations.review.services.offering import next_offered
 from annotations.review.services.queue import next_in_queue
 from annotations.text.names import MAX_ID, MAX_OFFSET
+
+# What routes of review answer: the state of a review, with codes instead of ids of labels.
+
+
+Codes = Mapping[int, str]
+
+
+class Bounds(Schema):
+    """Offsets in code points, end-exclusive, and the code of a label."""
+
+    start: int = Field(ge=0, le=MAX_OFFSET)
+    end: int = Field(ge=0, le=MAX_OFFSET)
+    label: str = Field(max_length=60)
+
+
+class RefinedOut(Bounds):
+    """What a refiner did (`action`: keep or update) with an annotation that had these bounds and this label."""
+
+    action: str
+    reason: str
+
+
+class RemovalOut(Bounds):
+    """An annotation that a refiner proposes to remove. `state` is open, accepted or rejected.
+
+    If it was rejected, the annotation stays, and `kept` are its bounds and label in gold.
+    """
+
+    number: int
+    reason: str
+    state: str
+    kept: Bounds | None
+    by: str | None
+    at: str | None
+
+
+class SuggestionOut(Bounds):
+    """A suggestion. `state` is open, accepted or rejected; `accepted` are its bounds and label in gold.
+
+    `refined` says what a refiner did with it, and why. `runs`, `of`, `conflicting` and `differing` are of merged lists:
+    the runs that suggest it, how many were merged, suggestions of which only one can be right, and attributes to which
+    the runs gave different values. `doubt` says which words are doubtful, and `planted` is the outcome of a planted
+    leak.
+    """
+
+    id: int
+    confidence: float | None
+    source: str
+    state: str
+    accepted: Bounds | None
+    by: str | None
+    at: str | None
+    runs: list[dict[str, Any]] | None = None
+    of: int | None = None
+    conflicting: list[int] | None = None
+    differing: list[str] | None = None
+    doubt: dict[str, Any] | None = None
+    refined: RefinedOut | None = None
+    planted: str | None = None
+    attributes: dict[str, Any] = {}
+
+
+class GoldSpanOut(Bounds):
+    """A gold span. `origin` names the annotation set from which it is, `by` and `at` the decision."""
+
+    origin: str
+    by: str | None
+    at: str | None
+    attributes: dict[str, Any] = {}
+
+
+class FirstReview(Schema):
+    """The first review of two. Its decisions are hidden in a blind review.
+
+    `suggestions` (null: rejected) and `removals` (null: accepted) have the bounds in gold; `others` are added spans.
+    """
+
+    reviewer: str
+    blind: bool
+    suggestions: dict[str, Bounds | None] | None = None
+    removals: dict[str, Bounds | None] | None = None
+    others: list[Bounds] | None = None
+
+
+class ReviewOut(Schema):
+    """A review. `stage`: first, finished, waiting (for another person), second, or resolving (differences).
+
+    `version` counts the changes of gold. `open` counts open suggestions and proposed removals. `has_finished_gold`: the
+    note has gold that decisions change. `gold_is_draft`: the spans in `gold` don't count until the review is finished.
+    """
+
+    version: int
+    finished: bool
+    stage: str
+    open: int
+    has_finished_gold: bool
+    gold_is_draft: bool
+    first_review: FirstReview | None
+    suggestions: list[SuggestionOut]
+    removals: list[RemovalOut]
+    gold: list[GoldSpanOut]
+
+
+class Coded:
+    """The state of a review as the API answers it: with codes instead of ids of labels."""
+
+    def __init__(self, codes: Codes) -> None:
+        self._codes = codes
+
+    def review(self, state: ReviewState) -> ReviewOut:
+        between = state["between"]
+        shown: dict[str, Any] = dict(state) | {
+            "first_review": self._first(between) if between else None,
+            "suggestions": [self._suggestion(one) for one in state["suggestions"]],
+            "removals": [
+                RemovalOut(**self._with_code(one) | {"kept": self._bounds(one["bounds"])}) for one in state["removals"]
+            ],
+            "gold": [GoldSpanOut(**self._with_code(one) | {"origin": one["from"]}) for one in state["gold"]],
+        }
+        return ReviewOut(**shown)
+
+    def _suggestion(self, one: SuggestionView) -> SuggestionOut:
+        shown = self._with_code(one) | {"accepted": self._bounds(one["bounds"])}
+        if refined := one.get("refined"):
+            label = self._codes[refined["label"]] if refined["label"] else refined["code"]
+            shown["refined"] = dict(refined) | {"label": label}
+        return SuggestionOut(**shown)
+
+    def _first(self, one: BetweenShown) -> FirstReview:
+        outcome, known = one["outcome"], FirstReview(reviewer=one["first"], blind=one["blind"])
+        if outcome is None:
+            return known
+        decided = {pk: self._bounds(row) for pk, row in outcome["suggestions"].items()}
+        removals = {number: self._bounds(row) for number, row in outcome["removals"].items()}
+        others = [found for row in outcome["others"] if (found := self._bounds(row))]
+        return known.model_copy(update={"suggestions": decided, "removals": removals, "others": others})
+
+    def _with_code(self, one: Any) -> dict[str, Any]:
+        return {**one, "label": self._codes[one["label"]]}
+
+    def _bounds(self, row: Sequence[int] | None) -> Bounds | None:
+        """Start, end and label id as bounds with the label's code; None for None."""
+        return Bounds(start=row[0], end=row[1], label=self._codes[row[2]]) if row else None
+
 
 router = Router(tags=["Review"])
 PATH = "/projects/{slug:slug}/reviews/{int:run_author}"
 NOTE = f"{PATH}/notes/{{int:note}}"
-MOST_REST: Final = 10_000
+BOUNDS: Final = ["start", "end", "label"]
 # The field that an error of the service is about, by its code.
 FIELDS: Final = {
     "suggestion": "suggestion", "label": "label", "quote": "quote", "outside": "end", "empty": "end",
@@ -56,10 +207,7 @@ class ReviewItem(Schema):
     @classmethod
     def of(cls, run: Author, access: Access) -> Self:
         at = review_progress(run, access.user)
-        return cls(
-            run_author=run.pk, name=run.name, merged=run.merged_from is not None, done=at.done, total=at.total,
-            left=at.left, yours=at.yours, others=at.others,
-        )  # fmt: skip
+        return cls(run_author=run.pk, name=run.name, merged=run.merged_from is not None, left=at.left, **asdict(at))
 
 
 class NextReview(Schema):
@@ -178,11 +326,8 @@ def list_reviews(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[
 def next_review(request: ApiRequest, slug: str, run_author: int, wanted: Query[InOrder]) -> NextReview:
     """Name the next note to review."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    run = _run(access, run_author)
-    if wanted.order == "informative":
-        found = next_offered(author=run, project=access.project, after=wanted.after, user=access.user)
-    else:
-        found = next_in_queue(run, access.project, _queue(access, wanted), access.user, wanted.after)
+    run = find_run(access.project, run_author)
+    found = next_in_queue(run, access.project, _queue(access, wanted), access.user, wanted.after)
     return NextReview(note=found)
 
 
@@ -241,58 +386,47 @@ def _queue(access: Access, wanted: InOrder | Finishing) -> NoteOrder:
     return NoteOrder(wanted.order, label_coded(access.project, wanted.label) if wanted.label else None)
 
 
-def _run(access: Access, pk: int) -> Author:
-    run = run_author(access.project, pk)
-    if run is None:
-        raise Http404("No such run.")
-    return run
-
-
 def _open(request: ApiRequest, slug: str, author: int, note: int) -> tuple[Access, Author, Document]:
     access = enter(request, slug, Can.MAKE_GOLD)
     return access, *review_for(access, author, note)
 
 
 def _shown(access: Access, state: ReviewState) -> ReviewOut:
-    return ReviewOut.of(shown_to(access, state), codes_of(access.project.pk))
+    return Coded(codes_of(access.project.pk)).review(shown_to(access, state))
 
 
 def _wanted(access: Access, run: Author, document: Document, body: NewReviewDecision) -> Request:
     """Return the act that the body asks for. Raises Problem (422) for missing fields."""
-    on_a_suggestion = body.act in ON_A_SUGGESTION
-    with_bounds = body.act in (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
-    needed = [
-        *(["suggestion"] if on_a_suggestion and body.removal is None else []),
-        *(["seen"] if on_a_suggestion else []),
-        *(["start", "end", "label"] if with_bounds else []),
-        *(["name"] if body.act is Act.ATTRIBUTE else []),
-    ]
+    act, removal = body.act, body.removal
+    on_a_suggestion = act in ON_A_SUGGESTION
+    needed = ["seen"] if on_a_suggestion else []
+    if on_a_suggestion and removal is None:
+        needed = ["suggestion", "seen"]
+    needed += {Act.ATTRIBUTE: [*BOUNDS, "name"]}.get(act, BOUNDS if act in WITH_BOUNDS else [])
     if missing := [field for field in needed if getattr(body, field) is None]:
-        raise invalid(*((field, f"The act “{body.act}” needs this field.") for field in missing))
+        raise invalid(*((field, f"The act “{act}” needs this field.") for field in missing))
     named_here = suggestion_named(access.project, run, document)
     return Request(
         change_id=uuid4(),
-        act=body.act,
-        suggestion=named_here(body.suggestion or 0) if on_a_suggestion and body.removal is None else None,
-        bounds=_bounds(access, body.start, body.end, body.label) if with_bounds else None,
-        quote=body.quote if body.act in (Act.CORRECT, Act.ADD) else None,
-        seen=_seen(access, body.seen, body.removal) if on_a_suggestion and body.seen else None,
-        removal=body.removal if on_a_suggestion else None,
-        attribute=(body.name or "", body.value) if body.act is Act.ATTRIBUTE else None,
+        act=act,
+        suggestion=named_here(body.suggestion or 0) if "suggestion" in needed else None,
+        bounds=_bounds(access, body) if act in WITH_BOUNDS else None,
+        quote=body.quote if act in SETS_BOUNDS else None,
+        seen=_seen(access, body.seen, removal) if on_a_suggestion and body.seen else None,
+        removal=removal if on_a_suggestion else None,
+        attribute=(body.name or "", body.value) if act is Act.ATTRIBUTE else None,
     )
 
 
-def _bounds(access: Access, start: int | None, end: int | None, label: str | None) -> tuple[int, int, int]:
-    return start or 0, end or 0, label_coded(access.project, label or "")
+def _bounds(access: Access, given: Bounds | NewReviewDecision) -> tuple[int, int, int]:
+    return given.start or 0, given.end or 0, label_coded(access.project, given.label or "")
 
 
 def _seen(access: Access, seen: SeenState, removal: int | None) -> Seen:
+    """The state that was read. Of a proposed removal, a rejected one has bounds, because its annotation stays."""
+    field, bounded, at = "seen.accepted", "accepted", seen.accepted
     if removal is not None:
-        if (seen.state == "rejected") != (seen.kept is not None):
-            raise invalid(("seen.kept", "Give the bounds and the label in gold if the state is “rejected”, else null."))
-        kept = seen.kept
-        return seen.state, _bounds(access, kept.start, kept.end, kept.label) if kept else None
-    if (seen.state == "accepted") != (seen.accepted is not None):
-        raise invalid(("seen.accepted", "Give the bounds and the label in gold if the state is “accepted”, else null."))
-    at = seen.accepted
-    return seen.state, _bounds(access, at.start, at.end, at.label) if at else None
+        field, bounded, at = "seen.kept", "rejected", seen.kept
+    if (seen.state == bounded) != (at is not None):
+        raise invalid((field, f"Give the bounds and the label in gold if the state is “{bounded}”, else null."))
+    return seen.state, _bounds(access, at) if at else None

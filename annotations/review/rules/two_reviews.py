@@ -1,74 +1,35 @@
 """Comparison of two people's reviews of one note: their decisions on suggestions, and the spans that they added."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NotRequired, TypedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, NotRequired, TypedDict
 
-LabeledBounds = tuple[int, int, int]
-"""Start, end (code points, end-exclusive) and label id."""
+from annotations.review.rules.conflicts import LabeledBounds
 
 
-class OutcomeData(TypedDict):
-    """An outcome in its JSON form."""
+class ReviewOutcome(TypedDict):
+    """One review, as it is stored: for each suggestion its span in gold (None: rejected), and all other gold spans.
 
-    suggestions: dict[str, list[int] | None]
-    others: list[list[int]]
-    # Missing in outcomes from before refiners proposed removals.
-    removals: NotRequired[dict[str, list[int] | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewOutcome:
-    """One review: for each suggestion its span in gold (None: rejected), and the gold spans without a suggestion.
-
-    `removals`: for each proposed removal, by number, the span that stays in gold (None: accepted).
+    `removals`: for each proposed removal, by number, the span that stays in gold (None: accepted). Missing in outcomes
+    from before refiners proposed removals.
     """
 
-    suggestions: Mapping[int, LabeledBounds | None]
-    others: frozenset[LabeledBounds] = field(default_factory=frozenset)
-    removals: Mapping[int, LabeledBounds | None] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        suggestions: Mapping[int, LabeledBounds | None],
-        gold: Iterable[LabeledBounds],
-        removals: Mapping[int, LabeledBounds | None] | None = None,
-    ) -> "ReviewOutcome":
-        """Make an outcome from the decided suggestions and proposed removals, and all gold spans."""
-        removals = removals or {}
-        named = {bounds for bounds in (*suggestions.values(), *removals.values()) if bounds}
-        return cls(suggestions, frozenset(set(gold) - named), removals)
-
-    def data(self) -> OutcomeData:
-        """The outcome in its JSON form."""
-        found: OutcomeData = {"suggestions": _data(self.suggestions), "others": sorted(map(list, self.others))}
-        if self.removals:
-            found["removals"] = _data(self.removals)
-        return found
-
-    @classmethod
-    def from_data(cls, data: OutcomeData) -> "ReviewOutcome":
-        suggestions, removals = (
-            {int(key): _bounds(bounds) for key, bounds in rows.items()}
-            for rows in (data["suggestions"], data.get("removals", {}))
-        )
-        return cls(suggestions, frozenset((start, end, label) for start, end, label in data["others"]), removals)
+    suggestions: Mapping[str, Sequence[int] | None]
+    removals: NotRequired[Mapping[str, Sequence[int] | None]]
+    others: Collection[Sequence[int]]
 
 
-def _data(decided: Mapping[int, LabeledBounds | None]) -> dict[str, list[int] | None]:
-    return {str(key): bounds and list(bounds) for key, bounds in decided.items()}
+Decided = Mapping[int, LabeledBounds | None]
 
 
-def _bounds(values: Iterable[int] | None) -> LabeledBounds | None:
-    if values is None:
-        return None
-    start, end, label = values
-    return start, end, label
+def outcome_of(suggestions: Decided, gold: Iterable[LabeledBounds], removals: Decided | None = None) -> ReviewOutcome:
+    """Make an outcome from the decided suggestions and proposed removals, and all gold spans."""
+    made = [suggestions, removals or {}]
+    named = {bounds for decided in made for bounds in decided.values() if bounds}
+    decided, removed = ({str(pk): bounds and list(bounds) for pk, bounds in each.items()} for each in made)
+    return {"suggestions": decided, "removals": removed, "others": sorted(map(list, set(gold) - named))}
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """How many suggestions, removals and other spans either reviewer decided on, and on how many both agree."""
 
     units: int
@@ -79,17 +40,19 @@ class Compared:
         return self.units - self.equal
 
 
-def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[LabeledBounds]) -> Compared:
+def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[Sequence[int]]) -> Compared:
     """Compare two reviews. Gold spans from `before` that both left unchanged are no decisions and don't count."""
-    there = frozenset(before)
+    there = set(map(tuple, before))
     units = equal = 0
-    for here, beside in ((first.suggestions, second.suggestions), (first.removals, second.removals)):
+    parts = [(each["suggestions"], each.get("removals", {})) for each in (first, second)]
+    for here, beside in zip(*parts, strict=True):
         for number in here.keys() | beside.keys():
             one, two = here.get(number), beside.get(number)
-            if one != two or one not in there:
+            if one != two or one is None or tuple(one) not in there:
                 units, equal = units + 1, equal + (one == two)
-    for span in first.others | second.others:
-        both = span in first.others and span in second.others
+    ours, theirs = (set(map(tuple, each["others"])) for each in (first, second))
+    for span in ours | theirs:
+        both = span in ours and span in theirs
         if not (both and span in there):
             units, equal = units + 1, equal + both
     return Compared(units, equal)

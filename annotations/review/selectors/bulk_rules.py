@@ -10,18 +10,23 @@ Kinds of rule, all of them over `runs` (author ids):
 that are doubtful (selectors.doubtful). Both are skipped otherwise.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.shortcuts import get_object_or_404
 
 from annotations.core import suggestions
 from annotations.models import (
     AnnotationSetState,
     Author,
     AuthorKind,
+    BulkAct,
+    BulkActState,
     Handover,
     PlantedLeak,
     Project,
@@ -29,10 +34,16 @@ from annotations.models import (
     Span,
     User,
 )
-from annotations.review.selectors.doubtful import DOUBTFUL
-from annotations.review.selectors.finished_gold import finished_gold_of, finished_sets
-from annotations.review.selectors.handovers import handed_over_by
+from annotations.review.rules.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.review.selectors.planted import not_for_bulk
+from annotations.review.selectors.reviewing import handed_over_by
+from annotations.review.selectors.suggestions import (
+    DOUBTFUL,
+    candidate_of,
+    finished_gold_of,
+    finished_sets,
+    with_finished_gold,
+)
 
 Kind = Literal["string", "agreed", "merged", "threshold"]
 
@@ -55,6 +66,17 @@ class BulkRule:
 
     def data(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def acts_in(project: Project) -> "QuerySet[BulkAct]":
+    """The bulk acts that were started, the newest first."""
+    rows = BulkAct.objects.filter(project=project).exclude(state=BulkActState.PLANNED)
+    return rows.select_related("user", "project").order_by("-created_at", "pk")
+
+
+def act_for(project: Project, pk: UUID) -> BulkAct:
+    """Return a bulk act of the project. Raises Http404."""
+    return get_object_or_404(BulkAct.objects.select_related("project", "user"), project=project, pk=pk)
 
 
 def rule_of(stored: dict[str, Any]) -> BulkRule:
@@ -113,13 +135,8 @@ def open_of(rule: BulkRule, project: Project, user: User | None) -> "QuerySet[Sp
     return spans if rule.with_doubtful else spans.exclude(DOUBTFUL)
 
 
-def doubtful_of(rule: BulkRule, project: Project, user: User | None) -> int:
-    """The number of open suggestions that the bulk act skips because they are doubtful, in notes that it decides."""
-    return 0 if rule.with_doubtful else _in_notes_of(rule, project, user).filter(DOUBTFUL).count()
-
-
 def open_and_doubtful(rule: BulkRule, project: Project, user: User | None) -> tuple[int, int]:
-    """The numbers of `open_of` and `doubtful_of`, counted together."""
+    """The number of `open_of`, and of the doubtful suggestions that the act skips in notes that it decides."""
     spans = _in_notes_of(rule, project, user)
     if rule.with_doubtful:
         return spans.count(), 0
@@ -153,7 +170,7 @@ class StringCounts:
 
     `open` counts those that a bulk act of this person decides (`open_of`), `skipped` those in the `notes` that already
     have gold, which it skips (`skipped_of`), and `doubtful` the doubtful ones elsewhere, which it skips too
-    (`doubtful_of`).
+    (`open_and_doubtful`).
     """
 
     open: int = 0
@@ -195,15 +212,13 @@ def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "
 
     Planted leaks are left out: hidden ones must not be counted, and missed ones must be decided one by one.
     """
-    handed_over = handed_over_by(user, document="annotation_set__document", author="annotation_set__author")
-    finished = Review.objects.filter(
-        document=OuterRef("annotation_set__document"), author=OuterRef("annotation_set__author"),
-        finished_at__isnull=False,
-    )  # fmt: skip
+    note, run = OuterRef("annotation_set__document"), OuterRef("annotation_set__author")
+    handed_over = handed_over_by(user, review__document=note, review__author=run)
+    finished = Review.objects.filter(document=note, author=run, finished_at__isnull=False)
     gold = Span.objects.filter(
         # A filter by author id instead of a join uses the index of the unique constraint, which begins with the note.
         annotation_set__author__in=Author.objects.filter(project=project, kind=AuthorKind.GOLD),
-        annotation_set__document=OuterRef("annotation_set__document"),
+        annotation_set__document=note,
         start=OuterRef("start"),
         end=OuterRef("end"),
         label=OuterRef("label"),
@@ -213,3 +228,62 @@ def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "
     if Handover.objects.exists():
         spans = spans.filter(~Exists(handed_over))
     return spans.filter(~Exists(not_for_bulk())) if PlantedLeak.objects.exists() else spans
+
+
+# The preview of a bulk act: how many suggestions it would decide, skip and leave open.
+
+
+# Largest number of suggestions for which the preview counts conflicts. Above it, only the result counts them.
+MOST = 20_000
+# Notes per query.
+NOTES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPreview:
+    """Counts of the suggestions that match a rule.
+
+    `open`: open suggestions that are not skipped. `conflicts`: how many of these would stay open, or None if there are
+    too many to check; `decided`: the others. `skipped`: open suggestions in the `skipped_notes` that already have gold.
+    `doubtful`: doubtful open suggestions in other notes, which are skipped too.
+    """
+
+    open: int
+    decided: int
+    conflicts: int | None
+    skipped: int
+    skipped_notes: int
+    doubtful: int
+
+
+def preview(rule: BulkRule, act: str, project: Project, user: User) -> BulkPreview:
+    found, doubtful = open_and_doubtful(rule, project, user)
+    skipped, notes = skipped_of(rule, project, user)
+    conflicts = _conflicts(rule, act, project, user, found)
+    return BulkPreview(found, found - (conflicts or 0), conflicts, skipped, notes, doubtful)
+
+
+def _conflicts(rule: BulkRule, act: str, project: Project, user: User, found: int) -> int | None:
+    if act != BulkAct.Act.ACCEPT:
+        return 0
+    if found > MOST:
+        return None
+    columns = ("annotation_set__document", "pk", "start", "end", "label", "annotation_set", "provenance")
+    candidates: dict[int, list[Candidate]] = defaultdict(list)
+    for note, pk, start, end, label, annotation_set, provenance in open_of(rule, project, user).values_list(*columns):
+        candidates[note].append(candidate_of(pk, (start, end, label), annotation_set, provenance, rule.to))
+    count, documents = 0, list(candidates)
+    for at in range(0, len(documents), NOTES):
+        notes = documents[at : at + NOTES]
+        gold, finished = _gold(project, notes), with_finished_gold(project, notes)
+        count += sum(len(conflicting(candidates[n], gold.get(n, ()), has_finished_gold=n in finished)) for n in notes)
+    return count
+
+
+def _gold(project: Project, notes: list[int]) -> dict[int, list[LabeledBounds]]:
+    authors = Author.objects.filter(project=project, kind=AuthorKind.GOLD)
+    rows = Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=notes)
+    found: dict[int, list[LabeledBounds]] = defaultdict(list)
+    for note, start, end, label in rows.values_list("annotation_set__document", "start", "end", "label"):
+        found[note].append((start, end, label))
+    return found

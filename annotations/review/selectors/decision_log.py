@@ -17,9 +17,12 @@ event that was undone). Reading the rows from first to last gives every state of
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
+from django.utils import timezone
+
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.formats.files.csv_files import csv_line
 from annotations.models import Author, Document, Event, Label, Project, Span, User
 from annotations.review.events import (
@@ -30,7 +33,6 @@ from annotations.review.events import (
     REVIEW_REVEALED,
     REVIEW_UNDONE,
     DecisionState,
-    GoldRow,
 )
 from annotations.review.selectors.planted import aliases
 
@@ -47,54 +49,8 @@ ACTS: dict[str, str] = BETWEEN | {REVIEW_REVEALED: "reveal"}
 VERBS = (REVIEW_DECIDED, REVIEW_UNDONE, *ACTS)
 BATCH = 1_000
 
-LabeledBounds = tuple[int, int, str | None]
-"""Start, end and the code of the label."""
-
-
-class OfSuggestion(TypedDict):
-    """The columns of one suggestion."""
-
-    suggestion: int | None
-    suggested_start: int | None
-    suggested_end: int | None
-    suggested_label: str | None
-    confidence: float | None
-    source: str | None
-    before: str | None
-    after: str | None
-    start: int | None
-    end: int | None
-    label: str | None
-
-
-# `pass` is a word of Python, so that a class can't have it.
-OfEvent = TypedDict(
-    "OfEvent",
-    {
-        "event": int,
-        "at": str,
-        "reviewer": str | None,
-        "act": str,
-        "pass": str | None,
-        "reverts": int | None,
-        "bulk": str | None,
-        "over": str | None,
-        "note": str | None,
-        "note_id": int | None,
-        "run": str | None,
-        "planted": str | None,
-        "planted_reviewer": str | None,
-        "removal": int | None,
-    },
-)
-"""The columns of one event."""
-
-
-class LoggedDecision(OfEvent, OfSuggestion):
-    """A row: COLUMNS in the order of the JSON export."""
-
-    gold_added: list[LabeledBounds]
-    gold_removed: list[LabeledBounds]
+LoggedDecision = dict[str, Any]
+"""A row: COLUMNS by name."""
 
 
 def decisions(project: Project) -> Iterator[LoggedDecision]:
@@ -121,7 +77,7 @@ def _rows(
     names_of = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
     for event in events:
         data = event.data
-        known: OfEvent = {
+        known = {
             "event": event.pk,
             "at": event.at.isoformat(),
             "reviewer": event.actor.username if event.actor else None,
@@ -137,21 +93,22 @@ def _rows(
             "planted_reviewer": names_of.get(data.get("reviewer") or 0),
             "removal": None,
         }
-        added, removed = (_labeled_bounds(data.get(rows, []), labels) for rows in ("added", "removed"))
         one = _decided(data.get("suggestion"), data.get("before"), data.get("after"), spans, labels, named)
+        for column, rows in (("gold_added", "added"), ("gold_removed", "removed")):
+            one[column] = [(start, end, labels.get(label)) for start, end, label, *_ in data.get(rows, [])]
         if "removal" in data:
             known["removal"], before, after = data["removal"]
             one |= {"before": before or "open", "after": after or "open"}
-        yield {**known, **one, "gold_added": added, "gold_removed": removed}
+        yield known | one
         for suggestion, before, after in data.get("beside", []):
             other = _decided(suggestion, before, after, spans, labels, named)
-            yield {**known, **other, "act": "beside", "over": None, "gold_added": [], "gold_removed": []}
+            yield known | other | {"act": "beside", "over": None, "gold_added": [], "gold_removed": []}
 
 
 def _decided(
     suggestion: int | None, before: DecisionState | None, after: DecisionState | None, spans: dict[int, Span],
     labels: dict[int, str], named: Callable[[int], int],
-) -> OfSuggestion:  # fmt: skip
+) -> LoggedDecision:  # fmt: skip
     """The columns of one suggestion: as suggested, and its state before and after.
 
     `suggestion` is None for an act that added or removed a span without a suggestion.
@@ -165,8 +122,8 @@ def _decided(
         "suggested_label": labels.get(span.label_id) if span else None,
         "confidence": span.confidence if span else None,
         "source": span.source if span else None,
-        "before": (before.get("verdict") if before else None) or ("open" if suggestion else None),
-        "after": (after.get("verdict") if after else None) or ("open" if suggestion else None),
+        "before": _verdict(before) or ("open" if suggestion else None),
+        "after": _verdict(after) or ("open" if suggestion else None),
         "start": start,
         "end": end,
         "label": labels.get(label or 0),
@@ -174,11 +131,7 @@ def _decided(
 
 
 def _verdict(state: DecisionState | None) -> str | None:
-    return state["verdict"] if state else None
-
-
-def _labeled_bounds(rows: Iterable[GoldRow], labels: dict[int, str]) -> list[LabeledBounds]:
-    return [(start, end, labels.get(label)) for start, end, label, *_ in rows]
+    return state.get("verdict") if state else None
 
 
 def as_jsonl(project: Project) -> Iterator[str]:
@@ -190,8 +143,7 @@ def as_csv(project: Project) -> Iterator[str]:
     """CSV by RFC 4180 with a header row. Gold spans are JSON arrays of start, end and label."""
     yield csv_line(COLUMNS)
     for row in decisions(project):
-        cells: Mapping[str, object] = row
-        yield csv_line(cells[column] for column in COLUMNS)
+        yield csv_line(row[column] for column in COLUMNS)
 
 
 FORMATS: dict[str, Callable[[Project], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
@@ -199,11 +151,17 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; chars
 """The media types of the formats."""
 
 
-def overruled(project: Project) -> list[tuple[str, str, int, int]]:
-    """Decisions that replaced another reviewer's decision, most frequent first.
+class Overruled(NamedTuple):
+    """How many decisions of `reviewer` replaced one of `earlier`, and how many changed the outcome."""
 
-    Each row is: the reviewer, the earlier reviewer, the number of decisions, the number with a different outcome.
-    """
+    reviewer: str
+    earlier: str
+    decisions: int
+    changed: int
+
+
+def overruled(project: Project) -> list[Overruled]:
+    """Decisions that replaced another reviewer's decision, most frequent first."""
     counts: dict[tuple[int, int], list[int]] = {}
     rows = Event.objects.filter(project_id=project.pk, verb=REVIEW_DECIDED, data__has_key="over")
     for actor, data in rows.values_list("actor_id", "data").iterator(chunk_size=BATCH):
@@ -213,5 +171,15 @@ def overruled(project: Project) -> list[tuple[str, str, int, int]]:
         found[1] += before != after
     people = {pk for pair in counts for pk in pair}
     names = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
-    listed = [(names.get(by, "?"), names.get(over, "?"), n, other) for (by, over), (n, other) in counts.items()]
+    listed = [Overruled(names.get(by, "?"), names.get(over, "?"), *found) for (by, over), found in counts.items()]
     return sorted(listed, key=lambda row: (-row[2], row))
+
+
+# The download of the decision log.
+
+
+def export_decisions(*, project: Project, actor: User, format: str) -> tuple[Iterator[str], str]:
+    """Return the lines of the log in a format of FORMATS, and the name of the file. Record the download."""
+    FILE_DOWNLOADED.record(actor=actor, project_id=project.pk, data={"decisions": format})
+    day = timezone.localdate().isoformat()
+    return FORMATS[format](project), f"{project.slug}-decisions-{day}.{format}"

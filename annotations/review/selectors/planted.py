@@ -1,17 +1,32 @@
 """Planted leaks: which suggestions are hidden now, and the aliases by which review pages name suggestions."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access, Can
+from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.core.suggestions import HIDDEN
-from annotations.models import Author, Document, Handover, PlantedLeak, Project, Review, Span
+from annotations.models import (
+    AnnotationSetState,
+    Author,
+    Decision,
+    Document,
+    Handover,
+    PlantedLeak,
+    Project,
+    Review,
+    Span,
+    User,
+)
 from annotations.projects.selectors.projects import ACTIVE
-from annotations.review.rules.aliases import Aliases
+from annotations.review.rules.planting import Aliases, Left, Missed, left_over
 
 
 def planted_in(review: int) -> dict[int, str]:
@@ -92,3 +107,172 @@ def _aliases(project: int) -> Aliases:
 def drawing_key(project: int) -> bytes:
     """The secret key of the draw, so that pages can't reveal what is drawn. A project always draws the same."""
     return salted_hmac("annotations.planted.drawing", str(project), algorithm="sha256").digest()
+
+
+# How many planted leaks reviewers found and missed, and what that implies for identifiers that no run suggested.
+
+
+Result = PlantedLeak.Result
+
+
+COUNTS = ("found", "partly", "missed", "none", "waiting", "elsewhere")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Missed):
+    """Planted leaks of one reviewer, or of all reviewers (`reviewer` is empty).
+
+    Not part of the rate: `none` (a person decided that they are no identifiers), `waiting` (undecided) and `elsewhere`
+    (added to gold by other means).
+    """
+
+    reviewer: str = ""
+    reviewer_id: int = 0
+    none: int = 0
+    waiting: int = 0
+    elsewhere: int = 0
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures as commands and the API give them."""
+        counts = {name: getattr(self, name) for name in COUNTS if name != "none"}
+        interval = list(self.rate.interval) if self.rate.interval else None
+        rate = {"share": self.rate.share, "interval": interval, "few": self.rate.few}
+        return counts | {"no_identifier": self.none} | rate
+
+
+def measured_by(project: Project, runs: Iterable[int] = ()) -> list[Measured]:
+    """Revealed planted leaks by reviewer, most first.
+
+    The reviewer is the person who marked the planted leak, or else who finished the note without marking it.
+    """
+    rejected = Q(suggestion__decision__verdict=Decision.Verdict.REJECTED)
+    accepted = Q(suggestion__decision__verdict=Decision.Verdict.ACCEPTED)
+    undecided = Q(suggestion__decision__isnull=True)
+    was_found, in_part, was_missed = (Q(result=each) for each in (Result.FOUND, Result.PARTLY, Result.MISSED))
+    counted = (
+        _revealed(project, runs)
+        .order_by()
+        .values("reviewer_id", "reviewer__username")
+        .annotate(
+            # A blind second review removes the first decisions from the tables, but a found leak stays found.
+            found=Count("pk", filter=was_found & (accepted | undecided)),
+            # A rejection says that the part that the reviewer marked is the whole identifier.
+            partly=Count("pk", filter=in_part & (accepted | rejected)),
+            missed=Count("pk", filter=was_missed & accepted),
+            none=Count("pk", filter=(was_found | was_missed) & rejected),
+            waiting=Count("pk", filter=(in_part | was_missed) & undecided),
+            elsewhere=Count("pk", filter=Q(result=Result.ELSEWHERE)),
+        )
+    )
+    found = [
+        Measured(reviewer=row["reviewer__username"] or "", reviewer_id=row["reviewer_id"] or 0, **_counts_in(row))
+        for row in counted
+    ]
+    return sorted(found, key=lambda each: (-each.rate.decided, each.reviewer))
+
+
+def _counts_in(row: Mapping[str, Any]) -> dict[str, int]:
+    return {name: row[name] for name in COUNTS}
+
+
+def together(measured: Sequence[Measured]) -> Measured:
+    """The sum over all reviewers."""
+    return Measured(**{name: sum(getattr(one, name) for one in measured) for name in COUNTS})
+
+
+@dataclass(frozen=True)
+class Planting:
+    """What a person may see of planted leaks: `whole` of all reviewers, `rows` by reviewer, `others` rows are kept."""
+
+    measured: bool
+    rows: list[Measured]
+    whole: Measured
+    others: int
+    unsuggested: "Unsuggested"
+
+
+def planting_for(access: Access, runs: Sequence[int]) -> Planting:
+    """Missed planted leaks: managers see the figures of all reviewers, others the total and their own figures."""
+    return planting_in(access.project, runs, None if access.can(Can.MANAGE) else access.user)
+
+
+def planting_in(project: Project, runs: Sequence[int], only: User | None) -> Planting:
+    """Missed planted leaks. `only`: the one reviewer whose own figures are shown; None: those of all."""
+    measured = measured_by(project, runs)
+    whole = together(measured)
+    rows = [one for one in measured if only is None or one.reviewer_id == only.pk]
+    left = unsuggested(project, whole, runs) if measured else Unsuggested(0, 0, None)
+    return Planting(bool(measured), rows, whole, len(measured) - len(rows), left)
+
+
+def _revealed(project: Project, runs: Iterable[int]) -> "QuerySet[PlantedLeak]":
+    rows = PlantedLeak.objects.filter(review__document__project=project).exclude(result=HIDDEN)
+    chosen = list(runs)
+    return rows.filter(review__author__in=chosen) if chosen else rows
+
+
+@dataclass(frozen=True, slots=True)
+class Unsuggested:
+    """Identifiers that no run suggested: `by_hand` found by reviewers in `notes` finished notes, and what is `left`.
+
+    Only notes that were part of the measurement with planted leaks count.
+    """
+
+    notes: int
+    by_hand: int
+    left: Left | None
+
+
+def unsuggested(project: Project, missed: Missed, runs: Iterable[int] = ()) -> Unsuggested:
+    """Identifiers that reviewers added by hand, without found planted leaks, and an estimate of how many are left."""
+    finished = Review.objects.filter(document__project=project, planted_share__gt=0, finished_at__isnull=False)
+    if chosen := list(runs):
+        finished = finished.filter(author__in=chosen)
+    notes = finished.order_by().values("document").distinct()
+    gold = gold_sets(project).filter(document__in=notes)
+    added = Span.objects.filter(annotation_set__in=gold.values("pk"), provenance__changed=["added"])
+    planted = PlantedLeak.objects.filter(review__in=finished.values("pk"))
+    # A found planted leak is in gold as the reviewer marked it, so its span must not count as found by hand as well.
+    found = planted.filter(
+        result=Result.FOUND, review__document=OuterRef("annotation_set__document"),
+        suggestion__decision__start=OuterRef("start"), suggestion__decision__end=OuterRef("end"),
+        suggestion__decision__label_id=OuterRef("label_id"),
+    )  # fmt: skip
+    by_hand = added.exclude(Exists(found)).count() - planted.filter(result=Result.PARTLY).count()
+    return Unsuggested(notes.count(), max(0, by_hand), left_over(max(0, by_hand), missed.rate))
+
+
+# Possible missed identifiers: spans that other runs suggest where the run under review suggests nothing.
+#
+# A rule backend with patterns and gazetteers is one such run. The page's script itself looks for further occurrences of
+# gold strings in the same note (static/js/review/hints.js).
+
+
+MOST = 200
+
+
+def hints_of(document: Document, author: Author) -> list[dict[str, Any]]:
+    """Spans with the runs that suggest them, each span and label once; most runs first.
+
+    Offsets are code points, end-exclusive. Hidden planted leaks are left out: other runs nearly always suggest a known
+    identifier, so hints would make reviewers find more planted leaks than they find of other missed identifiers.
+    """
+    # A merged list only repeats what its runs suggest.
+    others = Author.objects.filter(project=author.project_id, kind__in=Author.MODELS, merged_from__isnull=True)
+    spans = Span.objects.filter(
+        ~Exists(hidden_there(document, author)),
+        annotation_set__document=document, annotation_set__author__in=others.exclude(pk=author.pk),
+        annotation_set__state=AnnotationSetState.SUBMITTED,
+    )  # fmt: skip
+    rows = spans.order_by("start", "end", "pk").values_list(
+        "start", "end", "label_id", "annotation_set__author__name", "confidence", "source"
+    )
+    found: dict[tuple[int, int, int], dict[str, Any]] = {}
+    for start, end, label, run, confidence, source in rows:
+        hint = found.setdefault(
+            (start, end, label),
+            {"start": start, "end": end, "label": label, "runs": [], "confidence": confidence, "source": source},
+        )
+        if run not in hint["runs"]:
+            hint["runs"].append(run)
+    return sorted(found.values(), key=lambda hint: (-len(hint["runs"]), hint["start"]))[:MOST]

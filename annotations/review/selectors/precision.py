@@ -7,15 +7,16 @@ note was chosen. Beside this observed precision, a preview shows the expected on
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any, Self
 
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 
-from annotations.models import Author, Decision, Project, Review, Span, User
+from annotations.core.authors import gold_sets
+from annotations.models import AnnotationSet, AnnotationSetState, Author, BulkAct, Decision, Project, Review, Span, User
 from annotations.review.rules.precision import BANDS, Estimate, Rate, by_notes
-from annotations.review.selectors.bulk_rules import BulkRule, open_of, suggestions_of
+from annotations.review.selectors.bulk_rules import BulkPreview, BulkRule, open_of, preview, rule_of, suggestions_of
 
 _DECIDED = Q(decision__isnull=False, decision__cause__isnull=True)
 _ACCEPTED = Q(decision__verdict=Decision.Verdict.ACCEPTED, decision__start=F("start"), decision__end=F("end"))
@@ -118,8 +119,14 @@ def together(expected: Iterable[Expected]) -> Expected:
     return Expected(0, count, notes, calibrated, total)
 
 
-class PrecisionFigures(TypedDict):
-    """What `Expected` tells, for the API and commands. `low` and `high`: the 95% interval of `share` over `notes`."""
+@dataclass(frozen=True)
+class PrecisionFigures:
+    """Precision of an act's `count` open suggestions. Of those decided one by one in finished reviews, `right` of
+    `checked` were right, in `notes` notes; `low` and `high` are the 95% interval over notes of their share.
+
+    `expected`: the mean calibrated confidence of the `calibrated` open suggestions that have one. `only_drawn`: only
+    notes that were drawn at random count, because others were chosen for their suggestions.
+    """
 
     count: int
     right: int
@@ -132,15 +139,40 @@ class PrecisionFigures(TypedDict):
     calibrated: int
     only_drawn: bool
 
+    @classmethod
+    def of(cls, one: Expected, only_drawn: bool, **more: Any) -> Self:
+        """`only_drawn`: some notes were not counted (`chosen_by_order`)."""
+        seen = one.observed
+        return cls(
+            count=one.count, right=seen.right, checked=seen.counted, notes=seen.notes, share=seen.share, low=seen.low,
+            high=seen.high, expected=one.expected, calibrated=one.calibrated, only_drawn=only_drawn, **more,
+        )  # fmt: skip
 
-def figures(one: Expected, only_drawn: bool) -> PrecisionFigures:
-    """`only_drawn`: some notes were not counted (`chosen_by_order`)."""
-    seen = one.observed
-    return {
-        "count": one.count, "right": seen.right, "checked": seen.counted, "notes": seen.notes, "share": seen.share,
-        "low": seen.low, "high": seen.high, "expected": one.expected, "calibrated": one.calibrated,
-        "only_drawn": only_drawn,
-    }  # fmt: skip
+
+@dataclass(frozen=True)
+class PlannedAct:
+    """What a planned bulk act would do: as it is, with notes that have gold, and with doubtful suggestions.
+
+    `expected`: the precision to expect, by label; `only_drawn` as in PrecisionFigures.
+    """
+
+    found: BulkPreview
+    with_gold: BulkPreview | None
+    with_doubtful: BulkPreview | None
+    expected: list[Expected]
+    only_drawn: bool
+
+
+def planned_act(row: BulkAct, user: User) -> PlannedAct:
+    rule, asked = rule_of(row.rule), (row.act, row.project, user)
+    found, chosen = preview(rule, *asked), chosen_by_order(rule.runs)
+    return PlannedAct(
+        found,
+        preview(replace(rule, with_gold=True), *asked) if found.skipped else None,
+        preview(replace(rule, with_doubtful=True), *asked) if found.doubtful else None,
+        expected_of(rule, row.project, user, chosen),
+        bool(chosen),
+    )
 
 
 def observed_in(spans: "QuerySet[Span]", chosen: Sequence[int], right: Q = RIGHT) -> dict[int, dict[int, Counts]]:
@@ -173,17 +205,16 @@ def chosen_by_order(runs: Sequence[int]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Rate):
     """Decisions on one group of suggestions: accepted as suggested, corrected, rejected, and decided by bulk acts."""
 
     key: tuple[Any, ...]
-    rate: Rate
     corrected: int
     bulk: int
 
     @property
     def rejected(self) -> int:
-        return self.rate.decided - self.rate.right - self.corrected
+        return self.decided - self.right - self.corrected
 
 
 def suggestions_by(project: Project, runs: Sequence[int] = ()) -> "QuerySet[Span]":
@@ -206,20 +237,15 @@ def acceptance_by(spans: "QuerySet[Span]", *columns: str) -> list[Accepted]:
         .annotate(
             right=Count("pk", filter=RIGHT & Q(decision__cause__isnull=True)),
             kept=Count("pk", filter=Q(decision__verdict="accepted", decision__cause__isnull=True)),
-            one_by_one=Count("pk", filter=Q(decision__cause__isnull=True)),
+            decided=Count("pk", filter=Q(decision__cause__isnull=True)),
             bulk=Count("pk", filter=Q(decision__cause__isnull=False)),
         )
     )
     found = [
-        Accepted(
-            tuple(row[c] for c in columns),
-            Rate(row["right"], row["one_by_one"]),
-            row["kept"] - row["right"],
-            row["bulk"],
-        )
+        Accepted(row["right"], row["decided"], tuple(row[c] for c in columns), row["kept"] - row["right"], row["bulk"])
         for row in rows
     ]
-    return sorted(found, key=lambda each: (-each.rate.decided, -each.bulk, str(each.key)))
+    return sorted(found, key=lambda each: (-each.decided, -each.bulk, str(each.key)))
 
 
 def _band() -> Case:
@@ -228,3 +254,52 @@ def _band() -> Case:
         *(When(confidence__lt=high, then=Value(at)) for at, (_, high) in enumerate(BANDS[:-1])),
         default=Value(len(BANDS) - 1),
     )
+
+
+# Precision and recall of a run, estimated on the notes that were drawn at random.
+
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPrecision:
+    """Precision (`right`) and recall (`found`) of a run on notes drawn at random whose review is finished."""
+
+    run: Author
+    right: Estimate
+    found: Estimate
+
+    @property
+    def notes(self) -> int:
+        return self.right.notes
+
+
+def drawn_of(runs: Iterable[Author]) -> list[DrawnPrecision]:
+    """The estimates of each run that has at least one finished note in its random sample."""
+    return [drawn for run in runs if (drawn := _drawn(run)).notes]
+
+
+def _drawn(run: Author) -> DrawnPrecision:
+    finished = Review.objects.filter(author=run, drawn=Review.Drawn.CHANCE, finished_at__isnull=False)
+    documents = list(finished.order_by("document").values_list("document_id", flat=True))
+    right, found = [], []
+    for at in range(0, len(documents), BATCH):
+        batch = documents[at : at + BATCH]
+        sets = AnnotationSet.objects.filter(author=run, document__in=batch, state=AnnotationSetState.SUBMITTED)
+        suggested = _spans_of(list(sets.values_list("pk", flat=True)))
+        gold = _spans_of(list(gold_sets(run.project).filter(document__in=batch).values_list("pk", flat=True)))
+        for document in batch:
+            in_run, in_gold = suggested.get(document, set()), gold.get(document, set())
+            right.append((len(in_run & in_gold), len(in_run)))
+            found.append((len(in_run & in_gold), len(in_gold)))
+    return DrawnPrecision(run, by_notes(right), by_notes(found))
+
+
+def _spans_of(sets: list[int]) -> dict[int, set[tuple[int, int, int]]]:
+    """The spans of these annotation sets by note: start, end, label id."""
+    spans: dict[int, set[tuple[int, int, int]]] = {}
+    rows = Span.objects.filter(annotation_set__in=sets).order_by()
+    for document, start, end, label in rows.values_list("annotation_set__document_id", "start", "end", "label_id"):
+        spans.setdefault(document, set()).add((start, end, label))
+    return spans

@@ -1,11 +1,11 @@
 """The current state of a review."""
 
-from collections.abc import Iterable
-from datetime import datetime
-from typing import NamedTuple, NotRequired, TypedDict
+from collections.abc import Callable, Iterable
+from typing import Any, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
+from annotations.core.access import Access
 from annotations.core.suggestions import HIDDEN
 from annotations.models import (
     AnnotationSet,
@@ -21,14 +21,16 @@ from annotations.models import (
 )
 from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.selectors.doubtful import is_doubtful
-from annotations.review.selectors.finished_gold import is_finished
-from annotations.review.selectors.handovers import Between, between
-from annotations.review.selectors.merged_lists import backing_of, conflicting_among
-from annotations.review.selectors.planted import planted_in
-from annotations.review.selectors.refined import RefinedShown, refined_in
-from annotations.review.selectors.removals import RemovalShown, removal_shown, removals_in
-from annotations.review.selectors.suggestions import CurrentDecision
+from annotations.review.selectors.planted import aliases, planted_in
+from annotations.review.selectors.refined import RefinedShown, RemovalShown, refined_in, removal_shown, removals_in
+from annotations.review.selectors.reviewing import Between, between
+from annotations.review.selectors.suggestions import (
+    CurrentDecision,
+    backing_of,
+    conflicting_among,
+    is_doubtful,
+    is_finished,
+)
 from annotations.text.attributes import Value
 from annotations.text.provenance import Doubt, Provenance, RunSays
 
@@ -65,39 +67,15 @@ class SuggestionView(TypedDict):
     attributes: NotRequired[dict[str, Value]]
 
 
-GoldShown = TypedDict(
-    "GoldShown",
-    {
-        "start": int,
-        "end": int,
-        "label": int,
-        "from": str,
-        "by": str | None,
-        "at": str | None,
-        "attributes": NotRequired[dict[str, Value]],
-    },
-)
-"""A gold span with its provenance: the annotation set that it is from, who decided, and when."""
+GoldShown = dict[str, Any]
+"""A gold span: `start`, `end`, `label`, the annotation set that it is `from`, who decided (`by`) and when (`at`)."""
 
+BetweenShown = dict[str, Any]
+"""The `first` reviewer, whether the second review is `blind`, and the first decisions (`outcome`) if they may be seen.
 
-class OutcomeShown(TypedDict):
-    """The first reviewer's decisions.
-
-    `suggestions`: [start, end, label id] by suggestion id, or null if rejected. `removals`: the same by number, null if
-    accepted. `others`: added spans.
-    """
-
-    suggestions: dict[str, list[int] | None]
-    removals: dict[str, list[int] | None]
-    others: list[list[int]]
-
-
-class BetweenShown(TypedDict):
-    """The first reviewer, whether the second review is blind, and the first decisions if they may be seen."""
-
-    first: str
-    blind: bool
-    outcome: OutcomeShown | None
+`suggestions` of the outcome: [start, end, label id] by suggestion id, or null if rejected. `removals`: the same by
+number, null if accepted. `others`: added spans.
+"""
 
 
 class ReviewState(TypedDict):
@@ -190,39 +168,21 @@ def review_state(*, document: Document, author: Author, user: User | None = None
 
 
 def _between(meets: Between) -> BetweenShown:
-    known: BetweenShown = {"first": meets.first, "blind": meets.blind, "outcome": None}
+    outcome = None
     if meets.shows_first:
-        outcome = Handover.objects.values_list("outcome", flat=True).get(pk=meets.pk)
+        stored = Handover.objects.values_list("outcome", flat=True).get(pk=meets.pk)
         # An outcome that was stored before refiners proposed removals has none.
-        known["outcome"] = {
-            "suggestions": outcome["suggestions"],
-            "removals": outcome.get("removals", {}),
-            "others": outcome["others"],
-        }
-    return known
+        outcome = {"removals": {}} | {name: row for name, row in stored.items() if name != "before"}
+    return {"first": meets.first, "blind": meets.blind, "outcome": outcome}
 
 
-class ShownDecision(NamedTuple):
-    """The columns of a decision that pages show. Model objects would take most of the time of an answer."""
-
-    suggestion_id: int
-    verdict: str
-    start: int | None
-    end: int | None
-    label_id: int | None
-    at: datetime
-    by: str
-
-
-def _decisions(review: int) -> dict[int, ShownDecision]:
+def _decisions(review: int) -> dict[int, CurrentDecision]:
     made = Decision.objects.filter(review_id=review).order_by()
-    rows = made.values_list("suggestion_id", "verdict", "start", "end", "label_id", "at", "reviewer__username")
-    return {row[0]: ShownDecision(*row) for row in rows}
+    columns = ("verdict", "start", "end", "label_id", "cause_id", "reviewer_id", "reviewer__username", "at")
+    return {pk: CurrentDecision(*row) for pk, *row in made.values_list("suggestion_id", *columns)}
 
 
-def shown_state(
-    present: Iterable[LabeledBounds], suggested: Iterable[int], decision: ShownDecision | CurrentDecision | None
-) -> Seen:
+def shown_state(present: Iterable[LabeledBounds], suggested: Iterable[int], decision: CurrentDecision | None) -> Seen:
     """The state of a suggestion. `present` are the spans in gold; all bounds are start, end and label id."""
     if decision is not None and decision.verdict == Decision.Verdict.REJECTED:
         return "rejected", None
@@ -234,40 +194,62 @@ def shown_state(
 
 
 def _suggestion(
-    pk: int,
-    suggested: LabeledBounds,
-    confidence: float | None,
-    source: str,
-    present: Iterable[LabeledBounds],
-    decision: ShownDecision | None,
-) -> SuggestionView:
+    pk: int, suggested: LabeledBounds, confidence: float | None, source: str, present: Iterable[LabeledBounds],
+    decision: CurrentDecision | None,
+) -> SuggestionView:  # fmt: skip
     state, bounds = shown_state(present, suggested, decision)
-    return {
-        "state": state,
-        "bounds": bounds,
-        "by": decision.by if decision else None,
-        "at": decision.at.isoformat() if decision else None,
-        "id": pk,
-        "start": suggested[0],
-        "end": suggested[1],
-        "label": suggested[2],
-        "confidence": confidence,
-        "source": source,
-    }
+    start, end, label = suggested
+    by, at = (decision.by, decision.at.isoformat()) if decision else (None, None)
+    return SuggestionView(
+        id=pk, start=start, end=end, label=label, confidence=confidence, source=source, state=state, bounds=bounds,
+        by=by, at=at,
+    )  # fmt: skip
 
 
 def _gold(
     start: int, end: int, label: int, provenance: Provenance | None, attributes: dict[str, Value] | None
 ) -> GoldShown:
-    known: Provenance = provenance or {}
-    shown: GoldShown = {
-        "start": start,
-        "end": end,
-        "label": label,
-        "from": known.get("from", ""),
-        "by": known.get("by"),
-        "at": known.get("at"),
-    }
-    if attributes:
-        shown["attributes"] = attributes
-    return shown
+    how: Provenance = provenance or {}
+    shown = {"start": start, "end": end, "label": label, "from": how.get("from", "")}
+    shown |= {"by": how.get("by"), "at": how.get("at")}
+    return shown | ({"attributes": attributes} if attributes else {})
+
+
+# The state of a review as a person may see it: names of annotators, and aliases instead of ids.
+
+
+def _without_name(source: str) -> str:
+    """The origin of a gold span (“kind:name”), without the name if it is an annotator's."""
+    kind = source.partition(":")[0]
+    return kind if kind == AuthorKind.ANNOTATOR else source
+
+
+def shown_to(access: Access, state: ReviewState) -> ReviewState:
+    """The state as this person may see it: without annotators' names if adjudication is anonymous.
+
+    If leaks are planted, aliases replace the suggestion ids, because a gap between ids would reveal a hidden one.
+    """
+    planting = state.pop("planting", 0)
+    if access.unnamed:
+        state["gold"] = [span | {"from": _without_name(span["from"])} for span in state["gold"]]
+    if not (access.project.planted_share or planting):
+        return state
+    of = aliases(access.project).of
+    suggestions = [_aliased(suggestion, of) for suggestion in state["suggestions"]]
+    between = state["between"]
+    if between and between["outcome"]:
+        decided = {str(of(int(pk))): bounds for pk, bounds in between["outcome"]["suggestions"].items()}
+        between = between | {"outcome": between["outcome"] | {"suggestions": decided}}
+    return state | {"suggestions": suggestions, "between": between}
+
+
+def _aliased(suggestion: SuggestionView, of: Callable[[int], int]) -> SuggestionView:
+    aliased = suggestion | {"id": of(suggestion["id"])}
+    if "conflicting" in suggestion:
+        aliased["conflicting"] = [of(pk) for pk in suggestion["conflicting"]]
+    return aliased
+
+
+def goes_on(state: ReviewState) -> bool:
+    """Whether the reviewer must decide on revealed leaks or differences before the review can be finished."""
+    return state["stage"] == "resolving" or (state["stage"] == "first" and bool(state["open"]))

@@ -1,20 +1,59 @@
 """Suggestions with what a decision needs to know: the note, the run, and the current decision."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 
 from annotations.core.suggestions import HIDDEN
-from annotations.models import AnnotationSetState, Author, Document, Span
-from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.selectors.merged_lists import backing_of, conflicting_among
+from annotations.gold.events import GOLD_MADE
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Document, Event, Project, Span
+from annotations.review.events import REVIEW_FINISHED
+from annotations.review.rules.conflicts import Candidate, LabeledBounds
 from annotations.text.attributes import Value
+from annotations.text.combining import conflicting_spans
 from annotations.text.provenance import Backed
+
+# Suggestions of a merged list: the runs that suggest each, and which of them conflict (domain.combining.merging).
+
+
+def backing_of(provenance: str | Backed | None) -> Backed | None:
+    """The runs behind a suggestion of a merged list; None for a suggestion of a single run.
+
+    The shape is `{runs: [{run, confidence, source}], agree, of, clear}`.
+    """
+    known: Backed | None = json.loads(provenance) if isinstance(provenance, str) else provenance
+    return known if known and "runs" in known else None
+
+
+def candidate_of(
+    pk: int, bounds: LabeledBounds, annotation_set: int, provenance: str | Backed | None, to: int | None
+) -> Candidate:
+    """A suggestion as a bulk act would accept it: with its own label, or with the label `to`."""
+    backing = backing_of(provenance)
+    runs = frozenset(each["run"] for each in backing["runs"]) if backing else frozenset()
+    start, end, label = bounds
+    return Candidate(pk, (start, end, label if to is None else to), annotation_set, runs)
+
+
+def conflicting_among(suggestions: Sequence[tuple[int, int, int, Backed]]) -> dict[int, list[int]]:
+    """The ids of the conflicting suggestions, by suggestion id.
+
+    `suggestions` are all suggestions of the merged list in one note: id, start, end, backing.
+    """
+    conflicting = conflicting_spans(
+        [(start, end) for _, start, end, _ in suggestions],
+        [frozenset(one["run"] for one in backing["runs"]) for *_, backing in suggestions],
+    )
+    return {
+        suggestions[index][0]: [suggestions[other][0] for other in others] for index, others in enumerate(conflicting)
+    }
+
 
 Bounds = tuple[int, int]
 """Start and end in code points, end-exclusive."""
@@ -136,3 +175,77 @@ def excluded_by(accepted: LabeledBounds, conflicting: Iterable[Suggestion]) -> l
     """The conflicting suggestions that overlap the accepted span, except one with the same bounds and label."""
     start, end, _ = accepted
     return [one for one in conflicting if one.start < end and start < one.end and one.bounds != accepted]
+
+
+# Finished gold: gold that a person has finished by adjudication, from annotations, by an import or by a review.
+#
+# An act that decides on many suggestions skips notes with finished gold unless the person includes them. Gold of a
+# review that was never finished is not finished. Gold that was finished once stays finished while a second person must
+# confirm a change.
+
+
+SUBMITTED = AnnotationSetState.SUBMITTED
+_FINISHED = Q(state=SUBMITTED) | Q(submitted_at__isnull=False)
+
+
+def is_finished(state: str, submitted_at: datetime | str | None) -> bool:
+    """Whether a gold set with these columns is finished. `submitted_at` may be the database's own text form."""
+    return state == SUBMITTED or submitted_at is not None
+
+
+def finished_sets(project: Project | int) -> "QuerySet[AnnotationSet]":
+    """The finished gold sets of a project.
+
+    The filter by author id instead of a join lets each note be looked up in the index of the unique constraint.
+    """
+    authors = Author.objects.filter(project=project, kind=AuthorKind.GOLD).values_list("pk", flat=True)
+    return AnnotationSet.objects.filter(_FINISHED, author_id=authors.first() or 0)
+
+
+def finished_gold_of(project: Project, document: str) -> "QuerySet[AnnotationSet]":
+    """The finished gold of a note, for Exists(); `document` names the note's column in the outer query."""
+    return finished_sets(project).filter(document=OuterRef(document))
+
+
+def with_finished_gold(project: Project | int, documents: Iterable[int]) -> set[int]:
+    """The ids of those of these notes that have finished gold."""
+    rows = finished_sets(project).filter(document__in=list(documents))
+    return set(rows.values_list("document_id", flat=True))
+
+
+def finishing_events(golds: Iterable[int]) -> dict[int, Event]:
+    """The event that last finished each gold set, by the set's id. Imported gold has none."""
+    rows = Event.objects.filter(annotation_set_id__in=list(golds), verb__in=[GOLD_MADE, REVIEW_FINISHED])
+    return {event.annotation_set_id: event for event in rows.order_by("pk") if event.annotation_set_id}
+
+
+def origin_of(document: Document) -> str | None:
+    """The origin of the note's finished gold: the kind of author that it was made from, "review" or "import".
+
+    None if the note has no finished gold.
+    """
+    gold = finished_sets(document.project).filter(document=document).values_list("pk", flat=True).first()
+    if gold is None:
+        return None
+    event = finishing_events([gold]).get(gold)
+    if event is None:
+        return "import"
+    if event.verb == REVIEW_FINISHED:
+        return "review"
+    kind = AnnotationSet.objects.filter(pk=event.data.get("from_set")).values_list("author__kind", flat=True).first()
+    return kind or "import"
+
+
+# Doubtful suggestions of language models (domain.doubtful). An act that decides on many suggestions skips them.
+#
+# A reviewer decides on each of them, or includes them in the act.
+
+
+# Only doubtful suggestions have this key in their provenance.
+_KEY: Final = "unsupported"
+DOUBTFUL: Final = Q(provenance__has_key=_KEY)
+
+
+def is_doubtful(provenance: Mapping[str, Any] | None) -> bool:
+    """Whether a suggestion with this provenance is doubtful."""
+    return provenance is not None and _KEY in provenance

@@ -12,10 +12,10 @@ that two acts can't deadlock.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import asdict, replace
+from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, QuerySet
@@ -25,14 +25,24 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.locks import keep_labels
 from annotations.core.progress import Progress, silent
-from annotations.jobs.services.batch_acts import Fence, count, do_batches, end
+from annotations.jobs.runner import Claim
+from annotations.jobs.services.batch_acts import (
+    Fence,
+    act_of,
+    begin_undo,
+    check_ended,
+    count,
+    do_batches,
+    end,
+    start_job,
+)
 from annotations.models import (
-    AnnotationSet,
     BulkAct,
     BulkActState,
     Decision,
     Document,
     Event,
+    Job,
     Label,
     Project,
     Review,
@@ -45,43 +55,39 @@ from annotations.review.events import (
     REVIEW_DECIDED,
     REVIEW_FINISHED,
     REVIEW_UNDONE,
-    BulkCounts,
     BulkEnded,
     GoldRow,
 )
 from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.selectors.bulk_preview import BulkPreview, preview
-from annotations.review.selectors.bulk_rules import BulkRule, doubtful_of, open_of, rule_of, skipped_of
-from annotations.review.selectors.doubtful import is_doubtful
-from annotations.review.selectors.finished_gold import finishing_events
-from annotations.review.selectors.merged_lists import backing_of
+from annotations.review.selectors.bulk_rules import (
+    BulkPreview,
+    BulkRule,
+    open_and_doubtful,
+    open_of,
+    preview,
+    rule_of,
+    skipped_of,
+)
 from annotations.review.selectors.planted import not_for_bulk
-from annotations.review.selectors.suggestions import Suggestion, suggestions
+from annotations.review.selectors.suggestions import Suggestion, backing_of, finishing_events, is_doubtful, suggestions
 from annotations.review.services.locked_notes import LockedNotes
-from annotations.review.services.locking import locked_golds, reviews_of
+from annotations.review.services.locked_rows import locked_golds, reviews_of
 from annotations.review.services.log import Act, Effect, accepted_bounds
 
 # One batch of a bulk act, in the caller's transaction: lock the notes, decide what is open, write all rows at once.
 
 
 Pair = tuple[int, int]
+"""Document id and suggestion id."""
 Reviews = dict[Pair, Review]
 
 
-class Done(NamedTuple):
-    """The counts of a batch.
+def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
+    """Decide those of these suggestions that are still open, after locking the gold sets of their notes.
 
-    `decided`: suggestions of the batch. `beside`: conflicting suggestions that were rejected with them. `conflicts`:
-    suggestions left open because they conflict with gold or with each other.
+    Returns counts: `decided` suggestions of the batch, conflicting suggestions that were rejected with them (`beside`),
+    and suggestions left open because they conflict with gold or with each other (`conflicts`).
     """
-
-    decided: int
-    beside: int
-    conflicts: int
-
-
-def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
-    """Decide those of these suggestions that are still open, after locking the gold sets of their notes."""
     rule, accepts = rule_of(bulk.rule), bulk.act == BulkAct.Act.ACCEPT
     held = _held(bulk, pairs)
     wanted = sorted(suggestions(~Exists(not_for_bulk()), pk__in=[pk for _, pk in pairs]), key=_sort_key)
@@ -108,7 +114,7 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
         decided.update(held.decide(one, accepted, _of(reviews, one), act))
     held.write(room_checked=True)
     own = len(decided.intersection(one.pk for one in wanted))
-    return Done(own, len(decided) - own, len(left - decided))
+    return {"decided": own, "beside": len(decided) - own, "conflicts": len(left - decided)}
 
 
 def _held(bulk: BulkAct, pairs: Sequence[Pair]) -> LockedNotes:
@@ -117,8 +123,7 @@ def _held(bulk: BulkAct, pairs: Sequence[Pair]) -> LockedNotes:
     The caller's transaction keeps further erasures out.
     """
     existing = Document.objects.filter(pk__in={note for note, _ in pairs}).values_list("pk", flat=True)
-    golds = locked_golds(bulk.project, set(existing))
-    return LockedNotes(bulk.project, bulk.user, golds, cause=bulk.pk)
+    return LockedNotes(bulk.project, bulk.user, locked_golds(bulk.project, set(existing)), cause=bulk.pk)
 
 
 def _reviews(held: LockedNotes, those: Iterable[Suggestion]) -> tuple[Reviews, set[int]]:
@@ -179,21 +184,17 @@ def _finished_since(held: LockedNotes, those: Sequence[Suggestion]) -> set[int]:
 
     Their decisions are not undone.
     """
-    late = [one for one in those if _before(one, held.golds[one.document_id])]
-    last = finishing_events({held.golds[one.document_id].pk for one in late}) if late else {}
-    own = {
-        one.pk
-        for one in late
-        if (event := last.get(held.golds[one.document_id].pk)) is not None
-        and event.verb == REVIEW_FINISHED
-        and event.data.get("run") == one.author_id
-    }
-    return {one.pk for one in late} - own
+    late = []
+    for one in those:
+        gold = held.golds[one.document_id]
+        if gold.submitted_at is not None and one.decision is not None and one.decision.at < gold.submitted_at:
+            late.append((one, gold.pk))
+    last = finishing_events({gold for _, gold in late}) if late else {}
 
+    def by_this_review(one: Suggestion, event: Event | None) -> bool:
+        return event is not None and event.verb == REVIEW_FINISHED and event.data.get("run") == one.author_id
 
-def _before(one: Suggestion, gold: AnnotationSet) -> bool:
-    at: datetime | None = gold.submitted_at
-    return at is not None and one.decision is not None and one.decision.at < at
+    return {one.pk for one, gold in late if not by_this_review(one, last.get(gold))}
 
 
 def _events(bulk: BulkAct, documents: Sequence[int]) -> dict[int, int]:
@@ -207,10 +208,10 @@ def _events(bulk: BulkAct, documents: Sequence[int]) -> dict[int, int]:
 
 # Up to this many suggestions are decided in the request itself; more need a job.
 AT_ONCE = 2_000
+COUNTS = ("decided", "left", "beside", "undone", "kept", "skipped", "skipped_notes", "conflicts", "doubtful")
 # Suggestions per transaction of a job.
 BATCH = 500
 State = BulkActState
-"""Document id and suggestion id."""
 
 
 def plan_bulk(*, project: Project, user: User, rule: BulkRule, act: BulkAct.Act) -> BulkAct:
@@ -223,14 +224,12 @@ def plan_bulk(*, project: Project, user: User, rule: BulkRule, act: BulkAct.Act)
         if not known.filter(pk=label).exists():
             raise ServiceError(gettext("This label does not belong to the project. Reload the page."), code="label")
     if act == BulkAct.Act.REJECT and rule.to is not None:
-        raise ServiceError(
-            gettext("A label can be set only for accepting. Choose “Accept”, or leave the label empty."), code="act"
-        )
+        message = gettext("A label can be set only for accepting. Choose “Accept”, or leave the label empty.")
+        raise ServiceError(message, code="act")
     found = preview(rule, act, project, user)
     if not found.open and not found.skipped and not found.doubtful:
-        raise ServiceError(
-            gettext("No open suggestion matches this rule. Change the rule, or choose other runs."), code="none"
-        )
+        message = gettext("No open suggestion matches this rule. Change the rule, or choose other runs.")
+        raise ServiceError(message, code="none")
     return BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), **_counts(found))
 
 
@@ -244,18 +243,14 @@ def plan_string(
     """
     if act not in BulkAct.Act.values:
         raise ServiceError(gettext("Choose an action: “Accept” or “Reject”."), code="act")
-    rule = BulkRule(
-        "string", runs, string=string.string_key, label=string.label_id, but=sorted(but),
-        to=to if act == BulkAct.Act.ACCEPT else None,
-    )  # fmt: skip
+    to = to if act == BulkAct.Act.ACCEPT else None
+    rule = BulkRule("string", runs, string=string.string_key, label=string.label_id, but=sorted(but), to=to)
     return plan_bulk(project=project, user=user, rule=rule, act=BulkAct.Act(act))
 
 
 def _counts(found: BulkPreview) -> dict[str, int]:
-    return {
-        "planned": found.decided, "skipped": found.skipped, "skipped_notes": found.notes,
-        "doubtful": found.doubtful, "conflicts": found.conflicts or 0,
-    }  # fmt: skip
+    counts = asdict(found) | {"planned": found.decided, "conflicts": found.conflicts or 0}
+    return {name: counts[name] for name in ("planned", "skipped", "skipped_notes", "doubtful", "conflicts")}
 
 
 def begin_bulk(*, bulk: BulkAct, user: User, with_gold: bool = False, with_doubtful: bool = False) -> bool:
@@ -287,19 +282,11 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
             fence()
         count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
     bulk.refresh_from_db()
-    do_batches(
-        bulk,
-        State.WORKING,
-        bulk.decided,
-        _batches(pairs),
-        lambda some: decide_batch(bulk, some)._asdict(),
-        progress,
-        fence,
-    )
+    do_batches(bulk, State.WORKING, bulk.decided, _batches(pairs), partial(decide_batch, bulk), progress, fence)
     # Planned but not decided: another person decided first, or the note got gold meanwhile.
     BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
     skipped, notes = skipped_of(rule, project, bulk.user)
-    doubtful = doubtful_of(rule, project, bulk.user)
+    _open, doubtful = open_and_doubtful(rule, project, bulk.user)
     count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
     return _end(bulk, State.DONE, REVIEW_BULK_DONE)
 
@@ -308,7 +295,7 @@ def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None
     """Undo every decision of the act that was not changed since, except in notes whose review was finished since."""
     pairs = _pairs(Decision.objects.filter(cause=bulk), "review__document_id", "suggestion_id")
     bulk.refresh_from_db()
-    do_batches(bulk, State.UNDOING, bulk.undone, _batches(pairs), lambda some: undo_batch(bulk, some), progress, fence)
+    do_batches(bulk, State.UNDOING, bulk.undone, _batches(pairs), partial(undo_batch, bulk), progress, fence)
     return _end(bulk, State.UNDONE, REVIEW_BULK_UNDONE, kept=F("decided") + F("beside") - F("undone"))
 
 
@@ -322,22 +309,12 @@ def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any
 def _end(bulk: BulkAct, state: BulkActState, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
     with transaction.atomic():
         end(bulk, state, **changed)
-        counts: BulkCounts = {
-            "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "undone": bulk.undone,
-            "kept": bulk.kept, "skipped": bulk.skipped, "skipped_notes": bulk.skipped_notes,
-            "conflicts": bulk.conflicts, "doubtful": bulk.doubtful,
-        }  # fmt: skip
-        verb.record(
-            actor=bulk.user,
-            project_id=bulk.project_id,
-            data={"bulk": str(bulk.pk), "act": str(bulk.act), "rule": _logged_rule(bulk), **counts},
-        )
+        counts = {name: getattr(bulk, name) for name in COUNTS}
+        # Not the key of the string, from which a name could be guessed.
+        rule = {key: value for key, value in bulk.rule.items() if key not in ("string", "but") and value is not None}
+        data: BulkEnded = {"bulk": str(bulk.pk), "act": str(bulk.act), "rule": rule, **counts}
+        verb.record(actor=bulk.user, project_id=bulk.project_id, data=data)
     return {"bulk": str(bulk.pk), **counts}
-
-
-def _logged_rule(bulk: BulkAct) -> dict[str, object]:
-    """The rule for the log, without the key of the string, from which a name could be guessed."""
-    return {key: value for key, value in bulk.rule.items() if key not in ("string", "but") and value is not None}
 
 
 def _pairs(rows: "QuerySet[Any]", document: str, suggestion: str = "pk") -> list[Pair]:
@@ -356,3 +333,57 @@ def _batches(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
         batch.extend(note)
     if batch:
         yield batch
+
+
+# Start and undo bulk acts of review: small ones in the request, large ones as a job.
+
+
+def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False, with_doubtful: bool = False) -> Job | None:
+    """Run the act, or start a job for it and return the job. A second call does nothing more.
+
+    `with_gold`: include notes that already have gold. `with_doubtful`: include doubtful suggestions. Raises
+    ServiceError `user`.
+    """
+    with transaction.atomic():
+        _keep_project(bulk, bulk.planned)
+        begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold, with_doubtful=with_doubtful)
+        return _start(bulk, actor, bulk.planned, "bulk", run_bulk if begun else None)
+
+
+def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
+    """Undo the act, or start a job for that and return the job. Raises ServiceError `live` while the act's job runs."""
+    with transaction.atomic():
+        _keep_project(bulk, bulk.decided)
+        BulkAct.objects.select_for_update().get(pk=bulk.pk)
+        check_ended(bulk, "bulk")
+        return _start(bulk, actor, bulk.decided, "bulk_undo", undo_bulk if begin_undo(bulk) else None)
+
+
+def _start(bulk: BulkAct, actor: User, size: int, kind: str, work: Callable[..., Any] | None) -> Job | None:
+    if size > AT_ONCE:
+        return start_job(bulk, kind, actor)
+    if work is not None:
+        at_once(bulk, work)
+    return None
+
+
+def _keep_project(bulk: BulkAct, size: int) -> None:
+    """Lock the project before the act if a job follows, in the order of docs/architecture.md."""
+    if size > AT_ONCE:
+        Project.objects.select_for_update(no_key=True).get(pk=bulk.project_id)
+
+
+# Job handlers for bulk acts.
+
+
+def run_job(claim: Claim) -> dict[str, Any]:
+    """Decide the suggestions of a bulk act.
+
+    If the job stops, the decisions made so far are kept. The job can then resume, or the whole act can be undone.
+    """
+    return run_bulk(bulk=act_of(BulkAct, claim), progress=claim.progress, fence=claim.fence)
+
+
+def undo_job(claim: Claim) -> dict[str, Any]:
+    """Undo a bulk act, resuming where an earlier attempt stopped."""
+    return undo_bulk(bulk=act_of(BulkAct, claim), progress=claim.progress, fence=claim.fence)

@@ -3,34 +3,32 @@
 Accepted spans form the gold set of the note, each with its provenance. The row of the gold set is locked first, so that
 two reviewers of one note take turns. A change id is recorded only once, so that a replay is harmless. Single decisions
 and bulk acts have the same effects (services.locked_notes).
+
+Accepting a proposed removal takes the annotation out of gold, where gold has it; rejecting it puts the annotation into
+gold, with the reviewer's bounds and label if they corrected it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
 from annotations.core.spans import with_attribute
 from annotations.gold.services.making import decided
-from annotations.models import AnnotationSet, Author, Document, Event, Label, Review, User
+from annotations.models import Author, Document, Event, Label, User
 from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
 from annotations.review.rules.conflicts import LabeledBounds
+from annotations.review.selectors.refined import ACCEPTED, REJECTED, Removal, removals_in
 from annotations.review.selectors.state import ReviewState, Seen, review_state
-from annotations.review.selectors.suggestions import (
-    Suggestion,
-    of_run,
-    suggestions,
-    suggestions_named,
-)
-from annotations.review.services.locked_notes import LockedNotes
-from annotations.review.services.locking import locked
+from annotations.review.selectors.suggestions import Suggestion, of_run, suggestions, suggestions_named
+from annotations.review.services.locked_notes import LockedNotes, LockedReview, changed_fields, fitting
 from annotations.review.services.log import Act, Effect, accepted_bounds, effect_of, last_decision, state_of
-from annotations.review.services.removing import decide_on_removal
 from annotations.text.attributes import Value
 from annotations.text.provenance import Provenance
 from annotations.text.spans import Span as DomainSpan
@@ -38,6 +36,7 @@ from annotations.text.spans import SpanError, checked
 
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 SETS_BOUNDS = (Act.CORRECT, Act.ADD)
+WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
 REVERTING = (Act.UNDO, Act.REDO)
 
 
@@ -67,14 +66,15 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     An act that changes nothing is not recorded.
     Raises ServiceError: `suggestion` (not of this run and note), `label`, `quote`, `outside`, `empty`, `finished` (the
     review is finished), `nothing` (to undo or redo), `moved` (changed by others), `elsewhere` (accepted from another
-    run), `there` (services.removing), `attribute` (the span's label doesn't have this attribute or value).
+    run), `there` (gold has the corrected span already), `attribute` (the span's label doesn't have this attribute or
+    value).
     """
     try:
         with transaction.atomic():
             keep_labels(document.project_id)
-            review, gold = locked(document, author)
-            if not Event.objects.filter(annotation_set_id=gold.pk, change_id=request.change_id).exists():
-                decide_locked(document, author, user, review, gold, request)
+            here = LockedReview.of(document, author, user)
+            if not Event.objects.filter(annotation_set_id=here.gold.pk, change_id=request.change_id).exists():
+                decide_locked(here, request)
     except IntegrityError:
         # Another request made the same change at the same moment, so this request returns the resulting state.
         if not Event.objects.filter(change_id=request.change_id).exists():
@@ -82,84 +82,63 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     return review_state(document=document, author=author, user=user)
 
 
-def decide_locked(
-    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, request: Request,
-    **noted: Unpack[ReviewDecided],
-) -> None:  # fmt: skip
-    """Make one decision in a transaction that has locked the note (services.locking). `noted` is added to the event."""
-    held = LockedNotes(document.project, user, {document.pk: gold})
-    for error in held.errors([review]).values():
-        raise error
-    on_a_suggestion = request.act in ON_A_SUGGESTION and request.removal is None
-    one = _suggestion(document, author, request.suggestion) if on_a_suggestion else None
-    bounds = _checked_bounds(document, request) if request.act in SETS_BOUNDS else None
-    event = last_decision(gold, author, user, redo=request.act is Act.REDO) if request.act in REVERTING else None
-    effect = effect_of(event).opposite() if event else None
-    named = suggestions_named(effect.decided) if effect else {one.pk: one} if one else {}
+def decide_locked(here: LockedReview, request: Request, **noted: Unpack[ReviewDecided]) -> None:
+    """Make one decision in a transaction that has locked the note. `noted` is added to the event."""
+    held, act = here.held(), request.act
+    bounds = _checked_bounds(here.document, request) if act in SETS_BOUNDS else None
     if request.removal is not None:
-        decide_on_removal(
-            held, document, author, user, review, number=request.removal, act=request.act, kept=bounds,
-            seen=request.seen, change_id=request.change_id,
-        )  # fmt: skip
-        held.write()
-        return
-    held.look_around(_touched(effect, named.values(), bounds or request.bounds))
-    if event is not None and effect is not None:
-        held.check_unchanged(document.pk, effect, named, review)
+        _decide_on_removal(here, held, request, bounds)
+    elif act in REVERTING:
+        event = last_decision(here.gold, here.author, here.user, redo=act is Act.REDO)
+        effect = effect_of(event).opposite()
+        named = suggestions_named(effect.decided)
+        held.look_around([*effect.added, *effect.removed, *_touched(named.values())])
+        held.check_unchanged(here.document.pk, effect, named, here.review)
         held.do(
-            effect, document.pk, review, named, act=request.act, verb=REVIEW_UNDONE,
-            change_id=request.change_id, reverts=event.pk, noted=noted,
+            effect, here.document.pk, here.review, named, act=act, verb=REVIEW_UNDONE, change_id=request.change_id,
+            reverts=event.pk, noted=noted,
         )  # fmt: skip
-    elif one is not None:
-        wanted = None if request.act is Act.REJECT else bounds or one.bounds
-        _check_seen(held, user, one, request.seen, ("accepted", wanted) if wanted else ("rejected", None))
+    elif act in ON_A_SUGGESTION:
+        one = _suggestion(here, request.suggestion)
+        held.look_around([*([bounds] if bounds else []), *_touched([one])])
+        wanted = None if act is Act.REJECT else bounds or one.bounds
+        _check_seen(held, here.user, one, request.seen, ("accepted", wanted) if wanted else ("rejected", None))
         held.load_conflicting([one] if wanted else [])
-        held.decide(one, wanted, review, request.act, change_id=request.change_id, noted=noted)
+        held.decide(one, wanted, here.review, act, change_id=request.change_id, noted=noted)
     else:
-        effect = _on_text(held, document, user, bounds, request)
-        if effect is not None:
-            held.do(effect, document.pk, review, {}, act=request.act, change_id=request.change_id, noted=noted)
+        held.look_around([bounds or request.bounds or ()])
+        changed = _on_text(here, held, bounds, request)
+        if changed is not None:
+            held.do(changed, here.document.pk, here.review, {}, act=act, change_id=request.change_id, noted=noted)
     held.write()
 
 
-def _touched(effect: Effect | None, named: Iterable[Suggestion], bounds: LabeledBounds | None) -> list[Sequence[Any]]:
-    """The bounds of every span of gold that a decision may change."""
-    found: list[Sequence[Any]] = [bounds] if bounds else []
-    found += [*effect.added, *effect.removed] if effect else []
-    for one in named:
-        before = accepted_bounds(state_of(one.decision))
-        found += [one.bounds, before] if before else [one.bounds]
-    return found
+def _touched(named: Iterable[Suggestion]) -> list[Sequence[Any]]:
+    """The bounds of every span of gold that a decision on these suggestions may change."""
+    before = [accepted_bounds(state_of(one.decision)) for one in named]
+    return [*(one.bounds for one in named), *(bounds for bounds in before if bounds)]
 
 
-def _on_text(
-    held: LockedNotes, document: Document, user: User, bounds: LabeledBounds | None, request: Request
-) -> Effect | None:
+def _on_text(here: LockedReview, held: LockedNotes, bounds: LabeledBounds | None, request: Request) -> Effect | None:
     """The effect of adding a span to gold (`bounds`), of removing one, or of setting an attribute of one.
 
     None if gold already has the added span or the attribute.
     """
-    rows = held.rows[document.pk]
+    rows = held.rows[here.document.pk]
     if bounds is not None:
-        return (
-            None
-            if bounds in rows
-            else Effect(None, None, None, [(*bounds, None, "", _added(document, user), None)], [])
-        )
+        how: Provenance = {"from": f"reviewer:{here.user.username}", "changed": ["added"]}
+        how |= decided(here.user, here.document.project)
+        return None if bounds in rows else Effect(added=[(*bounds, None, "", how, None)])
     assert request.bounds is not None  # the view checks that remove and attribute have bounds
     if request.bounds not in rows:
         raise ServiceError(_("This span is no longer in gold. The page now shows the current gold."), code="moved")
+    row = rows[request.bounds]
     if request.act is Act.ATTRIBUTE:
-        return _with_attribute(rows[request.bounds], request)
-    held.check_accepted_elsewhere(document.pk, request.bounds, None)
-    return Effect(None, None, None, [], [rows[request.bounds]])
-
-
-def _with_attribute(row: GoldRow, request: Request) -> Effect | None:
-    """The effect of setting an attribute of a gold span, which keeps everything else."""
-    assert request.attribute is not None  # the view checks it
-    after = with_attribute(row[6], row[2], *request.attribute)
-    return None if after == row[6] else Effect(None, None, None, [(*row[:6], after)], [row])
+        assert request.attribute is not None  # the view checks it
+        after = with_attribute(row[6], row[2], *request.attribute)
+        return None if after == row[6] else Effect(added=[(*row[:6], after)], removed=[row])
+    held.check_accepted_elsewhere(here.document.pk, request.bounds, None)
+    return Effect(removed=[row])
 
 
 def _check_seen(held: LockedNotes, user: User, one: Suggestion, seen: Seen | None, wanted: Seen) -> None:
@@ -179,12 +158,11 @@ def _check_seen(held: LockedNotes, user: User, one: Suggestion, seen: Seen | Non
         raise ServiceError(message % {"name": one.decision.by}, code="moved")
 
 
-def _suggestion(document: Document, author: Author, pk: int | None) -> Suggestion:
-    found = suggestions(pk=pk or 0, **of_run(document, author))
+def _suggestion(here: LockedReview, pk: int | None) -> Suggestion:
+    found = suggestions(pk=pk or 0, **of_run(here.document, here.author))
     if not found:
-        raise ServiceError(
-            _("This suggestion does not belong to this run and note. Reload the page."), code="suggestion"
-        )
+        message = _("This suggestion does not belong to this run and note. Reload the page.")
+        raise ServiceError(message, code="suggestion")
     return found[0]
 
 
@@ -202,6 +180,93 @@ def _checked_bounds(document: Document, request: Request) -> LabeledBounds:
     return span.start, span.end, label
 
 
-def _added(document: Document, user: User) -> Provenance:
-    added: Provenance = {"from": f"reviewer:{user.username}", "changed": ["added"]}
-    return added | decided(user, document.project)
+# ── Proposed removals ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _decide_on_removal(here: LockedReview, held: LockedNotes, request: Request, kept: LabeledBounds | None) -> None:
+    """Accept a proposed removal, reject it, or correct it: `kept` has the bounds and label to keep."""
+    proposed = removals_in(here.document, here.author, here.review)
+    one = next((each for each in proposed if each.proposed.number == request.removal), None)
+    if one is None:
+        message = _("This proposed removal does not belong to this run and note. Reload the page.")
+        raise ServiceError(message, code="suggestion")
+    wanted = None if request.act is Act.ACCEPT else kept or one.bounds
+    seen: tuple[Seen | None, Seen] = request.seen, ("rejected", wanted) if wanted else ("accepted", None)
+    others = request.seen is not None and one.decision is not None and one.decision.reviewer_id != here.user.pk
+    if one.decision is not None and others and _seen_removal(here, held, one) not in seen:
+        # Another person's decision, which the page did not show, is not overwritten.
+        message = _(
+            "%(name)s decided on this proposed removal meanwhile. Your decision was not saved; "
+            "decide again if you disagree."
+        )
+        raise ServiceError(message % {"name": one.decision.by}, code="moved")
+    effect = _removal_effect(here, held, one, wanted)
+    if effect is not None:
+        held.do(effect, here.document.pk, here.review, {}, act=request.act, change_id=request.change_id)
+
+
+def _seen_removal(here: LockedReview, held: LockedNotes, one: Removal) -> Seen:
+    return one.seen([(bounds, row[5]) for bounds, row in held.rows[here.document.pk].items()])
+
+
+def _removal_effect(here: LockedReview, held: LockedNotes, one: Removal, kept: LabeledBounds | None) -> Effect | None:
+    """The effect of keeping the annotation with these bounds and label, or of agreeing that it is removed (None).
+
+    None if nothing would change.
+    """
+    rows = held.rows[here.document.pk]
+    before = one.decision.verdict if one.decision else None
+    removed = [row for row in rows.values() if one.made(row[5])]
+    if kept is None:
+        if one.bounds in rows and rows[one.bounds] not in removed:
+            # The span leaves gold even if something else put it there, because the reviewer says that it is wrong.
+            held.check_accepted_elsewhere(here.document.pk, one.bounds, None)
+            removed.append(rows[one.bounds])
+        if before == ACCEPTED and not removed:
+            return None
+        return Effect(removed=removed, removal=(one.proposed.number, before, str(ACCEPTED)))
+    there = kept in rows and (not removed or rows[kept] in removed)
+    if before == REJECTED and there:
+        return None
+    added: list[GoldRow] = []
+    if kept not in rows:
+        how: Provenance = {
+            "from": one.proposed.origin,
+            "set": one.annotation_set_id,
+            "removal": one.proposed.number,
+            "changed": changed_fields(kept, one.bounds),
+        }
+        how |= decided(here.user, here.document.project)
+        # A corrected annotation keeps the attributes that a person gave to its gold span.
+        attributes = fitting(removed[0][6], removed[0][2], kept[2]) if removed else None
+        added.append((*kept, None, "", how, attributes))
+    elif rows[kept] in removed:
+        removed.remove(rows[kept])
+    elif kept != one.bounds:
+        raise ServiceError(_("Gold already has this span. Accept the removal, or choose other bounds."), code="there")
+    return Effect(added=added, removed=removed, removal=(one.proposed.number, before, str(REJECTED)))
+
+
+def accept_removals(here: LockedReview, numbers: Collection[int], *, allowed: bool) -> None:
+    """Accept the open ones among these proposed removals, each as a decision of its own.
+
+    Raises ServiceError `removals` if there are some and the person has not allowed it.
+    """
+    held = here.held()
+    proposed = removals_in(here.document, here.author, here.review)
+    wanted = [one for one in proposed if one.proposed.number in numbers and _seen_removal(here, held, one)[0] == "open"]
+    if wanted and not allowed:
+        message = ngettext(
+            "%(count)s proposed removal is open, so nothing was accepted. Decide on it, or select the box above the "
+            "note that includes proposed removals. If there is no box, reload the page.",
+            "%(count)s proposed removals are open, so nothing was accepted. Decide on each of them, or select the box "
+            "above the note that includes proposed removals. If there is no box, reload the page.",
+            len(wanted),
+        )
+        raise ServiceError(message % {"count": len(wanted)}, code="removals")
+    noted: ReviewDecided = {"rest": True, "with_removals": True}
+    for one in wanted:
+        effect = _removal_effect(here, held, one, None)
+        if effect is not None:
+            held.do(effect, here.document.pk, here.review, {}, act=Act.ACCEPT, change_id=uuid4(), noted=noted)
+    held.write()

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from annotations.annotate.selectors.pace import IDLE
+from annotations.annotate.selectors.worklist import IDLE
 from annotations.core.events import NOTE_READ
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.models import Event, Project

@@ -11,34 +11,23 @@ from django.utils.translation import ngettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    Document,
-    Handover,
-    HandoverState,
-    Review,
-    User,
-)
+from annotations.models import AnnotationSetState, Author, Document, Handover, HandoverState, Review, User
 from annotations.models.project import SecondReview
-from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, ReviewDecided, ReviewFinished
-from annotations.review.selectors.doubtful import is_doubtful
-from annotations.review.selectors.handovers import between
-from annotations.review.selectors.ordering import NoteOrder
+from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, Numbers, ReviewDecided
 from annotations.review.selectors.planted import not_for_bulk
+from annotations.review.selectors.reviewing import NoteOrder, between
 from annotations.review.selectors.state import review_state
-from annotations.review.selectors.suggestions import of_run, suggestions
-from annotations.review.services.deciding import Request, decide_locked
+from annotations.review.selectors.suggestions import is_doubtful, of_run, suggestions
+from annotations.review.services.deciding import Request, accept_removals, decide_locked
 from annotations.review.services.handover import active, compare_reviews, hand_over, undo_handover
-from annotations.review.services.locked_notes import LockedNotes
-from annotations.review.services.locking import locked
+from annotations.review.services.locked_notes import LockedReview
 from annotations.review.services.log import Act
-from annotations.review.services.offering import keep_order
 from annotations.review.services.planting import reveal_leaks
-from annotations.review.services.removing import accept_rest
+from annotations.review.services.queue import keep_order
 
 NOTE_BY_NOTE = NoteOrder()
+# Largest number of open suggestions that finishing one note can accept.
+MOST_REST = 10_000
 
 
 def finish_review(
@@ -68,63 +57,49 @@ def finish_review(
     """
     with transaction.atomic():
         keep_labels(document.project_id)
-        review, gold = locked(document, author)
+        here = LockedReview.of(document, author, user)
+        review = here.review
         if review.finished_at is not None:
             return review
         shared = between(review.pk, user)
         _check_stage(shared.stage if shared else "first", shared.first if shared else "", stage)
-        accepted = 0
-        if rest:
-            included = {"with_gold": with_gold, "with_doubtful": with_doubtful}
-            accepted = _accept_rest(document, author, user, review, gold, rest, **included)
+        accepted = _accept_rest(here, rest, with_gold=with_gold, with_doubtful=with_doubtful) if rest else 0
         if removals:
-            held = LockedNotes(document.project, user, {document.pk: gold})
-            held.errors([review])
-            accept_rest(held, document, author, user, review, removals, allowed=with_removals)
-            held.write()
+            accept_removals(here, removals, allowed=with_removals)
         _check_open(document, author)
-        if _reveal(document, author, user, review, gold):
+        if _reveal(here):
             return review
         handover = active(review)
+        second_review = document.project.second_review
         if handover is None:  # The second reviewer's order doesn't matter: the first one's chose the note.
             keep_order(author=author, document=document.pk, user=user, queue=queue)
-        if handover is None and document.project.second_review != SecondReview.OFF:
-            blind = document.project.second_review == SecondReview.BLIND
-            hand_over(
-                review=review, gold=gold, document=document, author=author, user=user, blind=blind, accepted=accepted
-            )
-            return review
-        if handover is not None and handover.state == HandoverState.WAITING:
-            compare_reviews(
-                handover=handover, gold=gold, document=document, author=author, user=user, accepted=accepted
-            )
+            if second_review != SecondReview.OFF:
+                hand_over(here, blind=second_review == SecondReview.BLIND, accepted=accepted)
+                return review
+        elif handover.state == HandoverState.WAITING:
+            compare_reviews(here, handover, accepted)
             if handover.state == HandoverState.RESOLVING:
                 return review
             accepted = 0  # the event of the comparison holds this count already
-        elif handover is not None:
+        else:
             Handover.objects.filter(pk=handover.pk).update(state=HandoverState.DONE)
-        _finish(review, gold, document, author, user, handover, accepted)
+        _finish(here, handover, accepted)
     return review
 
 
-def _accept_rest(
-    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, rest: Collection[int],
-    *, with_gold: bool, with_doubtful: bool,
-) -> int:  # fmt: skip
+def _accept_rest(here: LockedReview, rest: Collection[int], *, with_gold: bool, with_doubtful: bool) -> int:
     """Accept the open suggestions in `rest`, each as a decision of its own. Returns their number."""
-    held = LockedNotes(document.project, user, {document.pk: gold})
-    held.errors([review])
+    held = here.held()
     # Missed planted leaks are left out, because a second press of the same key must not accept them.
-    listed = suggestions(~Exists(not_for_bulk()), order=["start", "end", "pk"], **of_run(document, author))
-    found = [one for one in listed if held.seen(one)[0] == "open"]
-    wanted = [one for one in found if one.pk in rest]
+    listed = suggestions(~Exists(not_for_bulk()), order=["start", "end", "pk"], **of_run(here.document, here.author))
+    wanted = [one for one in listed if one.pk in rest and held.seen(one)[0] == "open"]
     held.load_conflicting(wanted)
     if any(held.seen(other)[0] == "open" for one in wanted for other in held.conflicting(one)):
         raise ServiceError(
             _("Suggestions of different runs conflict in this note. Choose one of them, then finish the review."),
             code="conflicting",
         )
-    has_finished_gold = held.has_finished_gold(document.pk)
+    has_finished_gold = held.has_finished_gold(here.document.pk)
     if wanted and has_finished_gold and not with_gold:
         raise ServiceError(
             _(
@@ -149,7 +124,7 @@ def _accept_rest(
         noted["with_gold"] = True
     for one in wanted:
         about: ReviewDecided = {**noted, "with_doubtful": True} if one.pk in doubtful else noted
-        held.decide(one, one.bounds, review, Act.ACCEPT, change_id=uuid4(), noted=about)
+        held.decide(one, one.bounds, here.review, Act.ACCEPT, change_id=uuid4(), noted=about)
     held.write()
     return len(wanted)
 
@@ -176,17 +151,17 @@ def _check_open(document: Document, author: Author) -> None:
         raise ServiceError(message % {"count": left}, code="open")
 
 
-def _reveal(document: Document, author: Author, user: User, review: Review, gold: AnnotationSet) -> bool:
+def _reveal(here: LockedReview) -> bool:
     """Reveal the planted leaks of the note. Returns whether the reviewer now has suggestions to decide on."""
-    if not review.planted_share:
+    if not here.review.planted_share:
         return False
-    reveal_leaks(review=review, gold=gold, document=document, author=author, user=user)
-    state = review_state(document=document, author=author)
+    reveal_leaks(here)
+    state = review_state(document=here.document, author=here.author)
     for each in state["suggestions"]:
         if each.get("planted") and each["state"] == "accepted" and each["by"] is None:
             # The reviewer marked the same span by hand after the leak was shown, which decides the suggestion.
             request = Request(change_id=uuid4(), act=Act.ACCEPT, suggestion=each["id"])
-            decide_locked(document, author, user, review, gold, request, planted=each["planted"])
+            decide_locked(here, request, planted=each["planted"])
     return bool(state["open"])
 
 
@@ -206,27 +181,19 @@ def _check_stage(now: str, first: str, seen: str | None) -> None:
         raise ServiceError(message % {"name": first} if first else message, code="moved")
 
 
-def _finish(
-    review: Review, gold: AnnotationSet, document: Document, author: Author, user: User, handover: Handover | None,
-    accepted: int,
-) -> None:  # fmt: skip
-    empty = not gold.spans.exists()
-    review.finished_by, review.finished_at, review.found_empty = user, timezone.now(), empty
+def _finish(here: LockedReview, handover: Handover | None, accepted: int) -> None:
+    review, gold = here.review, here.gold
+    spans = gold.spans.count()
+    review.finished_by, review.finished_at, review.found_empty = here.user, timezone.now(), not spans
     review.save(update_fields=["finished_by", "finished_at", "found_empty"])
     gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
     gold.save(update_fields=["state", "submitted_at", "updated_at"])
-    data: ReviewFinished = {"run": author.pk, "spans": gold.spans.count(), "found_empty": empty}
+    data: Numbers = {"spans": spans, "found_empty": not spans}
     if accepted:
         data["accepted"] = accepted
     if handover:
         data |= {"first": handover.first_id, "handover": handover.pk}
-    REVIEW_FINISHED.record(
-        actor=user,
-        project_id=document.project_id,
-        document_id=document.pk,
-        annotation_set_id=gold.pk,
-        data=data,
-    )
+    here.record(REVIEW_FINISHED, data)
 
 
 def reopen_review(*, document: Document, author: Author, user: User) -> Review:
@@ -237,21 +204,16 @@ def reopen_review(*, document: Document, author: Author, user: User) -> Review:
     the first time stays as it is. Raises ServiceError `begun` if a second reviewer has begun.
     """
     with transaction.atomic():
-        review, gold = locked(document, author)
+        here = LockedReview.of(document, author, user)
+        review = here.review
         if review.finished_at is not None:
             review.finished_by, review.finished_at = None, None
             review.drawn = review.drawn or Review.Drawn.NOTE
             review.save(update_fields=["finished_by", "finished_at", "drawn"])
-            REVIEW_REOPENED.record(
-                actor=user,
-                project_id=document.project_id,
-                document_id=document.pk,
-                annotation_set_id=gold.pk,
-                data={"run": author.pk},
-            )
+            here.record(REVIEW_REOPENED, {})
             return review
         shared, handover = between(review.pk, user), active(review)
         if handover is not None and shared is not None and shared.own:
             Review.objects.filter(pk=review.pk, drawn="").update(drawn=Review.Drawn.NOTE)
-            undo_handover(handover=handover, gold=gold, document=document, author=author, user=user)
+            undo_handover(here, handover)
     return review

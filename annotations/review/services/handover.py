@@ -10,19 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import Verb
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    Decision,
-    Document,
-    Event,
-    Handover,
-    HandoverState,
-    Review,
-    User,
-)
+from annotations.models import AnnotationSet, AnnotationSetState, Decision, Event, Handover, HandoverState, Review
 from annotations.review.events import (
     REVIEW_COMPARED,
     REVIEW_DECIDED,
@@ -32,14 +20,14 @@ from annotations.review.events import (
     REVIEW_UNDONE,
     DecisionState,
     GoldRow,
-    ReviewBetween,
+    Numbers,
 )
 from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.rules.two_reviews import Compared, ReviewOutcome, compare
-from annotations.review.selectors.removals import verdicts
+from annotations.review.rules.two_reviews import ReviewOutcome, compare, outcome_of
+from annotations.review.selectors.refined import verdicts
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named
-from annotations.review.services.locked_notes import LockedNotes
+from annotations.review.services.locked_notes import LockedNotes, LockedReview
 from annotations.review.services.log import Act, effect_of, row_of, state_of, whole_row
 
 State = HandoverState
@@ -55,41 +43,36 @@ def active(review: Review) -> Handover | None:
     return Handover.objects.filter(review=review, state__in=Handover.ACTIVE).first()
 
 
-def hand_over(
-    *, review: Review, gold: AnnotationSet, document: Document, author: Author, user: User, blind: bool,
-    accepted: int = 0,
-) -> Handover:  # fmt: skip
+def hand_over(here: LockedReview, *, blind: bool, accepted: int) -> None:
     """Hand the note over to a second person who took no part in the first review.
 
     `accepted`: the number of suggestions that the first reviewer accepted by finishing.
     """
-    events = _events_since_finished(gold, author)
-    outcome = _outcome(document, author)
+    gold, user = here.gold, here.user
+    events = _events_since_finished(here)
+    outcome = _outcome(here)
     gold_before, decisions, removals = _before(gold, events)
     made = Handover.objects.create(
-        review=review, blind=blind, first=user, outcome={**outcome.data(), "before": sorted(map(list, gold_before))}
-    )
+        review=here.review, blind=blind, first=user,
+        outcome={**outcome, "before": sorted(map(list, gold_before))},
+    )  # fmt: skip
     made.people.set({user.pk, *_people(events)})
     if blind:
-        made.kept = _put_aside(review, user, gold, gold_before, decisions, removals)
+        made.kept = _put_aside(here, gold_before, decisions, removals)
         made.save(update_fields=["kept"])
     if gold.state == AnnotationSetState.SUBMITTED and any(e.data["added"] or e.data["removed"] for e in events):
         gold.state = AnnotationSetState.DRAFT
     gold.version += 1
     gold.save(update_fields=["state", "version", "updated_at"])
-    data: ReviewBetween = {"handover": made.pk, "blind": blind, "decided": len(outcome.suggestions)}
-    _record(REVIEW_HANDED_OVER, document, author, gold, user, data | _rest(accepted))
-    return made
+    data: Numbers = {"handover": made.pk, "blind": blind, "decided": len(outcome["suggestions"])}
+    here.record(REVIEW_HANDED_OVER, data | _rest(accepted))
 
 
-def undo_handover(*, handover: Handover, gold: AnnotationSet, document: Document, author: Author, user: User) -> None:
+def undo_handover(here: LockedReview, handover: Handover) -> None:
     """Return the note to the first reviewer. Raises ServiceError `begun` once a second reviewer has decided on it."""
-    began = Event.objects.filter(
-        annotation_set_id=gold.pk, verb=REVIEW_HANDED_OVER, data__handover=handover.pk
-    ).values_list("pk", flat=True)[:1]
-    since = Event.objects.filter(
-        annotation_set_id=gold.pk, verb=REVIEW_DECIDED, data__run=author.pk, pk__gt=(began.first() or 0)
-    ).select_related("actor")
+    events, gold = Event.objects.filter(annotation_set_id=here.gold.pk), here.gold
+    began = events.filter(verb=REVIEW_HANDED_OVER, data__handover=handover.pk).values_list("pk", flat=True).first()
+    since = events.filter(verb=REVIEW_DECIDED, data__run=here.author.pk, pk__gt=began or 0).select_related("actor")
     first = since.first()
     if handover.state == State.RESOLVING or first is not None:
         who = handover.second if handover.second else first and first.actor
@@ -101,59 +84,45 @@ def undo_handover(*, handover: Handover, gold: AnnotationSet, document: Document
         )
         raise ServiceError(message, code="begun")
     if handover.kept:
-        _bring_back(handover.review, user, gold, handover.kept)
+        _bring_back(here, handover.kept)
     Handover.objects.filter(pk=handover.pk).update(state=State.UNDONE, kept=None)
     gold.version += 1
     gold.save(update_fields=["version", "updated_at"])
-    _record(REVIEW_HANDOVER_UNDONE, document, author, gold, user, {"handover": handover.pk, "blind": handover.blind})
+    here.record(REVIEW_HANDOVER_UNDONE, {"handover": handover.pk, "blind": handover.blind})
 
 
-def compare_reviews(
-    *, handover: Handover, gold: AnnotationSet, document: Document, author: Author, user: User, accepted: int = 0
-) -> Compared:
+def compare_reviews(here: LockedReview, handover: Handover, accepted: int) -> None:
     """Compare the second review with the first one, and store the result for good. `accepted`: as in `hand_over`."""
-    first = ReviewOutcome.from_data(handover.outcome)
-    before = [(start, end, label) for start, end, label in handover.outcome["before"]]
-    found = compare(first, _outcome(document, author), before)
-    handover.second, handover.second_at = user, timezone.now()
+    found = compare(handover.outcome, _outcome(here), handover.outcome["before"])
+    handover.second, handover.second_at = here.user, timezone.now()
     handover.compared, handover.equal = found.units, found.equal
     handover.state = State.RESOLVING if handover.blind and found.differ else State.DONE
     handover.kept = None
     handover.save(update_fields=["second", "second_at", "compared", "equal", "state", "kept"])
-    data = _rest(accepted) | {"handover": handover.pk, "blind": handover.blind, "first": handover.first_id}
+    data: Numbers = {"handover": handover.pk, "blind": handover.blind, "first": handover.first_id}
     data |= {"compared": found.units, "equal": found.equal}
     if handover.state == State.DONE:
         data["ended"] = True
-    _record(REVIEW_COMPARED, document, author, gold, user, data)
-    return found
+    here.record(REVIEW_COMPARED, data | _rest(accepted))
 
 
-def _outcome(document: Document, author: Author) -> ReviewOutcome:
-    state = review_state(document=document, author=author)
+def _outcome(here: LockedReview) -> ReviewOutcome:
+    state = review_state(document=here.document, author=here.author)
     decided = {one["id"]: one["bounds"] for one in state["suggestions"] if one["state"] != "open"}
     removals = {one["number"]: one["bounds"] for one in state["removals"] if one["state"] != "open"}
-    return ReviewOutcome.of(decided, ((span["start"], span["end"], span["label"]) for span in state["gold"]), removals)
+    return outcome_of(decided, ((span["start"], span["end"], span["label"]) for span in state["gold"]), removals)
 
 
-def _rest(accepted: int) -> ReviewBetween:
+def _rest(accepted: int) -> Numbers:
     return {"accepted": accepted} if accepted else {}
-
-
-def _record(
-    verb: Verb[ReviewBetween], document: Document, author: Author, gold: AnnotationSet, user: User, data: ReviewBetween
-) -> None:
-    verb.record(
-        actor=user, project_id=document.project_id, document_id=document.pk, annotation_set_id=gold.pk,
-        data=data | {"run": author.pk},
-    )  # fmt: skip
 
 
 # ── The first review ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _events_since_finished(gold: AnnotationSet, author: Author) -> list[Event]:
+def _events_since_finished(here: LockedReview) -> list[Event]:
     """The decisions on this run's suggestions since the review was last finished, in order."""
-    of_run = Event.objects.filter(annotation_set_id=gold.pk, data__run=author.pk)
+    of_run = Event.objects.filter(annotation_set_id=here.gold.pk, data__run=here.author.pk)
     finished = of_run.filter(verb=REVIEW_FINISHED).order_by("-pk").values_list("pk", flat=True).first()
     return list(of_run.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE], pk__gt=finished or 0).order_by("pk"))
 
@@ -185,49 +154,41 @@ def _before(gold: AnnotationSet, events: list[Event]) -> tuple[dict[LabeledBound
         for suggestion, _, after in effect.beside:
             decisions[suggestion] = after, reviewer
         if effect.removal is not None:
-            number, _now, verdict = effect.removal
-            removals[number] = verdict, reviewer
+            removals[effect.removal[0]] = effect.removal[2], reviewer
     return spans, decisions, removals
 
 
 def _put_aside(
-    review: Review,
-    user: User,
-    gold: AnnotationSet,
-    gold_before: dict[LabeledBounds, GoldRow],
-    decisions: Before,
-    removals: BeforeRemovals,
+    here: LockedReview, gold_before: dict[LabeledBounds, GoldRow], decisions: Before, removals: BeforeRemovals
 ) -> dict[str, Any]:
     """Remove the first review from the tables. Returns the data that `_bring_back` restores it from."""
-    now = [
-        [row.suggestion_id, state_of(row), row.reviewer_id] for row in Decision.objects.filter(suggestion__in=decisions)
-    ]
-    held = LockedNotes(review.document.project, user, {review.document_id: gold})
-    _set_decisions(held, review, decisions)
-    verdicts_now = verdicts(review.pk)
-    _set_verdicts(held, review, removals)
-    present = dict(held.rows[review.document_id])
-    unwanted = [row for bounds, row in present.items() if bounds not in gold_before]
-    removed = held.remove_rows(review.document_id, unwanted)
+    made = Decision.objects.filter(suggestion__in=decisions)
+    now = [[row.suggestion_id, state_of(row), row.reviewer_id] for row in made]
+    held, note = here.held(deciding=False), here.document.pk
+    _set_decisions(held, here.review, decisions)
+    verdicts_now = verdicts(here.review.pk)
+    _set_verdicts(held, here.review, removals)
+    present = dict(held.rows[note])
+    removed = held.remove_rows(note, [row for bounds, row in present.items() if bounds not in gold_before])
     added = [row for bounds, row in gold_before.items() if bounds not in present]
-    held.add_rows(review.document_id, added)
+    held.add_rows(note, added)
     held.write()
     kept = {"decisions": now, "touched": sorted(decisions), "removed": removed, "added": added}
     if removals:
-        made = [verdicts_now[number] for number in removals if number in verdicts_now]
-        kept["removals"] = [[one.number, one.verdict, one.reviewer_id] for one in made]
+        known = [verdicts_now[number] for number in removals if number in verdicts_now]
+        kept["removals"] = [[one.number, one.verdict, one.reviewer_id] for one in known]
         kept["removals_touched"] = sorted(removals)
     return kept
 
 
-def _bring_back(review: Review, user: User, gold: AnnotationSet, kept: dict[str, Any]) -> None:
+def _bring_back(here: LockedReview, kept: dict[str, Any]) -> None:
     decided = {suggestion: (state, reviewer) for suggestion, state, reviewer in kept["decisions"]}
-    held = LockedNotes(review.document.project, user, {review.document_id: gold})
-    _set_decisions(held, review, {suggestion: decided.get(suggestion, (None, 0)) for suggestion in kept["touched"]})
+    held, note = here.held(deciding=False), here.document.pk
+    _set_decisions(held, here.review, {one: decided.get(one, (None, 0)) for one in kept["touched"]})
     verdict_of = {number: (verdict, reviewer) for number, verdict, reviewer in kept.get("removals", ())}
-    _set_verdicts(held, review, {one: verdict_of.get(one, (None, 0)) for one in kept.get("removals_touched", ())})
-    held.remove_rows(review.document_id, map(whole_row, kept["added"]))
-    held.add_rows(review.document_id, map(whole_row, kept["removed"]))
+    _set_verdicts(held, here.review, {one: verdict_of.get(one, (None, 0)) for one in kept.get("removals_touched", ())})
+    held.remove_rows(note, map(whole_row, kept["added"]))
+    held.add_rows(note, map(whole_row, kept["removed"]))
     held.write()
 
 

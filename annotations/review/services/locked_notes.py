@@ -7,6 +7,8 @@ refused or left open.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -15,16 +17,41 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.spans import fitting_label
 from annotations.gold.services.making import decided
-from annotations.models import AnnotationSet, AnnotationSetState, Decision, Event, Project, Review, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    Decision,
+    Document,
+    Event,
+    Project,
+    Review,
+    User,
+)
 from annotations.models.project import SecondReview
-from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, RemovalStep, ReviewDecided
+from annotations.review.events import (
+    REVIEW_DECIDED,
+    Beside,
+    DecisionState,
+    GoldRow,
+    Numbers,
+    ReviewDecided,
+    ReviewRevealed,
+)
 from annotations.review.rules.conflicts import LabeledBounds, conflicting
-from annotations.review.selectors.handovers import between_in
-from annotations.review.selectors.merged_lists import backing_of, candidate_of
-from annotations.review.selectors.removals import verdicts
-from annotations.review.selectors.suggestions import Suggestion, conflicting_suggestions, excluded_by
-from annotations.review.services.locked_rows import LockedRows, bounds_of
-from annotations.review.services.log import Act, Effect, accepted_bounds, pass_of
+from annotations.review.selectors.refined import RemovalVerdict, verdicts
+from annotations.review.selectors.reviewing import between_in
+from annotations.review.selectors.suggestions import (
+    CurrentDecision,
+    Suggestion,
+    backing_of,
+    candidate_of,
+    conflicting_suggestions,
+    excluded_by,
+)
+from annotations.review.services.locked_rows import LockedRows, bounds_of, locked
+from annotations.review.services.log import Act, Effect, accepted_bounds
+from annotations.text.attributes import Value
 from annotations.text.provenance import Provenance
 from annotations.text.spans import crowd_in, has_room
 
@@ -49,7 +76,7 @@ class LockedNotes(LockedRows):
         found = {}
         for review in listed:
             handover = shared.get(review.pk)
-            self._passes[review.pk] = pass_of(handover)
+            self._passes[review.pk] = {"pass": handover.stage} if handover else {}
             if review.finished_at is not None:
                 message = _("The review of this note is finished. Reopen it to change a decision.")
                 found[review.pk] = ServiceError(message, code="finished")
@@ -134,8 +161,7 @@ class LockedNotes(LockedRows):
         if not stays:
             # A corrected suggestion keeps the attributes that a person gave to its gold span.
             label, attributes = (removed[0][2], removed[0][6]) if removed else (one.label_id, one.attributes)
-            if accepted[2] != label:
-                attributes = fitting_label(attributes, accepted[2])
+            attributes = fitting(attributes, label, accepted[2])
             added.append((*accepted, one.confidence, one.source, self._provenance(one, accepted), attributes))
         beside: list[Beside] = [(each.pk, None, self._state_after(None)) for each in excluded]
         return Effect(one.pk, before, after, added, removed, beside)
@@ -167,15 +193,13 @@ class LockedNotes(LockedRows):
             )
 
     def _provenance(self, one: Suggestion, accepted: LabeledBounds) -> Provenance:
-        changed = ["bounds"] if accepted[:2] != one.bounds[:2] else []
-        changed += ["label"] if accepted[2] != one.label_id else []
         known: Provenance = {
             "from": f"{one.author_kind}:{one.author_name}",
             "set": one.annotation_set_id,
             "suggestion": one.pk,
             "confidence": one.confidence,
             "source": one.source,
-            "changed": changed,
+            "changed": changed_fields(accepted, one.bounds),
         }
         if self._cause is not None:
             known["cause"] = self._cause
@@ -194,19 +218,24 @@ class LockedNotes(LockedRows):
         data = effect.data() | {"act": str(act), "run": review.author_id}
         if self._cause is not None:
             data["cause"] = self._cause
+        earlier: CurrentDecision | RemovalVerdict | None = None
         if effect.suggestion is not None and effect.before:
-            data |= self._overruled(named[effect.suggestion])
-        data = data | self._passes.get(review.pk, {}) | (noted or {})
+            earlier = named[effect.suggestion].decision
         if effect.removal is not None:
-            data |= self._step(review, effect.removal)
+            number, before, after = effect.removal
+            earlier = verdicts(review.pk).get(number) if before else None
+            self.set_verdict(review, number, self._user.pk, after)
+        if earlier and earlier.reviewer_id != self._user.pk:
+            data["over"] = earlier.reviewer_id
+        data = data | self._passes.get(review.pk, {}) | (noted or {})
         if effect.sets_attributes:
             self._replace_rows(note, effect.added)
         else:
             self.remove_rows(note, effect.removed, effect.suggestion)
             self.add_rows(note, effect.added)
-        for pk, after in [(effect.suggestion, effect.after), *((row[0], row[2]) for row in effect.beside)]:
+        for pk, state in [(effect.suggestion, effect.after), *((row[0], row[2]) for row in effect.beside)]:
             if pk is not None:
-                self.set_decision(named[pk], review, self._user.pk, after)
+                self.set_decision(named[pk], review, self._user.pk, state)
         gold = self.golds[note]
         self._steps[note] += 1
         gold.version += 1
@@ -214,55 +243,71 @@ class LockedNotes(LockedRows):
             # With the two-person rule, changed gold does not count until the second person has finished the review.
             gold.state = AnnotationSetState.DRAFT
             self._drafts.add(gold.pk)
-        self._events.append(
-            Event(
-                verb=verb,
-                actor_id=self._user.pk,
-                project_id=self._project.pk,
-                document_id=note,
-                annotation_set_id=gold.pk,
-                data=data,
-                change_id=change_id,
-                reverts=reverts,
-            )
-        )
-
-    def _overruled(self, one: Suggestion) -> ReviewDecided:
-        """The id of the other reviewer whose decision is replaced, for the log; empty for the user's own decision."""
-        reviewer = one.decision.reviewer_id if one.decision else self._user.pk
-        return {} if reviewer == self._user.pk else {"over": reviewer}
-
-    def _step(self, review: Review, step: RemovalStep) -> ReviewDecided:
-        """Decide on a proposed removal. Returns the other reviewer whose decision is replaced, for the log."""
-        number, before, after = step
-        earlier = verdicts(review.pk).get(number) if before else None
-        self.set_verdict(review, number, self._user.pk, after)
-        return {"over": earlier.reviewer_id} if earlier and earlier.reviewer_id != self._user.pk else {}
+        where = {"project_id": self._project.pk, "document_id": note, "annotation_set_id": gold.pk}
+        event = Event(verb=verb, actor=self._user, data=data, change_id=change_id, reverts=reverts, **where)
+        self._events.append(event)
 
     def check_unchanged(self, note: int, effect: Effect, named: Mapping[int, Suggestion], review: Review) -> None:
         """Raise ServiceError `moved` if decisions made since keep this effect from being undone or redone."""
         rows = self.rows[note]
         if effect.sets_attributes:
-            if any(bounds_of(row) not in rows or rows[bounds_of(row)][6] != row[6] for row in effect.removed):
-                raise _changed_since()
-            return
-        if effect.removal is not None:
-            number, verdict, _after = effect.removal
-            now = verdicts(review.pk).get(number)
-            if (now.verdict if now else None) != verdict:
-                raise _changed_since()
-        before = [(effect.suggestion, effect.before), *((row[0], row[1]) for row in effect.beside)]
-        unchanged = (
-            all(bounds_of(row) in rows for row in effect.removed)
-            and not any(
-                bounds_of(row) in rows and not self.accepted_elsewhere(note, bounds_of(row), effect.suggestion)
-                for row in effect.added
+            unchanged = all(bounds_of(row) in rows and rows[bounds_of(row)][6] == row[6] for row in effect.removed)
+        else:
+            before = [(effect.suggestion, effect.before), *((row[0], row[1]) for row in effect.beside)]
+            unchanged = (
+                all(bounds_of(row) in rows for row in effect.removed)
+                and not any(
+                    bounds_of(row) in rows and not self.accepted_elsewhere(note, bounds_of(row), effect.suggestion)
+                    for row in effect.added
+                )
+                and all(pk in named and self.state(named[pk]) == state for pk, state in before if pk is not None)
             )
-            and all(pk in named and self.state(named[pk]) == state for pk, state in before if pk is not None)
-        )
+        if effect.removal is not None:
+            now = verdicts(review.pk).get(effect.removal[0])
+            unchanged = unchanged and (now.verdict if now else None) == effect.removal[1]
         if not unchanged:
-            raise _changed_since()
+            message = _("Later decisions changed this span, so this step can't be undone or redone.")
+            raise ServiceError(message, code="moved")
 
 
-def _changed_since() -> ServiceError:
-    return ServiceError(_("Later decisions changed this span, so this step can't be undone or redone."), code="moved")
+def fitting(attributes: dict[str, Value] | None, was: int, label: int) -> dict[str, Value] | None:
+    """The attributes of a span of the label `was` that it keeps with `label`."""
+    return attributes if was == label else fitting_label(attributes, label)
+
+
+def changed_fields(accepted: LabeledBounds, suggested: LabeledBounds) -> list[str]:
+    """What a reviewer changed of a suggestion, for the provenance of its gold span."""
+    changed = ["bounds"] if accepted[:2] != suggested[:2] else []
+    return [*changed, "label"] if accepted[2] != suggested[2] else changed
+
+
+@dataclass(frozen=True, slots=True)
+class LockedReview:
+    """One person's review of a note, in a transaction that has locked the note's gold set."""
+
+    document: Document
+    author: Author
+    user: User
+    review: Review
+    gold: AnnotationSet
+
+    @classmethod
+    def of(cls, document: Document, author: Author, user: User) -> "LockedReview":
+        return cls(document, author, user, *locked(document, author))
+
+    def held(self, *, deciding: bool = True) -> LockedNotes:
+        """The note's gold and decisions. `deciding`: raise ServiceError if this person can't decide now."""
+        held = LockedNotes(self.document.project, self.user, {self.document.pk: self.gold})
+        for error in held.errors([self.review]).values() if deciding else ():
+            raise error
+        return held
+
+    def record(self, verb: Verb[Any], data: Numbers | ReviewRevealed) -> None:
+        """Record an event of this review."""
+        verb.record(
+            actor=self.user,
+            project_id=self.document.project_id,
+            document_id=self.document.pk,
+            annotation_set_id=self.gold.pk,
+            data={"run": self.author.pk, **data},
+        )

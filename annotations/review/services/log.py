@@ -21,7 +21,6 @@ from annotations.review.events import (
     ReviewDecided,
 )
 from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.selectors.handovers import Between
 from annotations.review.selectors.suggestions import CurrentDecision
 
 DECISIONS = [REVIEW_DECIDED, REVIEW_UNDONE]
@@ -48,11 +47,11 @@ class Effect:
     with its state before and after. `removal`: the proposed removal that it decides, with its verdicts.
     """
 
-    suggestion: int | None
-    before: DecisionState | None
-    after: DecisionState | None
-    added: list[GoldRow]
-    removed: list[GoldRow]
+    suggestion: int | None = None
+    before: DecisionState | None = None
+    after: DecisionState | None = None
+    added: list[GoldRow] = field(default_factory=list)
+    removed: list[GoldRow] = field(default_factory=list)
     beside: list[Beside] = field(default_factory=list)
     removal: RemovalStep | None = None
 
@@ -74,7 +73,8 @@ class Effect:
     def sets_attributes(self) -> bool:
         """Whether the effect only gives other attributes to gold spans."""
         alone = self.suggestion is None and self.removal is None
-        return alone and bool(self.added) and _places(self.added) == _places(self.removed)
+        same = [row[:3] for row in self.added] == [row[:3] for row in self.removed]
+        return alone and bool(self.added) and same
 
     @property
     def decided(self) -> list[int]:
@@ -83,15 +83,8 @@ class Effect:
 
     def opposite(self) -> "Effect":
         beside = [(suggestion, after, before) for suggestion, before, after in self.beside]
-        removal = None
-        if self.removal is not None:
-            number, before, after = self.removal
-            removal = number, after, before
+        removal = self.removal and (self.removal[0], self.removal[2], self.removal[1])
         return Effect(self.suggestion, self.after, self.before, self.removed, self.added, beside, removal)
-
-
-def _places(rows: list[GoldRow]) -> list[tuple[int, int, int]]:
-    return [(start, end, label) for start, end, label, *_ in rows]
 
 
 def row_of(span: Span) -> GoldRow:
@@ -123,20 +116,12 @@ def accepted_bounds(state: DecisionState | None) -> LabeledBounds | None:
     return None if bounds is None else (bounds[0], bounds[1], bounds[2])
 
 
-def pass_of(handover: Between | None) -> ReviewDecided:
-    """The stage of the second review, for the log; empty outside of a handover."""
-    return {"pass": handover.stage} if handover else {}
-
-
 def effect_of(event: Event) -> Effect:
     # The round trip through JSON gives the same types for fresh events and for events read from either database.
     data: ReviewDecided = json.loads(json.dumps(event.data))
     added, removed = ([whole_row(row) for row in data[key]] for key in ("added", "removed"))
-    removal: RemovalStep | None = None
-    if "removal" in data:
-        number, before, after = data["removal"]
-        removal = number, before, after
-    return Effect(data["suggestion"], data["before"], data["after"], added, removed, data.get("beside", []), removal)
+    beside, removal = data.get("beside", []), data.get("removal")
+    return Effect(data["suggestion"], data["before"], data["after"], added, removed, beside, removal)
 
 
 def last_decision(gold: AnnotationSet, author: Author, user: User, *, redo: bool) -> Event:

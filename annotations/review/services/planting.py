@@ -6,25 +6,32 @@ revealed, because people can read the log during the review. A missed planted le
 a person must decide on by itself, so it is neither added to gold unseen nor lost.
 """
 
-from collections.abc import Collection, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from django.db.models import Count
 from django.utils import timezone
 
 from annotations.core.bulk import insert_objects
 from annotations.core.suggestions import Key, StringCounts, add_strings, tally_of, uncount_strings
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Author,
     AuthorKind,
+    Decision,
     Document,
     PlantedLeak,
     Project,
     Review,
     Span,
+    SuggestedString,
     User,
 )
-from annotations.review.events import REVIEW_REVEALED
+from annotations.review.events import REVIEW_REVEALED, ReviewRevealed
 from annotations.review.rules.planting import (
     Candidate,
     Marked,
@@ -35,10 +42,133 @@ from annotations.review.rules.planting import (
     nearest,
     outcome,
 )
-from annotations.review.selectors.known import known_among, suggested_in
 from annotations.review.selectors.planted import drawing_key, hidden_in
+from annotations.review.selectors.precision import RIGHT_DECISION
 from annotations.review.services.deciding import Request, decide_locked
+from annotations.review.services.locked_notes import LockedReview
 from annotations.review.services.log import Act
+
+# Suggestions that are known or likely to be identifiers before anybody has reviewed the note.
+
+
+Known = PlantedLeak.Known
+LabeledString = tuple[int | None, int]
+"""The key of a string and a label id."""
+# Strings per query.
+KEYS: Final = 5_000
+# A run is named after its backend, plus a number. Two runs of one backend agree without being independent.
+_NUMBER = re.compile(r"[-_ ]?\d+$")
+
+
+class Suggested(NamedTuple):
+    """The columns of a suggestion that this module needs."""
+
+    pk: int
+    note: int
+    start: int
+    end: int
+    label: int
+    string: int | None
+    confidence: float | None
+
+    @property
+    def labeled_string(self) -> LabeledString:
+        return self.string, self.label
+
+
+def suggested_in(run: Author, notes: Collection[int]) -> dict[int, list[Suggested]]:
+    """The run's suggestions by note, in text order."""
+    sets = AnnotationSet.objects.filter(author=run, document__in=notes, state=AnnotationSetState.SUBMITTED)
+    by_set = dict(sets.values_list("pk", "document_id"))
+    found: dict[int, list[Suggested]] = {note: [] for note in by_set.values()}
+    rows = Span.objects.filter(annotation_set__in=list(by_set)).order_by("start", "end", "pk")
+    columns = ("pk", "annotation_set_id", "start", "end", "label_id", "string_key", "confidence")
+    for pk, annotation_set, *rest in rows.values_list(*columns):
+        found[by_set[annotation_set]].append(Suggested(pk, by_set[annotation_set], *rest))
+    return found
+
+
+def known_among(run: Author, suggested: dict[int, list[Suggested]]) -> dict[int, str]:
+    """How each known or likely identifier is known, by suggestion id. A model's confidence alone is not enough.
+
+    * People: reviewers decided on the same string with the same label in other notes, one by one, and always accepted
+      it exactly as suggested.
+    * Runs: more than half of the runs over the note, and at least two, suggest exactly this span. Runs of the same
+      name apart from a number count once; merged and refined runs don't count.
+    * String (likely): the run suggests the same string with the same label in another note, where people will see it.
+    """
+    keys = {one.string for here in suggested.values() for one in here if one.string is not None}
+    people, strings = _by_people(run.project_id, keys), _counts(run, keys)
+    runs = _by_runs(suggested)
+    found = {}
+    for note, here in suggested.items():
+        counts = Counter(one.labeled_string for one in here)
+        for one in here:
+            right, decided = (
+                sum(by_note.values()) - by_note.get(note, 0)  # decisions in the note itself don't count
+                for by_note in people.get(one.labeled_string, ({}, {}))
+            )
+            if 0 < decided == right:
+                found[one.pk] = str(Known.PEOPLE)
+            elif (note, one.start, one.end, one.label) in runs:
+                found[one.pk] = str(Known.RUNS)
+            elif strings.get(one.labeled_string, 0) > counts[one.labeled_string]:
+                found[one.pk] = str(Known.STRING)
+    return found
+
+
+ByNote = dict[int, int]
+
+
+def _by_people(project: int, keys: Collection[int]) -> dict[LabeledString, tuple[ByNote, ByNote]]:
+    """Suggestions that were decided one by one: for each string, how many were right and how many decided, by note."""
+    found: dict[LabeledString, tuple[ByNote, ByNote]] = defaultdict(lambda: ({}, {}))
+    for batch in _batches(keys):
+        rows: Any = Decision.objects.filter(
+            review__author__project=project, cause__isnull=True, suggestion__string_key__in=batch
+        ).order_by()
+        counts = rows.values_list("suggestion__string_key", "suggestion__label_id", "review__document_id").annotate(
+            right=Count("pk", filter=RIGHT_DECISION), decided=Count("pk")
+        )
+        for key, label, note, right, decided in counts:
+            all_right, all_decided = found[key, label]
+            all_right[note], all_decided[note] = right, decided
+    return dict(found)
+
+
+def _counts(run: Author, keys: Collection[int]) -> dict[LabeledString, int]:
+    """How often the run suggests each of these strings, without hidden planted leaks."""
+    found: dict[LabeledString, int] = {}
+    for batch in _batches(keys):
+        rows = SuggestedString.objects.filter(author=run, string_key__in=batch)
+        found |= {(key, label): count for key, label, count in rows.values_list("string_key", "label_id", "count")}
+    return found
+
+
+def _batches(keys: Collection[int]) -> Iterator[list[int]]:
+    ordered = sorted(keys)
+    return (ordered[at : at + KEYS] for at in range(0, len(ordered), KEYS))
+
+
+def _by_runs(notes: Iterable[int]) -> set[tuple[int, int, int, int]]:
+    """Note, start, end and label of the spans that most runs suggest."""
+    sets = AnnotationSet.objects.filter(
+        document__in=list(notes), author__kind=AuthorKind.RUN, author__merged_from__isnull=True,
+        state=AnnotationSetState.SUBMITTED,
+    )  # fmt: skip
+    rows: Any = sets.values_list("pk", "document_id", "author__name")
+    names = {pk: (note, _NUMBER.sub("", name)) for pk, note, name in rows}
+    runs_on: dict[int, set[str]] = defaultdict(set)
+    for note, name in names.values():
+        runs_on[note].add(name)
+    several = [pk for pk, (note, _) in names.items() if len(runs_on[note]) > 1]
+    suggesting: dict[tuple[int, int, int, int], set[str]] = defaultdict(set)
+    spans = Span.objects.filter(annotation_set__in=several).order_by()
+    for annotation_set, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
+        note, name = names[annotation_set]
+        suggesting[note, start, end, label].add(name)
+    return {span for span, runs in suggesting.items() if len(runs) >= 2 and 2 * len(runs) > len(runs_on[span[0]])}
+
 
 SHOWN = ["result", "reviewer", "revealed_at"]
 
@@ -91,25 +221,26 @@ def _plant(run: Author, key: bytes, notes: Sequence[int]) -> None:
 # ── Revealing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def reveal_leaks(*, review: Review, gold: AnnotationSet, document: Document, author: Author, user: User) -> None:
+def reveal_leaks(here: LockedReview) -> None:
     """Reveal the planted leaks of a note, with their outcomes, when the first reviewer finishes it.
 
-    Call this in a transaction that has locked the note. A planted leak that the reviewer marked completely counts as
-    accepted, with the marked bounds and label. The others become open suggestions.
+    A planted leak that the reviewer marked completely counts as accepted, with the marked bounds and label. The others
+    become open suggestions.
     """
-    planted = list(hidden_in(review).select_for_update().order_by("pk"))
+    gold, text = here.gold, here.document.text
+    planted = list(hidden_in(here.review).select_for_update().order_by("pk"))
     if not planted:
         return
     spans = Span.objects.in_bulk([one.suggestion_id for one in planted])
-    marked = [_marked(span, author) for span in gold.spans.all()]
+    marked = [_marked(span, here.author) for span in gold.spans.all()]
     people = {each.username: each for each in User.objects.filter(username__in={one.by for one in marked})}
     marked_completely: list[tuple[Span, Marked, PlantedFate]] = []
     for one in planted:
         span = spans.get(one.suggestion_id)
-        result, whole = outcome(document.text, span, marked) if span else (PlantedFate.ELSEWHERE, False)
+        result, whole = outcome(text, span, marked) if span else (PlantedFate.ELSEWHERE, False)
         near = nearest(span, marked) if span else None
         finder = people.get(near.by) if near and result in (PlantedFate.FOUND, PlantedFate.PARTLY) else None
-        one.result, one.reviewer, one.revealed_at = str(result), finder or user, timezone.now()
+        one.result, one.reviewer, one.revealed_at = str(result), finder or here.user, timezone.now()
         if span and near and whole:
             marked_completely.append((span, near, result))
     PlantedLeak.objects.bulk_update(planted, SHOWN)
@@ -117,9 +248,21 @@ def reveal_leaks(*, review: Review, gold: AnnotationSet, document: Document, aut
     gold.version += 1
     gold.save(update_fields=["version", "updated_at"])
     for one in planted:
-        _record(one, document, author.pk, user, gold)
+        data: ReviewRevealed = {
+            "suggestion": one.suggestion_id,
+            "planted": str(one.result),
+            "known": one.known,
+            "reviewer": one.reviewer_id,
+            "drawn": one.drawn_at.isoformat(timespec="seconds"),
+        }
+        here.record(REVIEW_REVEALED, data)
     for span, near, result in marked_completely:
-        _accept_as_marked(span, near, result, review, gold, document, author, user)
+        # Gold does not change.
+        bounds = near.start, near.end, near.label
+        act = Act.ACCEPT if bounds == (span.start, span.end, span.label_id) else Act.CORRECT
+        quote = text[near.start : near.end]
+        request = Request(change_id=uuid4(), act=act, suggestion=span.pk, bounds=bounds, quote=quote)
+        decide_locked(here, request, planted=str(result))
 
 
 def _marked(span: Span, author: Author) -> Marked:
@@ -131,37 +274,3 @@ def _marked(span: Span, author: Author) -> Marked:
     accepted = how.get("from") == f"{author.kind}:{author.name}" and "suggestion" in how
     own = accepted or "added" in how.get("changed", ())
     return Marked(span.start, span.end, span.label_id, own, how.get("by") or "")
-
-
-def _accept_as_marked(
-    span: Span, near: Marked, result: PlantedFate, review: Review, gold: AnnotationSet, document: Document,
-    author: Author,
-    user: User,
-) -> None:  # fmt: skip
-    """Accept the planted leak with the bounds and label that the reviewer marked. Gold does not change."""
-    bounds = near.start, near.end, near.label
-    as_suggested = bounds == (span.start, span.end, span.label_id)
-    request = Request(
-        change_id=uuid4(), act=Act.ACCEPT if as_suggested else Act.CORRECT, suggestion=span.pk, bounds=bounds,
-        quote=document.text[near.start : near.end],
-    )  # fmt: skip
-    decide_locked(document, author, user, review, gold, request, planted=str(result))
-
-
-def _record(
-    one: PlantedLeak, document: Document, run: int, user: User | None, gold: AnnotationSet | None = None
-) -> None:
-    REVIEW_REVEALED.record(
-        actor=user,
-        project_id=document.project_id,
-        document_id=document.pk,
-        annotation_set_id=gold.pk if gold else None,
-        data={
-            "run": run,
-            "suggestion": one.suggestion_id,
-            "planted": str(one.result),
-            "known": one.known,
-            "reviewer": one.reviewer_id,
-            "drawn": one.drawn_at.isoformat(timespec="seconds"),
-        },
-    )

@@ -16,8 +16,8 @@ from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill, middle
 from annotations.models import Author
 from annotations.review.rules.precision import FEW, Estimate, Rate
-from annotations.review.selectors.listing import ReviewList, Stage
 from annotations.review.selectors.precision import Expected
+from annotations.review.selectors.reviewing import ReviewList, Stage
 
 register = template.Library()
 
@@ -63,63 +63,55 @@ def one_in(share: int) -> int:
     return round(100 / share)
 
 
+def _with_interval(share: float, low: float, high: float, counted: str, few: str) -> SafeString:
+    """A share with its 95% interval, the numbers behind it, and a tag if these are too few."""
+    mark = format_html(' <span class="mute small">{}</span>', counted) if counted else ""
+    tag = format_html(" <span class='tag'>{}</span>", few) if few else ""
+    return format_html(
+        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>{}{}</span>',
+        percent(share), _("95% interval"), percent(low), percent(high), mark, tag,
+    )  # fmt: skip
+
+
+def _nothing(why: str) -> SafeString:
+    return format_html('<span class="mute">{}</span>', why)
+
+
 @register.simple_tag
 def rate(figure: Rate, decisions: bool = True) -> SafeString:
-    """A share with its 95% interval, its number of decisions, and a tag if these are too few.
-
-    Without `decisions`, the number is shown as “of n”, for counts that are no decisions.
-    """
+    """The rate of decisions. Without `decisions`, their number is shown as “of n”, for counts that are no decisions."""
     if figure.interval is None or figure.share is None:
-        return format_html('<span class="mute">{}</span>', _("no decisions yet"))
-    low, high = figure.interval
+        return _nothing(_("no decisions yet"))
     counted = _("of %(n)d") % {"n": figure.decided}
     if decisions:
         counted = ngettext("%(n)d decision", "%(n)d decisions", figure.decided) % {"n": figure.decided}
-    few = format_html(" <span class='tag'>{}</span>", _("too few decisions")) if figure.few else ""
-    return format_html(
-        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
-        '<span class="mute small">{}</span>{}</span>',
-        percent(figure.share), _("95% interval"), percent(low), percent(high), counted, few,
-    )  # fmt: skip
+    return _with_interval(figure.share, *figure.interval, counted, _("too few decisions") if figure.few else "")
 
 
 @register.simple_tag
 def estimate(figure: Estimate) -> SafeString:
-    """A share estimated over whole notes with its 95% interval, and a tag if the notes are too few."""
+    """A share estimated over whole notes."""
     if figure.share is None:
-        return format_html('<span class="mute">{}</span>', _("no data"))
-    few = format_html(" <span class='tag'>{}</span>", _("too few notes")) if figure.few else ""
-    return format_html(
-        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>{}</span>',
-        percent(figure.share), _("95% interval"), percent(figure.low), percent(figure.high), few,
-    )  # fmt: skip
+        return _nothing(_("no data"))
+    return _with_interval(figure.share, figure.low, figure.high, "", _("too few notes") if figure.few else "")
 
 
 @register.simple_tag
 def observed(figure: Estimate, only_drawn: bool = False) -> SafeString:
-    """A share of decisions with its 95% interval over notes, their numbers, and a tag if these are too few.
-
-    `only_drawn`: there may be decisions that don't count.
-    """
+    """A share of decisions with an interval over notes. `only_drawn`: there may be decisions that don't count."""
     if figure.share is None:
-        none = _("none of the decisions count") if only_drawn else _("no decisions in finished reviews")
-        return format_html('<span class="mute">{}</span>', none)
+        return _nothing(_("none of the decisions count") if only_drawn else _("no decisions in finished reviews"))
     decisions = ngettext("%(n)d decision", "%(n)d decisions", figure.counted) % {"n": figure.counted}
     notes = ngettext("in %(n)d note", "in %(n)d notes", figure.notes) % {"n": figure.notes}
     few = _("too few decisions") if figure.counted < FEW else _("too few notes") if figure.few else ""
-    few = format_html(" <span class='tag'>{}</span>", few) if few else ""
-    return format_html(
-        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
-        '<span class="mute small">{} {}</span>{}</span>',
-        percent(figure.share), _("95% interval"), percent(figure.low), percent(figure.high), decisions, notes, few,
-    )  # fmt: skip
+    return _with_interval(figure.share, figure.low, figure.high, f"{decisions} {notes}", few)
 
 
 @register.simple_tag
 def expected(figure: Expected) -> SafeString:
     """The expected precision of open suggestions, and of how many of them if some have no calibrated confidence."""
     if figure.expected is None:
-        return format_html('<span class="mute">{}</span>', _("not calibrated"))
+        return _nothing(_("not calibrated"))
     of = ""
     if figure.partly:
         of = ngettext("of %(n)d calibrated suggestion", "of %(n)d calibrated suggestions", figure.calibrated)

@@ -12,14 +12,11 @@ from annotations.core.labels import labels_of
 from annotations.core.requests import Request
 from annotations.models import Span
 from annotations.review.rules.precision import BANDS
-from annotations.review.selectors.decision_log import FORMATS, TYPES, overruled
-from annotations.review.selectors.drawn import drawn_of
-from annotations.review.selectors.handovers import pairs
-from annotations.review.selectors.leaks_found import planting_for
-from annotations.review.selectors.precision import Accepted, acceptance_by, rates_by, suggestions_by
-from annotations.review.selectors.reviewing import chosen_runs, run_authors
-from annotations.review.services.exporting import export_decisions
-from annotations.review.services.offering import ONE_IN
+from annotations.review.selectors.decision_log import FORMATS, TYPES, export_decisions, overruled
+from annotations.review.selectors.planted import planting_for
+from annotations.review.selectors.precision import Accepted, acceptance_by, drawn_of, rates_by, suggestions_by
+from annotations.review.selectors.reviewing import chosen_runs, pairs, run_authors
+from annotations.review.services.queue import ONE_IN
 
 
 @require_safe

@@ -1,14 +1,15 @@
 """Review many suggestions at once, by rule or by string. A preview with counts and precision comes first."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, render
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
@@ -16,18 +17,16 @@ from annotations.core.events import record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, numbers
-from annotations.models import Author, BulkAct, BulkActState, Label, SuggestedString
-from annotations.notes.events import NOTES_SEARCHED
+from annotations.jobs.services.batch_acts import job_of
+from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
 from annotations.review.forms import BulkForm
 from annotations.review.rules.precision import FEW, Estimate, by_notes
-from annotations.review.selectors.bulk_preview import preview, with_doubtful, with_gold
-from annotations.review.selectors.bulk_rules import BulkRule, open_of, rule_of, waiting_by_string
-from annotations.review.selectors.occurrences import Occurrence, occurrences
+from annotations.review.selectors.bulk_rules import BulkRule, act_for, acts_in, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.planted import suggestions_for
-from annotations.review.selectors.precision import chosen_by_order, expected_of, observed_in, together
+from annotations.review.selectors.precision import chosen_by_order, observed_in, planned_act, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
-from annotations.review.selectors.suggested_strings import Order, as_waiting, spans_of, string_for, strings
-from annotations.review.services.bulk import AT_ONCE, plan_bulk, plan_string
+from annotations.review.selectors.suggested_strings import Order, as_waiting, looked_at, spans_of, string_for, strings
+from annotations.review.services.bulk import AT_ONCE, plan_bulk, plan_string, start_bulk, start_undo
 
 # Examples in a preview; acts in the list of recent ones; occurrences of a string per page.
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
@@ -51,7 +50,7 @@ def review_bulk_new(request: Request, slug: str) -> HttpResponse:
             add_error(form, error)
         else:
             return _to(slug, bulk)
-    recent = BulkAct.objects.filter(project=access.project).exclude(state=BulkActState.PLANNED).select_related("user")
+    recent = acts_in(access.project)
     context = {"access": access, "form": form, "runs": runs, "chosen": chosen, "recent": recent[:RECENT]}
     return render(request, "review/bulk_new.html", context, status=422 if form.errors else 200)
 
@@ -64,17 +63,8 @@ def _may_agree(runs: Sequence[Author]) -> bool:
 def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     """One bulk act: its preview with the button to start it, or its result with the button to undo it."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    row = get_object_or_404(BulkAct.objects.select_related("user", "project"), project=access.project, pk=bulk)
-    rule = rule_of(row.rule)
-    planned = row.state == BulkActState.PLANNED
-    chosen = chosen_by_order(rule.runs) if planned else []
-    expected = expected_of(rule, access.project, access.user, chosen) if planned else []
-    precision = together(expected)
-    found = preview(rule, row.act, access.project, access.user) if planned else None
-    wider = with_gold(rule, row.act, access.project, access.user) if found and found.skipped else None
-    doubtful = with_doubtful(rule, row.act, access.project, access.user) if found and found.doubtful else None
-    examples = _examples(access, rule) if planned else []
-    labels = _labels_by_id(access)
+    row = act_for(access.project, bulk)
+    rule, labels = rule_of(row.rule), _labels_by_id(access)
     context = {
         "access": access,
         "bulk": row,
@@ -83,31 +73,36 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "beside": _rejects_conflicting(access, row, rule),
         "label": labels.get(rule.label),
         "to": labels.get(rule.to),
-        "text": examples[0].marked if rule.kind == "string" and examples else "",
-        "rows": [(labels.get(each.label), each) for each in expected],
-        "found": found,
-        "count": found.decided if found else 0,
-        "wider": wider,
-        "more": max(0, wider.decided - found.decided) if wider and found else 0,
-        "doubtful": max(0, doubtful.decided - found.decided) if doubtful and found else 0,
-        "precision": precision,
-        "few": precision.observed.counted < FEW or precision.observed.few,
-        "only_drawn": bool(chosen),
-        "examples": examples,
         "labels": labels,
-        "job": found is not None and found.decided > AT_ONCE,
         "at_once": AT_ONCE,
         "mine": row.user_id == access.user.pk,
     }
+    if row.state == BulkActState.PLANNED:
+        context |= _planned(access, row, rule, labels)
     return render(request, "review/bulk.html", context)
 
 
-def _examples(access: Access, rule: BulkRule) -> list[Occurrence]:
-    found = occurrences(
-        open_of(rule, access.project, access.user).order_by("pk")[:EXAMPLES], access.project.pk, access.user
-    )
-    _record_look(access, found)
-    return found
+def _planned(access: Access, row: BulkAct, rule: BulkRule, labels: Mapping[int | None, Any]) -> dict[str, Any]:
+    """The preview of an act that was not started: counts, precision and examples."""
+    plan = planned_act(row, access.user)
+    precision, decided = together(plan.expected), plan.found.decided
+    more, doubtful = (max(0, each.decided - decided) if each else 0 for each in (plan.with_gold, plan.with_doubtful))
+    spans = open_of(rule, access.project, access.user).order_by("pk")[:EXAMPLES]
+    examples = looked_at(spans, access, EXAMPLES)
+    return {
+        "found": plan.found,
+        "count": decided,
+        "more": more,
+        "doubtful": doubtful,
+        "wider": plan.with_gold,
+        "precision": precision,
+        "few": precision.observed.counted < FEW or precision.observed.few,
+        "only_drawn": plan.only_drawn,
+        "rows": [(labels.get(each.label), each) for each in plan.expected],
+        "examples": examples,
+        "text": examples[0].marked if rule.kind == "string" and examples else "",
+        "job": decided > AT_ONCE,
+    }
 
 
 # ── By string ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -163,8 +158,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
             return HttpResponseRedirect(request.get_full_path(), status=303)
     spans = spans_of(string, runs)
     page = min(max(number(request.GET, "page") or 1, 1), 100_000)
-    rows = occurrences(spans[(page - 1) * SHOWN : page * SHOWN + 1], access.project.pk, access.user)
-    _record_look(access, rows[:SHOWN])
+    rows = looked_at(spans[(page - 1) * SHOWN : page * SHOWN + 1], access, SHOWN)
     key = string.string_key, string.label_id
     waiting = waiting_by_string([key], runs, access.project, access.user)[key]
     labels, by_order = _labels_by_id(access), chosen_by_order(runs)
@@ -230,13 +224,41 @@ def _names(access: Access, runs: Sequence[int]) -> list[str]:
     return list(rows.order_by("pk").values_list("name", flat=True))
 
 
-def _record_look(access: Access, rows: Sequence[Occurrence]) -> None:
-    """Record that text of these notes was shown. The events name the notes, not the string."""
-    notes = sorted({row.note for row in rows})
-    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="suggestions")
-    if notes:
-        NOTES_SEARCHED.record(
-            actor=access.user,
-            project_id=access.project.pk,
-            data={"review": True, "notes": notes, "hits": len(rows)},
-        )
+# The buttons of a bulk act: start and undo. They redirect to the page of the job, or of the act if there is no job.
+
+
+@require_POST
+def bulk_start(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+    """Start the act.
+
+    POST `with_gold`: 1 to include notes that already have gold. `with_doubtful`: 1 to include doubtful suggestions.
+    """
+    with_gold, with_doubtful = (request.POST.get(name) == "1" for name in ("with_gold", "with_doubtful"))
+    return _begin(request, slug, bulk, partial(start_bulk, with_gold=with_gold, with_doubtful=with_doubtful))
+
+
+@require_POST
+def bulk_undo(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+    return _begin(request, slug, bulk, start_undo)
+
+
+@require_safe
+def bulk_job(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+    """Redirect from an act to its job; 404 if the act needed no job."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    row = act_for(access.project, bulk)
+    job = job_of(row, "bulk_undo") or job_of(row, "bulk")
+    if job is None:
+        raise Http404("No such job.")
+    return redirect("job", slug, job.number)
+
+
+def _begin(request: Request, slug: str, bulk: UUID, begin: Callable[..., Job | None]) -> HttpResponse:
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    row = act_for(access.project, bulk)
+    try:
+        job = begin(bulk=row, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        job = None
+    return redirect("job", slug, job.number) if job else redirect("review_bulk", slug, row.pk)

@@ -1,62 +1,59 @@
 """The review of a run's suggestions in one note: a page for people, and JSON for its script."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
+from pydantic import Field, TypeAdapter, ValidationError
 
 from annotations.annotate.selectors.personal import own_labels
 from annotations.core.access import Access, Can, enter
 from annotations.core.addresses import address
 from annotations.core.answers import json_answers
-from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
+from annotations.core.changes import Offset, Whole, malformed, read_request
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import placeholders_of
-from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged, whole_of
+from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged
 from annotations.exchange.selectors import places_in
 from annotations.models import Author, Document
-from annotations.review.selectors.finished_gold import origin_of
-from annotations.review.selectors.listing import review_list
-from annotations.review.selectors.misses import hints_of
-from annotations.review.selectors.ordering import NoteOrder
-from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
+from annotations.review.selectors.planted import found_of, hidden_at, hints_of, suggestion_named
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.reviewing import (
+    NoteOrder,
     last_decided,
     review_for,
+    review_list,
     review_progress,
     run_author,
     run_authors,
 )
-from annotations.review.selectors.shown import goes_on, shown_to
-from annotations.review.selectors.state import ReviewState, Seen, review_state
+from annotations.review.selectors.state import ReviewState, Seen, goes_on, review_state, shown_to
+from annotations.review.selectors.suggestions import origin_of
+from annotations.review.services.deciding import ON_A_SUGGESTION, WITH_BOUNDS, decide
 from annotations.review.services.deciding import Request as ReviewRequest
-from annotations.review.services.deciding import decide
-from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.finishing import MOST_REST, finish_review, reopen_review
 from annotations.review.services.log import Act
-from annotations.review.services.offering import ONE_IN, next_offered
-from annotations.review.services.queue import next_in_queue
+from annotations.review.services.queue import ONE_IN, next_in_queue
 from annotations.text.labels import RESERVED_HOTKEYS
 
-ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
-WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
-QUOTED = (Act.CORRECT, Act.ADD)
 # Filters that are carried from note to note. The searched text is not, because URLs must not hold note text.
 KEPT = ("order", "label", "source", "state", "action", "agree", "least", "most")
 LONGEST = 80
+Flag = Annotated[bool, Field(strict=True)]
+Numbers = Annotated[Sequence[Whole], Field(max_length=MOST_REST)]
 # Rows of the list of runs.
 RUNS = 30
-# Largest number of open suggestions that finishing one note can accept.
-MOST_REST = 10_000
 
 
 def _entered(request: Request, slug: str, author: int, pk: int) -> tuple[Access, Author, Document]:
@@ -91,13 +88,8 @@ def review_next(request: Request, slug: str, author: int) -> HttpResponse:
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
     run = run_author(access.project, author)
-    if run is None:
-        raise Http404("No such run.")
     queue, after = NoteOrder.of(request.GET), number(request.GET, "after") or 0
-    if queue.order == "informative":
-        found = next_offered(author=run, project=access.project, after=after, user=access.user)
-    else:
-        found = next_in_queue(run, access.project, queue, access.user, after)
+    found = next_in_queue(run, access.project, queue, access.user, after)
     if found is not None:
         return redirect(f"{reverse('review', args=[slug, run.pk, found])}{kept(request, **queue.chosen)}")
     context = {"access": access, "run": run, "progress": review_progress(run, access.user)}
@@ -191,14 +183,10 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     queue = NoteOrder.that_chose(request.GET)
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if is_json(request):
-        data = body_of(request)
         known = suggestion_named(access.project, run, note)
-        rest, removals = _numbers(data, "rest", known), _numbers(data, "removals")
-        finish_review(
-            document=note, author=run, user=access.user, rest=rest, removals=removals, stage=_stage(data.get("stage")),
-            with_gold=_yes(data, "with_gold"), with_doubtful=_yes(data, "with_doubtful"),
-            with_removals=_yes(data, "with_removals"), queue=queue,
-        )  # fmt: skip
+        asked = _finishing_of(body_of(request))
+        rest = {known(one) for one in asked.pop("rest")}
+        finish_review(document=note, author=run, user=access.user, rest=rest, queue=queue, **asked)
         state = _state(access, run, note)
         if goes_on(state):
             return JsonResponse(state | {"next": None})
@@ -206,7 +194,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
         return JsonResponse({"next": following})
     here = f"{reverse('review', args=[access.project.slug, run.pk, note.pk])}{kept(request, **queue.chosen)}"
     try:
-        stage = _stage(request.POST.get("stage"))
+        stage = request.POST.get("stage", "first")
         finish_review(document=note, author=run, user=access.user, stage=stage, queue=queue)
     except ServiceError as error:
         messages.error(request, str(error))
@@ -215,14 +203,6 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
         return redirect(here)
     _tell_found(request, hidden)
     return redirect(following)
-
-
-def _yes(data: Mapping[str, Any], field: str) -> bool:
-    """A field that is true or false; false if it is missing."""
-    value = data.get(field, False)
-    if not isinstance(value, bool):
-        raise malformed(_("The field “%(field)s” must be true or false.") % {"field": field})
-    return value
 
 
 def _tell_found(request: Request, hidden: list[int]) -> None:
@@ -250,40 +230,70 @@ def review_reopen(request: Request, access: Access, run: Author, note: Document)
 
 # ── Parsing the request ──────────────────────────────────────────────────────────────────────────────────────────────
 
+_BOUNDS = ("start", "end", "label")
+_FIELDS: Mapping[str, Sequence[str]] = {
+    Act.ACCEPT: ["suggestion"],
+    Act.REJECT: ["suggestion"],
+    Act.CORRECT: ["suggestion", "quote", *_BOUNDS],
+    Act.ADD: ["quote", *_BOUNDS],
+    Act.REMOVE: _BOUNDS,
+    Act.ATTRIBUTE: [*_BOUNDS, "name", "value"],
+    Act.UNDO: [],
+    Act.REDO: [],
+}
 
-def _stage(value: object) -> str:
-    """The stage that the page showed. A page that sends none showed a first review."""
-    return value if isinstance(value, str) else "first"
+
+@dataclass(frozen=True)
+class PageRequest:
+    """One act as the page's script sends it. `suggestion` may be the number of a proposed removal."""
+
+    change_id: UUID
+    act: Act
+    suggestion: Whole = 0
+    start: Offset = 0
+    end: Offset = 0
+    label: Whole = 0
+    quote: str | None = None
+    name: str = ""
+    value: Literal[True] | str | None = None
+
+
+@dataclass(frozen=True)
+class FinishRequest:
+    """What finishing a note accepts and includes. A page that sends no stage showed a first review."""
+
+    rest: Numbers = ()
+    removals: Numbers = ()
+    stage: str = "first"
+    with_gold: Flag = False
+    with_doubtful: Flag = False
+    with_removals: Flag = False
+
+
+_PAGE_REQUEST, _FINISH_REQUEST = TypeAdapter(PageRequest), TypeAdapter(FinishRequest)
 
 
 def _decision_of(data: dict[str, Any], known: Callable[[int], int]) -> ReviewRequest:
-    try:
-        act = Act(str(data.get("act")))
-    except ValueError:
-        raise not_one_of("act", Act) from None
-    quote = data.get("quote")
-    removal = whole_of(data["removal"], "removal") if act in ON_A_SUGGESTION and "removal" in data else None
-    on_a_suggestion = act in ON_A_SUGGESTION and removal is None
-    if act in QUOTED and not isinstance(quote, str):
-        raise malformed(_("The field “quote” must be the selected text."))
+    on_a_suggestion = data.get("act") in ON_A_SUGGESTION
+    of_removal = on_a_suggestion and "removal" in data
+    given = read_request(_PAGE_REQUEST, "act", _FIELDS, data | {"suggestion": data["removal"]} if of_removal else data)
     return ReviewRequest(
-        change_id=change_id_of(data),
-        act=act,
-        suggestion=known(whole_of(data.get("suggestion"), "suggestion")) if on_a_suggestion else None,
-        bounds=bounds_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_BOUNDS else None,
-        quote=quote if act in QUOTED else None,
-        seen=_seen(data.get("seen"), removal=removal is not None) if act in ON_A_SUGGESTION else None,
-        attribute=(name_of(data), value_of(data)) if act is Act.ATTRIBUTE else None,
-        removal=removal,
+        change_id=given.change_id,
+        act=given.act,
+        suggestion=known(given.suggestion) if on_a_suggestion and not of_removal else None,
+        bounds=(given.start, given.end, given.label) if given.act in WITH_BOUNDS else None,
+        quote=given.quote,
+        seen=_seen(data.get("seen"), removal=of_removal) if on_a_suggestion else None,
+        attribute=(given.name, given.value) if given.act is Act.ATTRIBUTE else None,
+        removal=given.suggestion if of_removal else None,
     )
 
 
-def _numbers(data: Mapping[str, Any], field: str, known: Callable[[int], int] = int) -> set[int]:
-    value = data.get(field, [])
-    if not isinstance(value, list) or len(value) > MOST_REST:
-        message = _("The field “%(field)s” must be a list of at most %(most)s suggestions.")
-        raise malformed(message % {"field": field, "most": f"{MOST_REST:,}"})
-    return {known(whole_of(each, field)) for each in value}
+def _finishing_of(data: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return asdict(_FINISH_REQUEST.validate_python(data))
+    except ValidationError as error:
+        raise malformed(_("The field “%(field)s” is not valid."), field=error.errors()[0]["loc"][0]) from None
 
 
 def _seen(value: object, *, removal: bool = False) -> Seen:
@@ -296,6 +306,5 @@ def _seen(value: object, *, removal: bool = False) -> Seen:
         return value[0], None
     if isinstance(value, list) and len(value) == 4 and value[0] == bounded:
         return bounded, bounds_of(value[1:])
-    if removal:
-        raise malformed(_('The field “seen” must be ["open"], ["accepted"] or ["rejected", start, end, label].'))
-    raise malformed(_('The field “seen” must be ["open"], ["rejected"] or ["accepted", start, end, label].'))
+    sentence = _('The field “seen” must be ["open"], ["%(bare)s"] or ["%(bounded)s", start, end, label].')
+    raise malformed(sentence, bare=bare, bounded=bounded)

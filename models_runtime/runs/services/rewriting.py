@@ -19,7 +19,7 @@ from annotations.core.suggestions import add_strings, renew_notes, tally_of
 from annotations.exchange.rules import likely_labels
 from annotations.models import AnnotationSet, Document, JobState, Project, RewrittenNote, Span, User
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.review.selectors.doubtful import DOUBTFUL
+from annotations.review.selectors.suggestions import DOUBTFUL
 from annotations.text.hashes import string_key
 from annotations.text.spans import crowd_in
 from models_runtime.core.registry import LLM

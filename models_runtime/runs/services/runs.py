@@ -25,7 +25,7 @@ from annotations.models import (
     User,
 )
 from annotations.release.services.sources import specs_of
-from annotations.review.selectors.handovers import Waiting, waiting_of
+from annotations.review.selectors.reviewing import Waiting, waiting_of
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
 from models_runtime.runs.events import RUN_RENAMED, RUN_STARTED, RunStarted
 from models_runtime.runs.services.backends import NOTHING, Chosen, ThresholdGoal, at_threshold, chosen, queue_of

@@ -21,7 +21,7 @@ from annotations.jobs.tokens import form_key
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Review
 from annotations.projects.selectors.labels import labels_of
 from annotations.projects.selectors.projects import runs_with_notes
-from annotations.review.selectors.handovers import Waiting, waiting_of
+from annotations.review.selectors.reviewing import Waiting, waiting_of
 from models_runtime.backends.llm.servers import STRATEGIES
 from models_runtime.core.external import external_models
 from models_runtime.core.registry import BACKENDS

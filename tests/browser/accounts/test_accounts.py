@@ -7,7 +7,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotations.models import Role
-from tests.browser.widths import PHONE, fits
+from tests.browser.widths import fits
 from tests.factories import PASSWORD, make_member, make_project, make_user
 from tests.worlds.signing_in import totp
 
@@ -56,27 +56,6 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
     expect(page.get_by_role("heading", name="Second step")).to_be_visible()
     fill_focused(page, recovery)
     page.wait_for_url(live("projects"))
-
-
-@pytest.mark.nightly
-def test_pages_that_refuse_are_accessible_and_fit(page_of, live, axe, settings):
-    page = page_of(**PHONE)
-    page.goto(live("projects") + "nowhere")
-    assert fits(page)
-    page.goto(live("projects") + "?a=%00")
-    assert fits(page)
-    for _ in range(6):
-        page.goto(live("account_login"))
-        page.get_by_label("Username").fill("nobody")
-        page.get_by_label("Password", exact=True).fill("wrong")
-        with page.expect_navigation():
-            page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Too many attempts")).to_be_visible()
-    assert axe(page) == [] and fits(page)
-    settings.ANONYMOUS_PER_WINDOW = 0
-    page.goto(live("account_login"))
-    expect(page.get_by_role("heading", name="Too many requests")).to_be_visible()
-    assert fits(page)
 
 
 def test_the_frame_of_every_page(page_of, live, axe):

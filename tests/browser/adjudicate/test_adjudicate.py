@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.jobs.services.worker import perform
-from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Label, Project, Role, Span
+from annotations.models import Adjudication, Cause, GoldVersion, Job, Label, Role, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, press
 
@@ -44,13 +43,6 @@ def world(transactional_db: None, settings: Any, tmp_path: Any) -> SimpleNamespa
     return SimpleNamespace(project=project, note=note, people=people, rita=rita, rosa=rosa)
 
 
-# The parts of the page that scroll up and down by themselves.
-SCROLLING = """() => [...document.querySelectorAll("#workbench, #workbench *")]
-    .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowY))
-    .filter((each) => each.scrollHeight > each.clientHeight + 1)
-    .map((each) => each.id || each.className)"""
-
-
 def read_by_three(world: SimpleNamespace) -> None:
     """The annotators' submitted sets, made without their pages."""
     names = {key: name for _, labels in LABELS for name, key in labels}
@@ -78,10 +70,6 @@ def saved(page: Page) -> None:
 
 def chosen(page: Page) -> Any:
     return page.locator("#list [aria-current=true]")
-
-
-def states(page: Page) -> list[str]:
-    return page.locator("#list .de-state").all_inner_texts()
 
 
 # ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,127 +187,6 @@ def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, 
 
 
 # ── By keys alone, on a phone, together ──────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.nightly
-def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
-    world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
-    read_by_three(world)
-    page = open_desk(page_of(world.rita), live, world)
-    # Words with the arrows: then digits and letters are the labels' keys.
-    press(page, "m", "Shift+ArrowRight", "1")
-    expect(chosen(page)).to_contain_text("60 anni.")
-    press(page, "m", "Enter")
-    expect(page.locator("#palette button").first).to_be_focused()
-    press(page, "ArrowUp", "Enter")
-    saved(page)
-    assert outcome(world) == [("IDNUM", "60 anni.")]
-    press(page, "Delete", " ", "1", "3", "*", "1")
-    expect(page.locator("#left")).to_have_text("5, none open")
-    for _ in range(7):
-        press(page, "u")
-    saved(page)
-    assert outcome(world) == []
-    page.reload()
-    page.wait_for_selector("html[data-adjudicate=ready]")
-    for _ in range(7):
-        press(page, "Control+Shift+z")
-    expect(page.locator("#left")).to_have_text("5, none open")
-    saved(page)
-    # bruno reopens the note, takes PS back, and hands it in: decisions stay, and PS is looked at again.
-    bruno = world.people["bruno"]
-    reopen(document=world.note, user=bruno)
-    page.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(page.locator("#notice")).to_contain_text("An annotator submitted or reopened this note")
-    click_text(page, "PS")
-    expect(page.locator("#chosen")).to_contain_text("bruno has not submitted this note")
-    expect(page.locator("#left")).to_have_text("5, none open")
-    AnnotationSet.objects.get(author__user=bruno).spans.filter(label__name="LOCATION_OTHER").delete()
-    submit(document=world.note, user=bruno)
-    page.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(page.locator("#left")).to_have_text("1 of 5 open")
-    expect(chosen(page)).to_contain_text("check again")
-    press(page, "e", "Enter")
-    page.wait_for_selector("#workbench[data-state=finished]")
-
-
-@pytest.mark.nightly
-def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    read_by_three(world)
-    Project.objects.update(anonymous_adjudication=True)
-    first, second = (open_desk(page_of(person), live, world) for person in (world.rita, world.rosa))
-    expect(first.locator(".ad-layers")).to_contain_text("Annotator 1")
-    assert not any(name in first.content() for name in SAID)
-    press(first, "x")
-    saved(first)
-    # rosa's page still shows it open: hers is refused, with a word, and what rita decided.
-    press(second, "a")
-    expect(second.locator("#notice")).to_contain_text("Check the location again")
-    expect(second.locator("#list .de-state").first).to_have_text("decided")
-    assert outcome(world) == []
-    # Other locations can be decided, and each adjudicator undoes only their own acts.
-    press(second, "j", "j", "a")
-    saved(second)
-    press(first, "u")
-    expect(first.locator("#notice")).to_contain_text("This note was changed by another adjudicator")
-    saved(first)
-    assert outcome(world) == [("IDNUM", "98")]
-    # A lost connection loses nothing.
-    first.context.set_offline(True)
-    press(first, "k", "k", "k", "a")
-    expect(first.locator("#save-state")).to_contain_text("1")
-    first.context.set_offline(False)
-    saved(first)
-    assert outcome(world) == [("AGE", "60"), ("IDNUM", "98")]
-
-
-@pytest.mark.nightly
-def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    world.people["carla"].username = "carla-of-the-second-ward"
-    world.people["carla"].save()
-    read_by_three(world)
-    options = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
-    page = open_desk(page_of(world.rita, **options), live, world)
-    head, table = (page.locator(selector).bounding_box() for selector in (".ad-dock .de-head", "#chosen"))
-    assert head and table and head["y"] + head["height"] <= table["y"]
-    assert page.locator("#why").evaluate("e => e.getBoundingClientRect().bottom") <= table["y"]
-    # The words of the selected location are visible in the table, and not only the words before them.
-    for _ in range(5):
-        here, box, name = (
-            page.locator(selector).first.bounding_box()
-            for selector in ("#chosen thead .here", "#chosen .ad-scroll", "#chosen tbody th")
-        )
-        assert here and box and name
-        assert name["x"] + name["width"] <= here["x"] < box["x"] + box["width"] - 20
-        press(page, "j")
-    page.get_by_role("button", name="carla").tap()
-    expect(page.locator("#left")).to_have_text("4 of 5 open")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert axe(page) == []
-    page.goto(live("disagreements", "sirm"))
-    page.wait_for_selector("html[data-disagreements=ready]")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    # The location itself is visible in its table.
-    here, box = (page.locator(selector).first.bounding_box() for selector in (".ad-bio thead .here", ".ad-scroll"))
-    assert here and box and box["x"] <= here["x"] < box["x"] + box["width"]
-    assert axe(page) == []
-
-
-@pytest.mark.nightly
-def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    """720 by 450 pixels are a window of 1440 by 900 at 200% zoom."""
-    read_by_three(world)
-    page = open_desk(page_of(world.rita, viewport={"width": 720, "height": 450}), live, world)
-    assert page.evaluate(SCROLLING) == []
-    assert page.evaluate("document.documentElement.scrollHeight > window.innerHeight")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 720
-    for _ in range(6):
-        press(page, "j")
-    expect(page.locator("#note .is-selected")).to_be_in_viewport()
-    page.locator("#finish").scroll_into_view_if_needed()
-    page.get_by_role("button", name="carla").click()
-    expect(page.locator("#left")).to_have_text("4 of 5 open")
 
 
 # ── Disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -71,35 +71,6 @@ def test_by_key(given: SimpleNamespace, page_of: Any, live: Any) -> None:
     expect(page.locator("#selected .wb-hint")).to_contain_text("have no attributes")
 
 
-@pytest.mark.nightly
-def test_by_mouse_and_after_submitting(given: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = open_note(page_of(given.ann), live, given.note)
-    label_the_name(page)
-    page.locator("#selected").get_by_role("button", name="Attributes").click()
-    window = page.get_by_role("dialog", name="Attributes")
-    window.get_by_role("button", name="past").click()
-    expect(window.get_by_role("button", name="past")).to_have_attribute("aria-pressed", "true")
-    saved(page)
-    assert stored() == [{"Status": "past"}]
-    window.get_by_role("button", name="past").click()
-    saved(page)
-    assert stored() == [None]
-    click_text(page, "Torino")
-    expect(window).to_be_hidden()
-    # A submitted note shows attributes and keeps them.
-    click_text(page, "Mario")
-    press(page, "F4", "1", "Escape")
-    saved(page)
-    page.get_by_role("button", name="Submit").first.click()
-    expect(page.locator("#note-name")).not_to_have_text(given.note.name)
-    open_note(page, live, given.note)
-    press(page, "Tab")
-    expect(page.locator("#selected .wb-attributes")).to_have_text("Family")
-    expect(page.locator("#selected").get_by_role("button", name="Attributes")).to_have_count(0)
-    press(page, "F4")
-    expect(page.get_by_role("dialog", name="Attributes")).to_be_hidden()
-
-
 def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     original = StoredFile.objects.create(project=world.project, kind=StoredFileKind.ORIGINAL, name="a.pdf")
     places = [[0, world.note.length, "page 3"]]

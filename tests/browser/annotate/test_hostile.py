@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Comment, Document, Flag, Label, Span
@@ -130,37 +129,3 @@ def test_hostile_words_around_the_note(transactional_db: None, page_of: Any, liv
     name.click()
     way = page.locator(".crumbs a").first.bounding_box()
     assert way and way["width"] > 20
-
-
-LONG_NAMES = [f"{'ID_TITULACION_' * 4}X", "W" * 60, "Somebody who is named in the note and is not the patient 123"]
-# Elements that are cut off without their full text as title, or that overflow their container.
-CUT = """() => {
-    const parts = document.querySelectorAll("#note .line-text, .wb-label, .wb-label .name, .wb-quote, #keys-list dd");
-    const seen = [...parts].filter((part) => part.checkVisibility());
-    const right = (part) => part.getBoundingClientRect().right;
-    const cut = (part) => part.scrollWidth > part.clientWidth && !part.title;
-    const wide = seen.filter((part) => cut(part) || right(part) > innerWidth);
-    return { seen: seen.length, wide: wide.map((part) => part.outerHTML.slice(0, 120)) };
-}"""
-
-
-@pytest.mark.nightly
-def test_long_names_of_labels_are_shown_or_shortened(walk_over: Any) -> None:
-    labels = [("NAME", list(zip(LONG_NAMES, "123", strict=True)))]
-    walk = walk_over(*["Mario Rossi, Bianchi, Verdi\nדוד כהן בן 54\n"] * 3, labels=labels)
-    page = walk.page
-    for width in (1440, 1024, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        press(page, "ArrowRight", "Shift+ArrowRight", "1", "ArrowRight", "2", "ArrowRight", "ArrowRight", "3")
-        press(page, "ArrowDown", "2", "ArrowLeft", "Enter")
-        expect(page.locator("#note .span")).to_have_count(4)
-        expect(page.locator("#palette .name").first).to_be_visible()
-        found = page.evaluate(CUT)
-        assert found["wide"] == []
-        assert found["seen"] > 10
-        press(page, "Escape", "Escape", "?")
-        assert page.evaluate(CUT)["wide"] == []
-        press(page, "Escape")
-        saved(page)
-        if width > 390:
-            walk.go_on()

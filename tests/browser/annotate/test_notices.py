@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Project, Span
@@ -11,36 +10,11 @@ from tests import factories as make
 from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
 
 
-def go(page: Page, key: str, note: Any) -> None:
-    press(page, key)
-    expect(page.locator("#note-name")).to_have_text(note.name)
-
-
 def seed(world: SimpleNamespace, note: Any) -> None:
     """Let annotators begin from a run's spans, of which this note has one."""
     run = make.make_author(world.project, kind="run", name="rules-1")
     make.make_set(note, run, [(9, 20, "PATIENT")], submitted=True)
     Project.objects.filter(pk=world.project.pk).update(seed_from=run)
-
-
-@pytest.mark.nightly
-def test_annotations_that_began_from_a_model(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    first, second, _ = world.notes
-    seed(world, second)
-    page = open_note(page_of(world.ann), live, first)
-    word = page.locator("#seeded")
-    expect(word).to_be_hidden()
-    go(page, "n", second)
-    expect(word).to_have_text("Began from the spans of rules-1.")
-    expect(word).to_be_visible()
-    expect(page.locator("#submit")).to_be_visible()
-    assert painted(page) == [("PATIENT", "Mario Rossi")]
-    expect(page.locator("#notice")).to_be_hidden()  # nobody changed it in another tab
-    go(page, "p", first)
-    expect(word).to_be_hidden()
-    open_note(page, live, second)
-    expect(word).to_be_visible()
-    assert painted(page) == [("PATIENT", "Mario Rossi")]
 
 
 def test_annotations_that_could_not_be_started(world: SimpleNamespace, page_of: Any, live: Any) -> None:
@@ -100,28 +74,3 @@ def test_withdrawn_annotations(opened: Page, world: SimpleNamespace, live: Any) 
         expect(buttons.locator("visible=true")).to_have_count(0)
         assert painted(opened) == quotes(world.ann, world.note) == [("PATIENT", "Paziente")]
         open_note(opened, live, world.note)
-
-
-@pytest.mark.nightly
-def test_the_outcome(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    first, second, _ = world.notes
-    make.make_set(first, world.ann, [(9, 20, "PATIENT")], submitted=True, version=2)
-    make.make_set(second, world.ann, submitted=True, version=1)
-    page = open_note(page_of(world.ann), live, second)
-    link = page.locator("#outcome")
-    expect(page.locator("#reopen")).to_be_visible()
-    expect(link).to_be_hidden()
-    author = make.make_author(world.project, kind="adjudicated", name="adjudicated")
-    make.make_set(first, author, [(9, 20, "DOCTOR")], submitted=True)
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
-    go(page, "p", first)
-    expect(link).to_have_text("Outcome")
-    expect(link).to_be_visible()
-    go(page, "n", second)
-    expect(link).to_be_hidden()
-    open_note(page, live, first)
-    link.click()
-    expect(page.get_by_role("heading", name=f"Outcome for your spans in {first.name}")).to_be_visible()
-    page.get_by_role("link", name="Your annotations").click()
-    expect(page.locator("#note-name")).to_have_text(first.name)

@@ -1,11 +1,8 @@
 """Texts whose offsets other tools miscount: mouse and keys select what is visible, and that reaches the database."""
 
-import re
-import unicodedata
 from typing import Any
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from annotations.models import Span
 from annotations.text.tokens import tokenize
@@ -26,8 +23,6 @@ DRAGGED = [
     "\r\n",
     "caso\u2028A\u0085B\u200b |C d|\u3000fine 🇮🇹🇮🇹 12\u00a0mg",
 ]
-# Tokens of their own, but parts of one picture: the cursor takes them together.
-PICTURES = re.compile("👨\u200d👩\u200d👧\u200d👦|👍🏽|🇮🇹")
 
 # Return where the mouse must press and release to select a stretch (UTF-16 units of its line): before its first and
 # after its last character, in writing direction. Scroll there first.
@@ -89,20 +84,9 @@ def labeled_bounds(walk: Any) -> list[tuple[int, int, str]]:
     return sorted(rows.values_list("start", "end", "label__name"))
 
 
-def selected(page: Page) -> str:
-    return str(page.evaluate("document.getSelection().toString()"))
-
-
 def selects(page: Page, wanted: str) -> None:
     """Wait for the selection: the browser updates its own selection first, then the page."""
     page.wait_for_function("wanted => document.getSelection().toString() === wanted", arg=wanted)
-
-
-def runs_left(text: str, offset: int) -> bool:
-    """Whether the line at an offset runs from right to left: its first letter does."""
-    line = text[max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1 :].splitlines()[0]
-    letter = next((character for character in line if character.isalpha()), "a")
-    return unicodedata.bidirectional(letter) in ("R", "AL")
 
 
 def test_the_mouse_takes_what_is_seen(walk_over: Any) -> None:
@@ -145,59 +129,3 @@ def test_the_mouse_takes_what_is_seen(walk_over: Any) -> None:
         press(page, "1")
     saved(page)
     assert labeled_bounds(walk) == [(at, at + 1, "PATIENT") for at in edges]
-
-
-def stops(text: str) -> list[tuple[int, int]]:
-    """The stops of the cursor: tokens, and emoji sequences as a whole."""
-    pictures = [found.span() for found in PICTURES.finditer(text)]
-    others = [(token.start, token.end) for token in tokenize(text)]
-    return sorted(pictures + [token for token in others if not any(a <= token[0] < b for a, b in pictures)])
-
-
-@pytest.mark.nightly
-def test_the_keys_take_every_token_in_turn(walk_over: Any) -> None:
-    text = "".join(DRAGGED).replace("|", "")
-    tokens = stops(text)
-    walk = walk_over(text)
-    page = walk.page
-    here = 0
-    for number, (start, end) in enumerate(tokens):
-        press(page, "ArrowLeft" if runs_left(text, here) else "ArrowRight")  # onwards, as it is seen
-        here = start
-        selects(page, text[start:end])
-        if number % 2:
-            press(page, "d")
-    saved(page)
-    assert labeled_bounds(walk) == [(*token, "DATE") for token in tokens[1::2]]
-    # Text selected by keys across labeled spans.
-    press(page, "Escape", "ArrowLeft", *["Shift+ArrowLeft"] * 3)
-    stretch = selected(page)
-    press(page, "h")
-    saved(page)
-    [(start, end)] = [(start, end) for start, end, label in labeled_bounds(walk) if label == "HOSPITAL"]
-    assert text[start:end] == stretch
-    assert len([token for token in tokens if start <= token[0] < end]) == 4
-
-
-@pytest.mark.nightly
-def test_a_line_of_20_000_characters(walk_over: Any) -> None:
-    text = "Línea 😀 larga דוד 12 " * 960 + "doctor Ángel Ruiz, fin."
-    assert len(text) > 20_000
-    assert "\n" not in text
-    start = text.index("Ángel")
-    walk = walk_over(text)
-    page = walk.page
-    drag_over(page, text, start + 1, start + 7)
-    press(page, "2")
-    expect(page.locator("#note .span")).to_have_text("Ángel Ruiz")
-    press(page, "ArrowRight", "ArrowRight", "c")
-    middle = text.index("larga", 10_000)
-    drag_over(page, text, middle, middle + 9)
-    press(page, "1", "Shift+ArrowRight")
-    saved(page)
-    stretch = text.index("12", middle)
-    assert labeled_bounds(walk) == [
-        (middle, stretch + 2, "PATIENT"),
-        (start, start + 10, "DOCTOR"),
-        (start + 12, start + 15, "CITY"),
-    ]

@@ -92,28 +92,6 @@ def reload(page: Page) -> None:
     page.wait_for_selector("html[data-workbench=ready]")
 
 
-def load_another(page: Page) -> None:
-    """Go to another page, and back by the browser's button."""
-    page.get_by_role("link", name="Guidelines").first.click()
-    page.wait_for_url("**/guidelines/")
-    page.go_back()
-    page.wait_for_selector("html[data-workbench=ready]")
-
-
-@pytest.mark.nightly
-def test_what_is_on_the_screen(long: SimpleNamespace) -> None:
-    page = long.page
-    for leave in (away_and_back, reload, load_another):
-        scroll(page, 3001)
-        there = top(page)
-        assert int(there[0][1:]) > 40
-        leave(page)
-        is_at(page, there)
-        # Nothing was selected, so nothing is.
-        assert selected(page) == ""
-        expect(page.locator("#note")).to_be_focused()
-
-
 def test_where_keys_go_on(long: SimpleNamespace) -> None:
     page = long.page
     scroll(page, 7013)

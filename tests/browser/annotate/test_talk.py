@@ -4,11 +4,9 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import Comment, Flag, Label, PersonalKey, Project
-from annotations.notes.selectors.comments import PAGE
 from tests.browser.annotate.steps import TEXT, click_text, drag, label_button, open_note, painted, press, quotes, saved
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"> \u202eעברית {{ x }}"
@@ -96,22 +94,6 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     write(page, "Half a thought.")
     expect(page.locator("#threads .said").first).to_have_text("Half a thought.")
     assert Comment.objects.get(text="Half a thought.").document == world.note
-
-
-@pytest.mark.nightly
-def test_earlier_comments_by_keys(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    for number in range(PAGE + 2):
-        Comment.objects.create(document=world.note, author=world.ann, annotator=world.ann, text=f"no. {number}")
-    page = open_note(page_of(world.ann), live, world.note)
-    expect(page.locator("#threads .said")).to_have_count(PAGE)
-    expect(page.locator("#comments-count")).to_have_text(f"{PAGE}+")
-    button = page.get_by_role("button", name="Show earlier comments")
-    button.press("Enter")
-    expect(page.locator("#threads .said")).to_have_count(PAGE + 2)
-    expect(page.locator("#comments-count")).to_have_text(f"{PAGE + 2}")
-    expect(button).to_be_hidden()
-    # The button is gone: the focus is at the first of the threads, not at the top of the page.
-    expect(page.locator("#threads button").first).to_be_focused()
 
 
 def test_flagging(world: SimpleNamespace, opened: Page, live: Any) -> None:

@@ -55,13 +55,3 @@ def test_beside_the_text_or_folded_on_a_phone(page_of: Any, live: Any) -> None:
     last.click()
     expect(last).to_be_hidden()
     expect(target).to_be_in_viewport()
-
-
-@pytest.mark.nightly
-def test_without_scripts_it_still_leads_to_the_sections(page_of: Any, live: Any) -> None:
-    page = page_of(ward(), java_script_enabled=False)
-    page.goto(live("agreement", "ward"))
-    page.get_by_role("navigation", name="Contents").locator("summary").click()
-    link = page.get_by_role("navigation", name="Contents").get_by_role("link").nth(2)
-    link.click()
-    expect(page.locator(link.get_attribute("href"))).to_be_in_viewport()

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from annotations.core.events import NOTE_READ
-from annotations.models import Job
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,21 +72,3 @@ def test_times_are_sorted_as_times(page_of: Any, live: Any) -> None:
     assert "dan" not in column(table, 1)[:3], "who did nothing comes last"
     button.click()
     assert [name for name in column(table, 1) if name not in ("mia", "dan")] == ["cleo", "ada", "ben"]
-
-
-@pytest.mark.nightly
-def test_lists_are_sorted_if_they_are_complete_on_one_page(page_of: Any, live: Any) -> None:
-    project = make.make_project("ward", name="Ward")
-    for number in range(30):
-        Job.objects.create(project=project, kind=("export", "score")[number % 2], key=f"k{number}", state="done")
-    page = page_of(make.make_member(project, "manager"))
-    page.goto(live("jobs", "ward"))
-    table = page.get_by_role("table")
-    table.locator("thead button.sort").first.click()
-    names = [f"{kind}, job {number}" for kind in ("Export", "Score") for number in range(1, 31)]
-    assert column(table, 1) == [name for name in names if name in column(table, 1)]
-    assert column(table, 1)[:2] == ["Export, job 1", "Export, job 3"]
-    Job.objects.create(project=project, kind="export", key="one more", state="done")
-    page.reload()
-    expect(table.get_by_role("row")).to_have_count(31)
-    expect(table.locator("thead button.sort")).to_have_count(0)

@@ -40,14 +40,3 @@ def test_pages_and_scripts_show_times_in_the_zone_of_the_browser(page_of: Any, l
     time = page.locator("#threads time")
     expect(time).to_have_text(THERE)
     expect(time).to_have_attribute("title", f"{THERE}:33 ({ZONE})")
-
-
-@pytest.mark.nightly
-def test_without_scripts_the_servers_zone_is_shown(page_of: Any, live: Any, settings: Any) -> None:
-    settings.TIME_ZONE = "Asia/Tokyo"
-    project = make.make_project("ward")
-    ann = make.make_member(project)
-    Amendment.objects.create(project=project, number=1, text="Rule", guidelines_version=1, at=AT)
-    page = page_of(ann, timezone_id="Europe/Rome", java_script_enabled=False)
-    page.goto(live("amendments", "ward"))
-    expect(page.locator("time")).to_have_attribute("title", "6 Sep 2026, 07:05:33 (Asia/Tokyo)")

@@ -55,34 +55,6 @@ def test_categories_and_labels(world: SimpleNamespace, page_of: Any, live: Any) 
     expect(page.locator(".span.hue-9")).to_have_text("Mario Rossi")
 
 
-@pytest.mark.nightly
-def test_guidelines_and_people(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    """A preview comes to the same page, leaving an unsaved text asks first, and a link can be copied."""
-    page: Page = page_of(world.mia, permissions=["clipboard-read", "clipboard-write"])
-    asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
-    page.goto(live("guidelines_edit", "covid"))
-    page.get_by_label("Guidelines").fill("# Dates")
-    page.get_by_role("button", name="Preview").click()
-    expect(page.locator("#preview").get_by_role("heading", name="Dates")).to_be_visible()
-    expect(page.get_by_label("Guidelines")).to_have_value("# Dates")
-    assert Project.objects.get().guidelines.startswith("# Names")
-    page.get_by_role("link", name="Cancel").click()
-    page.wait_for_url("**/guidelines/")
-    assert asked == ["beforeunload"]
-    page.goto(live("guidelines_edit", "covid"))
-    page.get_by_label("Guidelines").press_sequentially("y")
-    page.get_by_role("button", name="Save").click()
-    page.wait_for_url("**/guidelines/")
-    assert asked == ["beforeunload"]
-
-    page.goto(live("people", "covid"))
-    page.get_by_role("button", name="Password link for ann").click()
-    page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_text("Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#link").inner_text().strip()
-
-
 def test_erasing_archiving_and_deleting_by_keys(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any, settings: Any, tmp_path: Path
 ) -> None:

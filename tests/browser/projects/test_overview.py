@@ -14,7 +14,6 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Amendment, Assignment, AssignmentState, Comment, Flag, Job, JobState
 from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
-from tests.browser.widths import PHONE, fits
 
 
 @pytest.fixture
@@ -68,19 +67,3 @@ def test_the_next_steps_by_keys(world: SimpleNamespace, page_of: Any, live: Any)
     expect(page.get_by_role("link", name="Adjudicate", exact=True).and_(page.locator(".btn")).first).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url("**/adjudicate/")
-
-
-@pytest.mark.nightly
-def test_the_pages_of_other_roles(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    for person in (world.rev, world.vic):
-        page: Page = page_of(person, **PHONE)
-        page.goto(live("project", "covid"))
-        assert axe(page) == [] and fits(page)
-    page = page_of(world.ann, **PHONE)
-    page.goto(live("project", "covid"))
-    assert fits(page)
-    link = page.get_by_role("link", name="Continue")
-    assert (link.bounding_box() or {})["height"] >= 48
-    link.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"**/notes/{world.notes[4].pk}/annotate/")

@@ -1,4 +1,4 @@
-"""A manager's way from a new release to a verified certificate, by mouse alone and by keyboard alone."""
+"""A manager's way from a new release to a verified certificate, by mouse alone."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,18 +10,17 @@ from playwright.sync_api import Page, expect
 from annotations.jobs.runner import run as run_job
 from annotations.models import Release
 from annotations.release.rules.certificates.signatures import open_certificate
-from tests.browser.test_first_day import Hands, Keys, Mouse
+from tests.browser.test_first_day import Hands
 from tests.browser.widths import fits_everywhere
 from tests.worlds.released import make_clinic
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("by", [Mouse, pytest.param(Keys, marks=pytest.mark.nightly)])
-def test_from_a_new_release_to_its_certificate(page_of: Any, live: Any, by: type[Hands], tmp_path: Any) -> None:
+def test_from_a_new_release_to_its_certificate(page_of: Any, live: Any, tmp_path: Any) -> None:
     clinic = make_clinic()
     page: Page = page_of(clinic.mia)
-    hands = by(page)
+    hands = Hands(page)
     page.goto(live("releases", "covid"))
 
     hands.link("New release")
@@ -72,7 +71,7 @@ def test_from_a_new_release_to_its_certificate(page_of: Any, live: Any, by: type
     content = open_certificate((tmp_path / "certificate.pdf").read_bytes()).content
     assert content["identifiability"]["gate"]["replaced"] == 3 and content["context"]["expires_on"] == day.isoformat()
     assert content["identifiability"]["audit"]["read"] == 3
-    assert hands.acts <= {Mouse: 40, Keys: 400}[by]
+    assert hands.acts <= 40
 
     page.get_by_role("link", name="Verify a certificate").press("Enter")
     page.get_by_label("Certificate", exact=True).set_input_files(tmp_path / "certificate.pdf")

@@ -5,7 +5,6 @@ from playwright.sync_api import expect
 
 from annotations.jobs.runner import run as run_job
 from annotations.models import LeakFinding, Release
-from tests import factories as make
 from tests.browser.widths import fits_everywhere
 from tests.waiting import wait_for
 from tests.worlds.released import make_clinic, make_release
@@ -114,27 +113,3 @@ def test_findings_are_decided(clinic, page_of, live):
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert fits_everywhere(page)
-
-
-@pytest.mark.nightly
-def test_the_review_shows_surrogates_of_what_gold_holds(clinic, page_of, live):
-    run = make.make_author(clinic.project, kind="run", name="rules-1")
-    note = make.make_note(clinic.project, "Luca Verdi, di Torino.", "caso-004", language="it", patient_id="P-4")
-    make.make_set(note, run, [(0, 10, "PATIENT")], submitted=True)
-    make.list_for_review(run)
-    page = page_of(clinic.rev)
-    page.goto(live("review", "covid", run.pk, note.pk))
-    expect(page.locator("html")).to_have_attribute("data-review", "ready")
-    page.keyboard.press("a")
-    views = page.get_by_role("group", name="View of the text")
-    # Nothing is left to decide, so the note is masked.
-    expect(views.get_by_role("button", name="Masked")).to_have_attribute("aria-pressed", "true")
-    span = page.locator("#note .span.is-accepted")
-    expect(span).to_have_attribute("data-instead", "[PATIENT]")
-    views.get_by_role("button", name="Surrogates").click()
-    expect(span).not_to_have_attribute("data-instead", "[PATIENT]")
-    assert page.url.endswith("?view=surrogates")
-    page.locator("#note").focus()
-    page.keyboard.press("v")
-    expect(views.get_by_role("button", name="Original")).to_have_attribute("aria-pressed", "true")
-    assert "?" not in page.url

@@ -8,16 +8,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.jobs.runner import run as work
-from annotations.models import BulkAct, Decision, Label, Review, Span, SuggestedString
+from annotations.models import Decision, Label, Review, Span, SuggestedString
 from annotations.review.services.planting import draw_leaks
 from models_runtime.models import Run
 from tests import factories as make
 from tests.browser.annotate.steps import label_button, press, saved
-from tests.browser.review.steps import TEXT, act, chosen, gold, open_review, states, suggest, world
+from tests.browser.review.steps import TEXT, chosen, gold, open_review, states, suggest, world
 
 __all__ = ["world"]  # the fixture
-# In the other theme and width than the sweep over all pages (tests/browser/test_axe.py).
-PHONE = {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark"}
 
 
 @pytest.fixture
@@ -55,33 +53,6 @@ def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(
     page.get_by_role("button", name="Show all").click()
     assert len(listed(page)) == 4
     assert "?" not in page.url
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("by_order", [True, False])
-def test_how_a_note_was_chosen_stays_when_its_filters_change(
-    scored: SimpleNamespace, page_of: Any, live: Any, by_order: bool
-) -> None:
-    page = page_of(scored.rita)
-    if by_order:
-        page.goto(live("review_next", "covid", scored.run.pk) + "?order=uncertainty&most=60")
-        page.wait_for_selector("html[data-review=ready]")
-        page.locator("#filters-box").get_by_role("button", name="Show all").click()
-        assert page.url.endswith("/?chosen=uncertainty")
-        page.reload()
-        page.wait_for_selector("html[data-review=ready]")
-    else:
-        open_review(page, live, scored)
-        page.locator("#filters-box summary").click()
-        page.get_by_label("Order").select_option("uncertainty")
-        assert page.url.endswith("/?order=uncertainty")
-        page.locator("#note").focus()
-    press(page, "a", "a", "a", "a")
-    saved(page)
-    page.get_by_role("button", name="Finish review").click()
-    # The next note comes by the filters that are set now.
-    page.wait_for_url(f"**/{scored.notes[1].pk}/{'' if by_order else '?chosen=uncertainty&order=uncertainty'}")
-    assert Review.objects.get(finished_at__isnull=False).drawn == ("order" if by_order else "")
 
 
 def test_a_note_by_keys_ends_masked_and_with_hints(scored: SimpleNamespace, page_of: Any, live: Any) -> None:
@@ -171,26 +142,6 @@ def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe:
     assert (
         SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk).open == 2
     )
-
-
-@pytest.mark.nightly
-def test_a_threshold_by_mouse(scored: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = page_of(scored.rita, **PHONE)
-    page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
-    page.get_by_label("Minimum confidence in percent").fill("50")
-    page.get_by_role("button", name="Preview").click()
-    expect(page.locator("#count")).to_have_text("6")
-    expect(page.get_by_text("too few such decisions")).to_be_visible()
-    page.get_by_role("button", name="Accept 6 suggestions").click()
-    expect(page.locator("#decided")).to_contain_text("6 of 6")
-    assert BulkAct.objects.get().decided == 6
-    open_review(page, live, scored)
-    box = page.locator("#note").bounding_box()
-    assert box and box["width"] > 350, "on a phone the note has the whole width"
-    page.locator("#filters-box summary").click()
-    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    act(page, "reject").first.click()
-    saved(page)
 
 
 def test_runs_together_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
@@ -307,38 +258,6 @@ def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any
     expect(page.get_by_role("heading", name="Missed identifiers, measured")).to_be_visible()
 
 
-@pytest.mark.nightly
-def test_notes_with_gold_are_included_in_a_bulk_act_by_keys(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
-    make.make_set(scored.note, make.make_author(scored.project, kind="gold", name="gold"), submitted=True)
-    page = page_of(scored.rita, **PHONE)
-    string = SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk)
-    page.goto(live("review_string", "covid", string.pk) + f"?run={scored.run.pk}")
-    tag = page.get_by_text("note has gold", exact=True)
-    box = tag.bounding_box()
-    assert box and box["height"] < 40, "on a phone the tag is no taller than its text"
-    expect(page.locator("#skipped")).to_have_text("1 open suggestion is skipped because its note already has gold.")
-    page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
-    page.get_by_label("Minimum confidence in percent").fill("50")
-    page.get_by_role("button", name="Preview").press("Enter")
-    button = page.get_by_role("button", name="Accept 3 suggestions")
-    expect(button).to_be_focused()
-    # The focus does not scroll away what the act skips.
-    for facts in ("#count", "#skipped"):
-        expect(page.locator(facts)).to_be_in_viewport()
-    assert axe(page) == []
-    hint, below = page.locator("#with-gold-hint").bounding_box(), button.bounding_box()
-    assert hint and below and below["y"] - hint["y"] - hint["height"] >= 8, "the hint does not touch the button"
-    page.keyboard.press("Shift+Tab")
-    expect(page.get_by_label("Also accept 3 suggestions in notes that already have gold")).to_be_focused()
-    page.keyboard.press("Space")
-    button.press("Enter")
-    expect(page.locator("#decided")).to_contain_text("6 of 6")
-    expect(page.locator("#skipped")).to_have_text("0")
-    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
-
-
 def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
     scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
@@ -365,59 +284,3 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
     button.click()
     page.wait_for_url(f"**/{scored.notes[1].pk}/*")
     assert len(gold(scored.note)) == 4
-
-
-DOUBT = {"removed": [], "unsupported": [], "places": 2}
-
-
-@pytest.mark.nightly
-def test_doubtful_suggestions_are_included_in_a_bulk_act_by_keys(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
-    spans = Span.objects.filter(annotation_set__author=scored.run, annotation_set__document=scored.note)
-    spans.filter(label__name="PATIENT").update(provenance=DOUBT)
-    page = page_of(scored.rita, **PHONE)
-    string = SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk)
-    page.goto(live("review_string", "covid", string.pk) + f"?run={scored.run.pk}")
-    box = page.get_by_text("doubtful", exact=True).bounding_box()
-    assert box and box["height"] < 40, "on a phone the tag is no taller than its text"
-    expect(page.locator("#doubtful")).to_have_text("1 open suggestion is skipped because it is doubtful.")
-    page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
-    page.get_by_label("Minimum confidence in percent").fill("50")
-    page.get_by_role("button", name="Preview").press("Enter")
-    button = page.get_by_role("button", name="Accept 5 suggestions")
-    expect(button).to_be_focused()
-    for facts in ("#count", "#doubtful"):
-        expect(page.locator(facts)).to_be_in_viewport()
-    page.keyboard.press("Shift+Tab")
-    expect(page.get_by_label("Also accept 1 doubtful suggestion")).to_be_focused()
-    page.keyboard.press("Space")
-    button.press("Enter")
-    expect(page.locator("#decided")).to_contain_text("6 of 6")
-    expect(page.locator("#doubtful")).to_have_count(0)
-    expect(page.locator("body")).to_contain_text("Doubtful suggestions were included.")
-    assert axe(page) == []
-    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
-
-
-@pytest.mark.nightly
-def test_accepting_the_rest_waits_for_doubtful_suggestions(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
-    spans = Span.objects.filter(annotation_set__author=scored.run, annotation_set__document=scored.note)
-    spans.filter(label__name="PATIENT").update(provenance=DOUBT)
-    page = page_of(scored.rita, **PHONE)
-    open_review(page, live, scored)
-    expect(page.locator("#doubtful-count")).to_have_text(
-        "1 open suggestion is doubtful. “Accept the rest” waits for your decision on it."
-    )
-    page.locator("#finish-rest").click()
-    expect(page.locator("body")).to_contain_text("This suggestion is doubtful. Decide on it, or select the box above")
-    expect(page.locator("#chosen")).to_contain_text("Mario Rossi")
-    assert gold(scored.note) == []
-    assert axe(page) == []
-    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    page.get_by_label("Let “Accept the rest” accept doubtful suggestions").check()
-    page.locator("#finish-rest").click()
-    page.wait_for_url(f"**/{scored.notes[1].pk}/*")
-    assert ("PATIENT", "Mario Rossi") in gold(scored.note)

@@ -1,6 +1,5 @@
 """The review page with hostile text, for axe-core, on small screens."""
 
-import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -80,37 +79,6 @@ def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> N
     assert axe(page) == []
 
 
-@pytest.mark.nightly
-def test_neighboring_notes_and_a_finished_note_at_every_width(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    """The neighbors are at hand with the list folded, and the button that reopens is on the screen."""
-    page = page_of(world.rita)
-    page.goto(live("runs", world.project.slug))
-    page.get_by_role("main").get_by_role("link", name=re.compile("^Review .")).click()
-    page.wait_for_selector("html[data-review=ready]")
-    name = page.locator("#note-name")
-    for width in (1440, 1024, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        open_review(page, live, world)
-        if width == 1440:
-            page.locator("#notes-list summary").click()
-        expect(page.locator("#notes-items")).to_be_hidden()
-        page.locator("#next-note").click(trial=width != 390)
-    expect(name).to_have_text(world.notes[1].name)
-    for width in (1440, 1024, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        page.locator("#previous-note").click(trial=width != 390)
-    expect(name).to_have_text(world.notes[0].name)
-    page.wait_for_selector("html[data-review=ready]")
-    press(page, "a", "a", "a", "a", "Enter")
-    page.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
-    open_review(page, live, world)
-    for width in (390, 820):
-        page.set_viewport_size({"width": width, "height": 844})
-        for part in (page.get_by_role("button", name="Reopen"), page.locator("#reopen-form .primary")):
-            expect(part).to_be_in_viewport(ratio=1)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
     seen = []
     opened.on("request", lambda request: seen.append(request.url))
@@ -144,37 +112,3 @@ def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, li
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         act(page, "accept").click()
         saved(page)
-
-
-@pytest.mark.nightly
-def test_long_codes_follow_the_text_and_long_names_keep_their_end(
-    transactional_db: None, page_of: Any, live: Any
-) -> None:
-    code = "ID_TITULACION_PERSONAL_SANITARIO"
-    project = make.make_project("long", [("ID", [(code, "q"), ("CALLE", "c")])])
-    rita = make.make_member(project, Role.REVIEWER, "rita")
-    run = make.make_author(project, kind="run", name="run")
-    name = "hospital-general-de-la-ciudad-informe-0042"
-    note = make.make_note(project, TEXT, name, annotators=[rita])
-    suggest(note, run, [("12/03/2021", code), ("Torino", "CALLE")])
-    page = open_review(page_of(rita), live, SimpleNamespace(project=project, run=run, note=note))
-    row = page.locator("#suggestions .de-row").first
-    quote, chip = row.locator(".de-quote"), row.locator(".chip")
-    for first, second in ((quote, chip), (page.locator("#chosen bdi").first, page.locator("#chosen .chip").first)):
-        expect(second).to_have_attribute("title", code)
-        before, after = first.bounding_box(), second.bounding_box()
-        assert before and after and (before["y"], before["x"]) < (after["y"], after["x"])
-    cut = "each => each.scrollWidth > each.clientWidth"
-    assert chip.evaluate(cut) and not quote.evaluate(cut)
-    assert chip.evaluate("each => each.getClientRects().length === 1 && each.clientHeight < 24")
-    # In both lists of notes the end of the name is visible, and the name is whole for those who hear it.
-    for where in ("review", "annotate"):
-        if where == "annotate":
-            page.goto(live("annotate", "long", note.pk))
-            page.wait_for_selector("html[data-workbench=ready]")
-        link = page.locator("#notes-items a")
-        expect(link).to_have_accessible_name(name)
-        expect(link.locator(".name")).to_have_attribute("title", name)
-        assert link.locator(".name-start").evaluate(cut)
-        assert not link.locator(".name-end").evaluate(cut)
-        expect(link.locator(".name-end")).to_have_text("rme-0042")

@@ -163,43 +163,6 @@ def test_decisions_by_mouse(many: Reviewing) -> None:
     assert page.evaluate(selected) == ""
 
 
-@pytest.mark.nightly
-def test_what_a_correction_leaves_out_is_offered_for_a_label(many: Reviewing) -> None:
-    page = many.page
-    selected = "String(document.getSelection())"
-    for by in ("keys", "mouse"):
-        drag(page, "Mario")
-        press(page, "e") if by == "keys" else page.locator("#palette-ends").click()
-        assert page.evaluate(selected) == "Rossi"
-        expect(page.locator("#chosen")).to_contain_text("The correction left this text out.")
-        press(page, "2") if by == "keys" else page.locator("#palette").get_by_role("button", name="DOCTOR").click()
-        assert many.gold == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
-        # Both sides of a part in the middle, one after the other; Esc leaves the rest out.
-        click_text(page, "12/03/2021")
-        drag(page, "03")
-        press(page, "e")
-        assert page.evaluate(selected) == "12"
-        press(page, "d")
-        assert page.evaluate(selected) == "2021"
-        press(page, "Escape", "Escape")  # the palette, then the text
-        assert many.gold == [("PATIENT", "Mario"), ("DOCTOR", "Rossi"), ("DATE", "12"), ("DATE", "03")]
-        assert page.evaluate(selected) == ""
-        many.go_on()
-    # The labels for it do not cover the list.
-    for width in (1440, 900):
-        page.set_viewport_size({"width": width, "height": 900})
-        click_text(page, "12/03/2021")
-        drag(page, "12")
-        page.locator("#palette-ends").click()
-        assert page.evaluate("String(document.getSelection())") == "03/2021"
-        expect(page.locator("#palette")).to_be_visible()
-        palette, side = (page.locator(place).bounding_box() for place in ("#palette", "#side"))
-        assert palette and side and palette["x"] + palette["width"] <= side["x"]
-        page.locator("#suggestions button", has_text="Bianchi").click()
-        expect(chosen(page)).to_contain_text("Bianchi")
-        many.go_on()
-
-
 def test_a_note_by_keys(opened: Page, world: SimpleNamespace) -> None:
     press(opened, "a", "x", "c")  # accept, reject, accept as CITY
     expect(chosen(opened)).to_contain_text("Bianchi")
@@ -337,18 +300,6 @@ def test_a_long_list_of_notes_leaves_the_page_as_high_as_the_window(world: Any, 
         suggest(make.make_note(world.project, TEXT, f"caso-1{number:02}", language="it"), world.run)
     page = open_review(page_of(world.rita), live, world)
     assert page.evaluate("document.documentElement.scrollHeight") == page.evaluate("innerHeight")
-
-
-@pytest.mark.nightly
-def test_attributes_are_shown_and_kept(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    Span.objects.filter(label__name="PATIENT", start=TEXT.index("Mario Rossi")).update(attributes={"Family": True})
-    page = open_review(page_of(world.rita, viewport={"width": 390, "height": 844}), live, world)
-    expect(page.locator("#chosen .wb-attributes")).to_have_text("Family")
-    expect(page.locator("#note .has-attributes").first).to_have_attribute("aria-label", re.compile("PATIENT, Family"))
-    press(page, "a")
-    saved(page)
-    expect(page.locator("#note .has-attributes").first).to_have_attribute("aria-label", re.compile("PATIENT, Family"))
-    assert Span.objects.get(annotation_set__author__kind="gold").attributes == {"Family": True}
 
 
 def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any) -> None:

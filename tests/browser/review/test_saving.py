@@ -6,10 +6,9 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from annotations.models import Decision
-from tests import factories as make
 from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
 from tests.browser.conftest import session_cookie
-from tests.browser.review.steps import Reviewing, decided, gold, many, open_review, opened, states, suggest, world
+from tests.browser.review.steps import Reviewing, decided, gold, many, open_review, opened, world
 
 __all__ = ["many", "opened", "world"]
 
@@ -105,29 +104,3 @@ def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, pa
     press(opened, "u")
     expect(opened.locator("#notice")).to_contain_text("Later decisions changed this span")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
-
-
-def test_finished_by_another_person(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    other = open_review(page_of(world.rosa), live, world)
-    press(other, "a", "a", "a", "a", "Enter")
-    other.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
-    press(opened, "x")
-    expect(opened.locator("#notice")).to_contain_text("is finished")
-    expect(opened.get_by_role("button", name="Reopen")).to_be_visible()
-    expect(opened.locator("#finish-form")).to_be_hidden()
-    assert len(gold(world.note)) == 4
-
-
-def test_two_runs_meet_in_gold(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    second = make.make_author(world.project, kind="run", name="rules-2")
-    suggest(world.note, second, [("Torino", "HOSPITAL"), ("54", "AGE")])
-    press(opened, "j", "j", "a")
-    saved(opened)
-    world.run = second
-    page = open_review(page_of(world.rosa), live, world)
-    assert states(page) == ["open", "accepted"]
-    click_text(page, "Torino")
-    expect(page.locator("#chosen")).to_contain_text("In a draft of a review: no decision needed (from run:rules-1")
-    press(page, "x")
-    expect(page.locator("#notice")).to_contain_text("accepted this span as a suggestion of rules-1")
-    assert gold(world.note) == [("HOSPITAL", "Torino")]

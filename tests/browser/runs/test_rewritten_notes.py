@@ -53,23 +53,3 @@ def test_the_review_shows_what_is_in_doubt(world: SimpleNamespace, page_of: Any,
     page.keyboard.press("j")
     expect(chosen).to_contain_text("Torino")
     expect(chosen).not_to_contain_text("Doubtful")
-
-
-@pytest.mark.nightly
-def test_a_label_for_an_unknown_placeholder_by_keyboard(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = page_of(world.mia, **PHONE)
-    page.goto(live("run", "covid", world.run.pk))
-    card = page.get_by_role("region", name="Rewritten notes")
-    assert fits(page)
-    with page.expect_download() as download:
-        card.get_by_label("With the prompt").press(" ")
-        card.get_by_role("button", name="Download (JSON Lines)").press("Enter")
-    assert "Riscrivi." in download.value.path().read_text(encoding="utf-8")
-    card.get_by_role("link", name="Choose labels").press("Enter")
-    choice = page.get_by_label("[CODICE FISCALE]")
-    choice.focus()
-    choice.press("p")
-    expect(choice).to_have_value("PATIENT")
-    assert fits(page)
-    page.get_by_role("button", name="Add suggestions").press("Enter")
-    expect(page.get_by_role("region", name="Rewritten notes")).not_to_contain_text("without a label")

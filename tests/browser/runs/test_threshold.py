@@ -12,7 +12,6 @@ from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from tests import factories as make
-from tests.browser.widths import PHONE, fits
 
 POINTS = [
     {"threshold": None, "recall": 0.9, "precision": 1.0, "leak_free": 0.5},
@@ -52,49 +51,6 @@ def choose(page: Page, name: str) -> None:
     """Choose a backend with the keyboard."""
     page.get_by_role("radio", name=name, exact=True).focus()
     page.keyboard.press("Space")
-
-
-@pytest.mark.nightly
-def test_arrow_keys_choose_the_threshold_that_the_run_starts_with(
-    world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
-    page = opened(world, page_of, live, **PHONE)
-    slider, figures = page.get_by_role("slider", name="Choose a threshold"), page.locator("#masking output")
-    field = page.get_by_role("spinbutton", name="Threshold (optional)", exact=True)
-    expect(slider).to_have_count(0)  # The rules have no probabilities.
-    choose(page, "Ward CRF")
-    expect(slider).to_have_attribute("aria-valuetext", "Off")
-    expect(figures).to_have_text(
-        "No threshold, on held-out notes: character recall 0.9000, precision 1.0000, leak-free notes 0.5000"
-    )
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    expect(field).to_have_value("0.1")
-    expect(slider).to_have_attribute("aria-valuetext", "0.1")
-    expect(figures).to_have_text(
-        "Threshold 0.1, on held-out notes: character recall 0.9500, precision 0.9900, leak-free notes 0.8000"
-    )
-    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    page.keyboard.press("End")
-    expect(field).to_have_value("0.01")
-    expect(figures).to_contain_text("recall 0.9900, precision 0.9000, leak-free notes –")
-    page.keyboard.press("Home")
-    expect(field).to_have_value("")
-    assert fits(page)
-
-    # The slider is there again after the browser's back button.
-    page.keyboard.press("ArrowRight")
-    page.goto(live("jobs", "ward"))
-    page.go_back()
-    expect(page.get_by_role("radio", name="Ward CRF", exact=True)).to_be_checked()
-    expect(slider).to_have_attribute("aria-valuetext", "0.5")
-    expect(field).to_have_value("0.5")
-    page.get_by_role("button", name="Start run").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Ward CRF-above-0.5-1")).to_be_visible()
-    run = Run.objects.get()
-    assert (run.model_id, run.params) == (world.model.pk, {"threshold": 0.5})
 
 
 @pytest.mark.nightly

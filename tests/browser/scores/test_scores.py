@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.gold.services.making import freeze
-from annotations.models import Author, ErrorCause
+from annotations.models import Author
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
@@ -81,34 +81,3 @@ def test_from_a_version_to_the_errors_behind_its_scores(
     expect(page.locator("mark")).to_have_text(["Torino", "Torino"])
     page.get_by_role("link", name="caso-").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("caso-")
-
-
-@pytest.mark.nightly
-def test_causes_of_errors_by_keys_and_clicks(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    page = page_of(world.rev)
-    page.goto(live("score_errors", "covid", 2, world.run.pk))
-    page.wait_for_selector("html[data-errors=ready]")
-    first, second = page.locator(".entry").nth(0), page.locator(".entry").nth(1)
-    # The second key doesn't wait for the answer to the first one.
-    for key in ("j", "s", "m"):
-        page.keyboard.press(key)
-    for kind in ("S", "AM"):
-        expect(first.locator(f"[data-cause={kind}]")).to_have_attribute("aria-pressed", "true")
-    expect(first).to_be_focused()
-    page.keyboard.press("s")
-    expect(first.locator("[data-cause=S]")).to_have_attribute("aria-pressed", "false")
-    second.get_by_role("button", name="Debatable annotation").click()
-    expect(second.locator("[data-cause=D]")).to_have_attribute("aria-pressed", "true")
-    assert sorted(ErrorCause.objects.values_list("kind", flat=True)) == ["AM", "D"]
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Ambiguity")
-    page.keyboard.press("Escape")
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.emulate_media(color_scheme="dark")
-    check(page, axe)
-    page.get_by_label("Cause", exact=True).select_option("AM")
-    page.get_by_role("button", name="Show", exact=True).click()
-    expect(page.locator(".entry")).to_have_count(1)
-    page.goto(live("score", "covid", 2, world.run.pk))
-    row = page.get_by_role("table", name="Number of errors of each category by cause").get_by_role("row", name="All")
-    expect(row.get_by_role("cell")).to_have_text(["19", "0", "1", "1", "0", "17"])

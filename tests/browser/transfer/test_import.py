@@ -176,14 +176,3 @@ def test_a_zip_with_unknown_labels_by_keyboard(
     run(row)
     spans = Span.objects.filter(annotation_set__document__name="uno")
     assert list(spans.values_list("start", "label__code")) == [(0, "PATIENT")]
-
-
-@pytest.mark.nightly
-def test_without_a_script(world: SimpleNamespace, page_of: Any, live: Any, folder: Path) -> None:
-    page = page_of(world.mia, java_script_enabled=False)
-    page.goto(live("import", "covid"))
-    page.locator("input[name=files]").set_input_files([folder / "a/uno.txt"])
-    page.get_by_role("button", name="Preview import").first.click()
-    page.wait_for_url("**/import/*/")
-    run(Import.objects.get())
-    assert Document.objects.get(name="uno").text == STRANGE

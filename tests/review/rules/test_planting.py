@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.review.rules import planting
-from annotations.review.rules.aliases import Aliases
-from annotations.review.rules.planting import Candidate, Marked, Missed, PlantedFate, VisibleNote
+from annotations.review.rules.planting import Aliases, Candidate, Marked, Missed, PlantedFate, VisibleNote
 from annotations.review.rules.precision import Rate
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi. Rossi torna a Torino Nord."

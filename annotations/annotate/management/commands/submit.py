@@ -2,9 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.annotate.services.annotation_set import SetStatus, reopen, submit, unseen_seed
-from annotations.annotate.services.seeding import start_annotations
-from annotations.core.access import Access, Can
+from annotations.annotate.services.annotation_set import hand_in, reopen
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_note, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
@@ -24,12 +23,14 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         access = entered(actor, find_project(options["project"]), Can.ANNOTATE)
-        step = _reopen if options["reopen"] else _submit
         notes: list[dict[str, Any]] = []
         refused: list[dict[str, Any]] = []
         for name in options["notes"]:
             try:
-                status = step(access, name)
+                note = find_note(access, name)
+                status = (
+                    reopen(document=note, user=access.user) if options["reopen"] else hand_in(access=access, note=note)
+                )
             except ServiceError as error:
                 refused.append({"note": name, "error": str(error), "code": error.code})
             else:
@@ -41,14 +42,3 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         return "\n".join(f"{each['note']}: {each['state']}, version {each['version']}." for each in result["notes"])
-
-
-def _submit(access: Access, name: str) -> SetStatus:
-    document = find_note(access, name)
-    if start_annotations(access=access, note=document):
-        raise unseen_seed(document=document, user=access.user)
-    return submit(document=document, user=access.user, blind=access.blind)
-
-
-def _reopen(access: Access, name: str) -> SetStatus:
-    return reopen(document=find_note(access, name), user=access.user)

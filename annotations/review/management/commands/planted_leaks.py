@@ -7,7 +7,8 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
-from annotations.review.selectors.leaks_found import figures_of, measured_by, planting_for, together, unsuggested
+from annotations.review.api.acceptance import PlantedOut
+from annotations.review.selectors.planted import planting_in
 from annotations.review.selectors.reviewing import run_authors
 
 
@@ -33,20 +34,10 @@ class Command(JourneyCommand):
                 f"The project has no run “{unknown[0]}”. Its runs: {', '.join(known) or 'none yet'}.", code="run"
             )
         runs = [known[name] for name in options["run"]]
-        measured = measured_by(project, runs)
-        whole = together(measured)
         # As on the page: managers see the figures of all reviewers, others only their own and the total.
-        rows = planting_for(entered(actor, project, Can.READ_NOTES), runs)["rows"] if actor else measured
-        found = unsuggested(project, whole.missed, runs)
-        left = found.left
-        return {
-            "share_of_notes": project.planted_share,
-            "reviewers": [{"reviewer": one.reviewer} | figures_of(one) for one in rows],
-            "all": figures_of(whole),
-            "notes": found.notes,
-            "found_by_hand": found.by_hand,
-            "left": {"expected": left.expected, "least": left.least, "most": left.most} if left else None,
-        }
+        only = None if actor is None or entered(actor, project, Can.READ_NOTES).can(Can.MANAGE) else actor
+        found = PlantedOut.of(planting_in(project, runs, only))
+        return {"share_of_notes": project.planted_share} | found.model_dump(mode="json")
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [_line(one["reviewer"], one) for one in result["reviewers"]]

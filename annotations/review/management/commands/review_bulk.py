@@ -6,6 +6,8 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 from django.db import transaction
+from django.http import Http404
+from ninja import Schema
 
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
@@ -13,21 +15,17 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
-from annotations.models import BulkAct, BulkActState, Job, JobState, Label, SuggestedString, User
+from annotations.models import BulkAct, BulkActState, Job, JobState, SuggestedString, User
+from annotations.notes.api import codes_of
+from annotations.review.api.bulk import BulkItem, StringItem, with_preview
 from annotations.review.forms import BulkForm
-from annotations.review.selectors.bulk_preview import BulkPreview, preview
-from annotations.review.selectors.bulk_rules import rule_of
-from annotations.review.selectors.precision import PrecisionFigures, chosen_by_order, expected_of, figures, together
+from annotations.review.selectors.bulk_rules import act_for, acts_in, rule_of
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import as_waiting, strings
-from annotations.review.services.bulk import plan_bulk, plan_string
-from annotations.review.services.starting import start_bulk, start_undo
+from annotations.review.services.bulk import plan_bulk, plan_string, start_bulk, start_undo
 from annotations.text.names import MAX_ID
 
 RECENT = 20
-COUNTS = (
-    "planned", "decided", "left", "beside", "skipped", "skipped_notes", "doubtful", "conflicts", "undone", "kept",
-)  # fmt: skip
 
 
 class Command(JourneyCommand):
@@ -63,25 +61,29 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         access = entered(actor, find_project(options["project"]), Can.MAKE_GOLD)
         _check_options(options)
+        codes = codes_of(access.project.pk)
         if options["list"]:
-            rows = BulkAct.objects.filter(project=access.project).exclude(state=BulkActState.PLANNED)
-            return {"acts": [_described(row) for row in rows.select_related("user", "project")[:RECENT]]}
+            return {"acts": [_as_json(BulkItem.of(row, codes)) for row in acts_in(access.project)[:RECENT]]}
         if options["undo"]:
             bulk = _act(access, options["undo"])
-            return self._ended(bulk, start_undo(bulk=bulk, actor=access.user), options)
+            return self._ended(access, bulk, start_undo(bulk=bulk, actor=access.user), options)
         runs = _runs(access, options["runs"])
         if options["strings"]:
-            return {"strings": _strings(access, runs, options["label"])}
+            label = find_label(access.project, options["label"]).pk if options["label"] else None
+            page = as_waiting(strings(runs, label=label), runs, access.project, access.user)
+            return {"strings": [_as_json(StringItem.of(row, codes)) for row in page.rows]}
+        including = {name: options[name] for name in ("with_gold", "with_doubtful")}
         if options["preview"]:
             with transaction.atomic():
-                result = _previewed(access, _planned(access, runs, options), options)
+                bulk = _planned(access, runs, options)
+                bulk.rule = replace(rule_of(bulk.rule), **including).data()
+                result = _as_json(with_preview(access, bulk))
                 transaction.set_rollback(True)
             return result
         bulk = _planned(access, runs, options)
-        including = {name: options[name] for name in ("with_gold", "with_doubtful")}
-        return self._ended(bulk, start_bulk(bulk=bulk, actor=access.user, **including), options)
+        return self._ended(access, bulk, start_bulk(bulk=bulk, actor=access.user, **including), options)
 
-    def _ended(self, bulk: BulkAct, job: Job | None, options: dict[str, Any]) -> dict[str, Any]:
+    def _ended(self, access: Access, bulk: BulkAct, job: Job | None, options: dict[str, Any]) -> dict[str, Any]:
         """Wait for the job of a large act. Raises ServiceError `job` if it did not reach its end."""
         if job is not None:
             wait_for(job, tell=None if options["json"] else self.stderr)
@@ -92,7 +94,7 @@ class Command(JourneyCommand):
                     code="job",
                 )
         bulk.refresh_from_db()
-        return {"preview": False} | _described(bulk)
+        return _as_json(BulkItem.of(bulk, codes_of(access.project.pk)))
 
     def say(self, result: dict[str, Any]) -> str:
         if "acts" in result:
@@ -103,18 +105,23 @@ class Command(JourneyCommand):
                 f"{row['doubtful']} doubtful"
                 for row in result["strings"]
             ) or "No suggestions left to review."  # fmt: skip
-        if not result["preview"]:
+        if result["state"] != BulkActState.PLANNED:
             return _line(result)
-        conflicts = "unknown" if result["conflicts"] is None else result["conflicts"]
+        found = result["preview"]
+        conflicts = "unknown" if found["conflicts"] is None else found["conflicts"]
         return (
-            f"Would {result['act']} {result['decided']} of {_counted(result['open'], 'open suggestion')}. Left open "
-            f"because of conflicts: {conflicts}. Skipped: {result['skipped']} in "
-            f"{_counted(result['skipped_notes'], 'note')} with gold, "
-            f"{result['doubtful']} doubtful.\n{_precision(result['precision'])}"
+            f"Would {result['act']} {found['decided']} of {_counted(found['open'], 'open suggestion')}. Left open "
+            f"because of conflicts: {conflicts}. Skipped: {found['skipped']} in "
+            f"{_counted(found['skipped_notes'], 'note')} with gold, "
+            f"{found['doubtful']} doubtful.\n{_precision(result['precision'])}"
         )
 
 
-def _precision(found: PrecisionFigures) -> str:
+def _as_json(item: Schema) -> dict[str, Any]:
+    return item.model_dump(mode="json")
+
+
+def _precision(found: dict[str, Any]) -> str:
     """The precision so far and the expected one, in sentences."""
     if found["share"] is None:
         why = "none of the decisions count" if found["only_drawn"] else "no decisions in finished reviews"
@@ -187,54 +194,10 @@ def _planned(access: Access, runs: Sequence[int], options: dict[str, Any]) -> Bu
     return plan_bulk(project=project, user=user, rule=form.rule, act=act)
 
 
-def _previewed(access: Access, bulk: BulkAct, options: dict[str, Any]) -> dict[str, Any]:
-    rule = replace(rule_of(bulk.rule), with_gold=options["with_gold"], with_doubtful=options["with_doubtful"])
-    found = preview(rule, bulk.act, access.project, access.user)
-    chosen = chosen_by_order(rule.runs)
-    by_label = expected_of(rule, access.project, access.user, chosen)
-    precision = figures(together(by_label), bool(chosen))
-    return {"preview": True, "act": bulk.act} | _counts(found) | {"precision": precision}
-
-
-def _counts(found: BulkPreview) -> dict[str, Any]:
-    return {
-        "open": found.open,
-        "decided": found.decided,
-        "conflicts": found.conflicts,
-        "skipped": found.skipped,
-        "skipped_notes": found.notes,
-        "doubtful": found.doubtful,
-    }
-
-
 def _act(access: Access, name: str) -> BulkAct:
-    with suppress(ValueError):
-        rows = BulkAct.objects.select_related("project", "user").filter(project=access.project, pk=UUID(name))
-        if row := rows.first():
-            return row
+    with suppress(ValueError, Http404):
+        return act_for(access.project, UUID(name))
     raise ServiceError(f"There is no bulk act “{name[:40]}”. List them with --list.", code="bulk")
-
-
-def _strings(access: Access, runs: Sequence[int], label: str | None) -> list[dict[str, Any]]:
-    """The first page of the strings as the page lists them."""
-    wanted = find_label(access.project, label).pk if label else None
-    codes = dict(Label.objects.filter(label_set__project=access.project).values_list("pk", "code"))
-    page = as_waiting(strings(runs, label=wanted), runs, access.project, access.user)
-    return [
-        {
-            "id": row.pk, "text": row.text, "label": codes[row.label], "count": row.count, "open": row.open,
-            "skipped": row.skipped, "doubtful": row.doubtful, "confidence": row.confidence,
-        }
-        for row in page.rows
-    ]  # fmt: skip
-
-
-def _described(bulk: BulkAct) -> dict[str, Any]:
-    known = {
-        "id": str(bulk.pk), "act": bulk.act, "state": bulk.state, "by": bulk.user.username,
-        "kind": bulk.rule.get("kind"), "created_at": bulk.created_at.isoformat(timespec="seconds"),
-    }  # fmt: skip
-    return known | {name: getattr(bulk, name) for name in COUNTS}
 
 
 def _line(row: dict[str, Any]) -> str:
