@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db.models import CharField, Count, F, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Concat
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -220,6 +221,17 @@ def mapping_named(project: models.Project, name: str) -> models.LabelMapping:
             code="mapping",
         )
     return found
+
+
+def mapping_of(access: Access, pk: int) -> models.LabelMapping:
+    """The mapping of the person's project. Raises Http404."""
+    return get_object_or_404(models.LabelMapping.objects.select_related("project"), project=access.project, pk=pk)
+
+
+def import_of(access: Access, pk: int) -> models.Import:
+    """The import of the person's project. Raises Http404."""
+    rows = models.Import.objects.select_related("project", "stored_file", "created_by")
+    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 def mapping_by_id(project: models.Project, given: str) -> models.LabelMapping:

@@ -12,7 +12,7 @@ from posixpath import basename, splitext
 from typing import IO, Any, Final, Protocol, Self
 
 from annotations.formats.files.safe_names import FileNames
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.spans import Span
 from annotations.text.tokens import Tokenizer, tokenize
@@ -263,6 +263,15 @@ def one_file_each(found: Mapping[str, Mapping[str, str]]) -> list[NoteFiles]:
         for stem, parts in sorted(found.items())
         for ending, file in sorted(parts.items())
     ]
+
+
+def loose_texts(texts: Mapping[str, str], used: Collection[str], files: Files) -> Iterator[ParsedNote | NoteError]:
+    """The text files by note name that no other file mentions, in order, as notes without annotations."""
+    for name in sorted(texts.keys() - set(used)):
+        try:
+            yield ParsedNote(name, decode_utf8(files.load(texts[name]), texts[name]), None)
+        except NoteError as error:
+            yield error
 
 
 def numbered_name(note: NoteFiles, number: int) -> str:

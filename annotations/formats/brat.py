@@ -17,22 +17,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from annotations.formats import text_files
 from annotations.formats.base import BAD_CODE, Files, Format, LabelFinder, NoteFiles, written_code
 from annotations.formats.brat_config import annotation_conf, visual_conf
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.quotes import Misplaced, place, same_quote
 from annotations.formats.span_rules import attribute_value, attribute_words, joined, split_message
-from annotations.formats.text_files import (
-    MAP,
-    NONE,
-    SPACED,
-    map_file,
-    map_missing,
-    restored,
-    spacing_for,
-    split_parts,
-    text_missing,
-)
 from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.segments import BREAK
@@ -46,7 +36,7 @@ _LABEL: Final = re.compile(r"^T[^\t\n]+\t([^ \t\n]+) [0-9]", re.MULTILINE)
 _FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
 _OTHER_LINE: Final = re.compile(r"([REN])[0-9]\S*\t|(\*)\t|(#)")
 _ATTRIBUTE: Final = re.compile(r"([AM][0-9]\S*)\t(\S+) (\S+)(?: ([^\t]+?))?\s*(?:\t.*)?")
-_SPACED: Final = f"#1\tAnnotatorNotes T1\t{SPACED}"
+_SPACED: Final = f"#1\tAnnotatorNotes T1\t{text_files.SPACED}"
 _NOT_IMPORTED: Final = {
     "R": "Relations are not imported.",
     "E": "Events are not imported.",
@@ -73,13 +63,13 @@ class BratFormat(Format):
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`."""
-        notes, problems = split_parts(names, self.endings)
+        notes, problems = text_files.split_parts(names, self.endings)
         whole = []
         for name, parts in sorted(notes.items()):
             if "txt" in parts:
                 whole.append(NoteFiles(name, parts))
             else:
-                problems.append(text_missing(name, parts["ann"]))
+                problems.append(text_files.text_missing(name, parts["ann"]))
         return whole, problems
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
@@ -87,15 +77,15 @@ class BratFormat(Format):
         text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("ann")
         if file is None:
-            return restored(ParsedNote(note.name, text, None), note, files)
+            return text_files.restored(ParsedNote(note.name, text, None), note, files)
         reader = _Reader(text, file, find_label)
         reader.read(decode_utf8(files.load(file), file).removeprefix("\ufeff"))
-        if reader.spaced and MAP not in note.parts:
-            reader.problems.append(map_missing(note.name, file))
+        if reader.spaced and text_files.MAP not in note.parts:
+            reader.problems.append(text_files.map_missing(note.name, file))
         if reader.problems:
             raise NoteError(reader.problems)
         found = ParsedNote(note.name, text, reader.found(), reader.warnings, skipped=dict(reader.skipped))
-        return restored(found, note, files)
+        return text_files.restored(found, note, files)
 
     def labels(self, note: NoteFiles, files: Files) -> list[str] | None:
         """See `InputFormat.labels`."""
@@ -106,7 +96,7 @@ class BratFormat(Format):
         """See `Format.write`."""
         name = check_name(note.name)
         note = replace(note, spans=sorted(note.spans))
-        spacing = spacing_for(note, labels, self.tokenizer) if self.spaced else NONE
+        spacing = text_files.spacing_for(note, labels, self.tokenizer) if self.spaced else text_files.NONE
         text = spacing.spaced(note.text)
         rows: list[str] = []
         attributes: list[str] = []
@@ -136,7 +126,7 @@ class BratFormat(Format):
         if spacing.cuts:
             rows.append(f"{_SPACED}\n")
         files = {f"{name}.txt": text.encode(), f"{name}.ann": "".join(rows).encode()}
-        return files | map_file(name, note.text, spacing), losses
+        return files | text_files.map_file(name, note.text, spacing), losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """`annotation.conf` (the types, by category) and `visual.conf` (their names and colors)."""

@@ -16,19 +16,9 @@ from operator import le, lt
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
+from annotations.formats import text_files
+from annotations.formats.base import Files, Format, LabelFinder, NoteFiles, loose_texts
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.text_files import (
-    MAP,
-    NONE,
-    SPACED,
-    Spacing,
-    map_file,
-    map_missing,
-    restored,
-    spacing_for,
-    split_parts,
-)
 from annotations.formats.token_tags import TagReader, blocks, count_labels, tagged, words_of, written_tags
 from annotations.text.bio import Encoded, decode
 from annotations.text.spans import Span
@@ -37,7 +27,7 @@ from annotations.text.tokens import Token, tokens_at
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
 HEADER: Final = b"# columns: token start end tag"
 """The first row of the files that we write."""
-_SPACED: Final = f"# {SPACED}"
+_SPACED: Final = f"# {text_files.SPACED}"
 _NUMBER: Final = re.compile("[0-9]{1,9}")
 _ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.DOTALL)
 _Rows = list[tuple[int, str]]  # (1-based line number, text of the row)
@@ -64,7 +54,7 @@ class ConllFormat(Format):
 
         All such files are one group, together with the text files without a `.conll` file of the same name.
         """
-        notes, problems = split_parts(names, self.endings)
+        notes, problems = text_files.split_parts(names, self.endings)
         bundle = tuple(parts["conll"] for _, parts in sorted(notes.items()) if "txt" not in parts)
         if not bundle:
             return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
@@ -81,16 +71,16 @@ class ConllFormat(Format):
         text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("conll")
         if file is None:
-            return restored(ParsedNote(note.name, text, None), note, files)
+            return text_files.restored(ParsedNote(note.name, text, None), note, files)
         data = files.load(file)
-        if _is_spaced(data) and MAP not in note.parts:
-            raise NoteError([map_missing(note.name, file)])
+        if _is_spaced(data) and text_files.MAP not in note.parts:
+            raise NoteError([text_files.map_missing(note.name, file)])
         rows = _rows(data, file)
         marks = [line for line, row in rows if row.startswith(DOCUMENT_MARK)]
         if len(marks) > 1:
             message = "A second note starts here, but this file belongs to one text file. Rename the file."
             raise NoteError([Problem(file, marks[1], "many notes", message)])
-        return restored(_parse(note.name, text, file, rows, find_label), note, files)
+        return text_files.restored(_parse(note.name, text, file, rows, find_label), note, files)
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`. Text files that no `.conll` file mentions come last, as notes without annotations."""
@@ -100,8 +90,7 @@ class ConllFormat(Format):
         seen: set[str] = set()
         for file in note.bundle:
             yield from self._read_bundle(file, note.texts, files, LabelFinder(labels), seen)
-        for name in sorted(set(note.texts) - seen):
-            yield from self.read_many(NoteFiles(name, {"txt": note.texts[name]}), files, labels)
+        yield from loose_texts(note.texts, seen, files)
 
     def _read_bundle(
         self, file: str, texts: Mapping[str, str], files: Files, find_label: LabelFinder, seen: set[str]
@@ -141,7 +130,7 @@ class ConllFormat(Format):
         """See `Format.write`. A token has one label, so overlapping spans cause losses."""
         name, text = check_name(note.name), note.text
         note = replace(note, spans=list(note.spans))
-        spacing = spacing_for(note, labels, self.tokenizer) if self.spaced else NONE
+        spacing = text_files.spacing_for(note, labels, self.tokenizer) if self.spaced else text_files.NONE
 
         def tokenizer(text: str) -> list[Token]:
             """The tokens of the text with spaces, at their offsets in the text without."""
@@ -152,9 +141,9 @@ class ConllFormat(Format):
         mark = f"{_SPACED}\n" if spacing.cuts else ""
         rows = f"{HEADER.decode()}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
         files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
-        return files | map_file(name, text, spacing), losses
+        return files | text_files.map_file(name, text, spacing), losses
 
-    def _rows(self, text: str, spacing: Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
+    def _rows(self, text: str, spacing: text_files.Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
         codes = written_tags(encoded.tags, labels)
         there = map(spacing.moved, encoded.tokens) if spacing.cuts else encoded.tokens
         found = zip(words_of(text, encoded.tokens), there, encoded.tags, strict=True)

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotations.formats import xml_files
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
 from annotations.formats.quotes import counts_utf16
-from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows, whole
-from annotations.formats.xml_files import NAME, XmlHandler, XmlNoteFormat, as_attribute, as_cdata, parsed, restored
+from annotations.formats.span_rules import SpanTaker, given_rows, whole
+from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute
 
 _SPANS: Final = re.compile(r"[0-9]{1,12}~[0-9]{1,12}(,[0-9]{1,12}~[0-9]{1,12})*")
 _NOWHERE: Final = re.compile(r"-1~-1(,-1~-1)*|~")
@@ -54,7 +55,7 @@ class I2b2Format(XmlNoteFormat):
         parts = _parts(file, data)
         text = "".join(parts.text)
         if not parts.has_tags:
-            return ParsedNote(name, restored(text, parts.replaced, file), None)
+            return ParsedNote(name, xml_files.restored(text, parts.replaced, file), None)
         taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, _quoted(parts.tags)))
         for tag in parts.tags:
             if not _is_span(tag):
@@ -66,21 +67,17 @@ class I2b2Format(XmlNoteFormat):
                 continue
             pieces = _pieces(tag, taker)
             if pieces:
-                held = {
-                    key: attribute_value(word)
-                    for key, word in tag.attributes.items()
-                    if word and key.lower() not in _OWN and "}" not in key
-                }
+                held = xml_files.attributes_of(tag.attributes, _OWN)
                 taker.take_pieces(_label(tag), pieces, line=tag.line, quote=tag.get("text"), attributes=held)
         note = taker.note(name)
-        note.text = restored(text, parts.replaced, file)
+        note.text = xml_files.restored(text, parts.replaced, file)
         return note
 
     def _labels(self, file: str, data: bytes) -> Iterable[str]:
         return (_label(tag) for tag in _parts(file, data).tags if _is_span(tag))
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
-        given, losses = given_rows(note, labels, NAME, _OWN)
+        given, losses = given_rows(note, labels, xml_files.NAME, _OWN)
         rows: list[str] = []
         for number, (span, code, words) in enumerate(given):
             quote = as_attribute(note.text[span.start : span.end])
@@ -90,7 +87,7 @@ class I2b2Format(XmlNoteFormat):
                 f'text={quote} TYPE="{code}" comment=""{more}/>\n'
             )
         whole = (
-            f'<?xml version="1.0" encoding="UTF-8"?>\n<deIdi2b2>\n<TEXT>{as_cdata(note.text)}</TEXT>\n'
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<deIdi2b2>\n<TEXT>{xml_files.as_cdata(note.text)}</TEXT>\n'
             f"<TAGS>\n{''.join(rows)}</TAGS>\n</deIdi2b2>\n"
         )
         return whole, losses
@@ -131,7 +128,7 @@ class _I2b2Parts(XmlHandler):
 
 def _parts(file: str, data: bytes) -> _I2b2Parts:
     """The parts of a file. Raises NoteError if it is not XML with one `<TEXT>`."""
-    parts = parsed(data, file, _I2b2Parts())
+    parts = xml_files.parsed(data, file, _I2b2Parts())
     if parts.texts != 1:
         message = f"The file has {parts.texts} elements <TEXT> in its first element; expected exactly one."
         raise NoteError([Problem(file, None, "structure", message)])

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotations.formats import xml_files
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, decode_utf8
-from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans
-from annotations.formats.xml_files import NAME, XmlHandler, XmlNoteFormat, as_attribute, as_text, parsed, restored
+from annotations.formats.span_rules import SpanTaker, attribute_words, given_spans
+from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text
 from annotations.text.spans import Span
 
 _ROOT: Final = "note"
@@ -47,14 +48,10 @@ class InlineFormat(XmlNoteFormat):
         for each in parts.spans():
             if any(key.lower() == "id" for key in each.attributes):
                 taker.not_kept("The attribute “id” is not imported.", each.line)
-            held = {
-                key: attribute_value(word)
-                for key, word in each.attributes.items()
-                if word and key.lower() not in _OWN and "}" not in key
-            }
+            held = xml_files.attributes_of(each.attributes, _OWN)
             taker.take(each.label(), each.start, each.end, line=each.line, attributes=held)
         note = taker.note(name)
-        note.text = restored(text, parts.replaced, file)
+        note.text = xml_files.restored(text, parts.replaced, file)
         return note
 
     def _labels(self, file: str, data: bytes) -> Iterable[str]:
@@ -84,7 +81,7 @@ class InlineFormat(XmlNoteFormat):
                 reason = f"The span crosses the span {other.label} {other.start}-{other.end}; inline XML can only nest."
                 losses.append(Loss(note.name, span, reason))
                 continue
-            words, lost = attribute_words(note, span, NAME, _OWN)
+            words, lost = attribute_words(note, span, xml_files.NAME, _OWN)
             losses += lost
             element, label = _element(code)
             text_until(span.start)
@@ -99,7 +96,7 @@ class InlineFormat(XmlNoteFormat):
 
 def _element(code: str) -> tuple[str, str]:
     """The name of the element for a label, and the attribute that names the label if the element can't."""
-    if NAME.fullmatch(code) and code.lower() not in _SPECIAL:
+    if xml_files.NAME.fullmatch(code) and code.lower() not in _SPECIAL:
         return code, ""
     return _NAMED, f" {_LABEL}={as_attribute(code)}"
 
@@ -149,11 +146,11 @@ def _parts(file: str, data: bytes) -> _InlineParts:
     """The parts of a file, with its root or with one around it. Raises NoteError if it is not well-formed."""
     has_prolog = bool(_PROLOG.match(data))
     try:
-        parts = parsed(data, file, _InlineParts())
+        parts = xml_files.parsed(data, file, _InlineParts())
     except NoteError:
         if has_prolog:
             raise
     else:
         if has_prolog or len(parts.elements) > 1 or parts.elements[0].name.lower() in _ROOTS:
             return parts
-    return parsed(f"<{_ROOT}>{decode_utf8(data, file)}</{_ROOT}>".encode(), file, _InlineParts())
+    return xml_files.parsed(f"<{_ROOT}>{decode_utf8(data, file)}</{_ROOT}>".encode(), file, _InlineParts())

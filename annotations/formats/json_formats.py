@@ -44,13 +44,7 @@ _DOCCANO_LOST: Final = _RELATIONS | {"Comments": "Comments are not imported.", "
 _OFFSETS: Final = "offsets"
 """The field that says what offsets count, in records that we write and that leave it open."""
 _DOCCANO_KNOWN: Final = {
-    "id",
-    "text",
-    "name",
-    _OFFSETS,
-    "filename",
-    "file_name",
-    "annotation_approver",
+    *("id", "text", "name", _OFFSETS, "filename", "file_name", "annotation_approver"),
     *_DOCCANO_SPANS,
 }
 _DOCCANO_SPAN: Final = "[start, end, label], or an object with “start_offset”, “end_offset” and “label”"

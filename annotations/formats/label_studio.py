@@ -21,20 +21,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import IO, Any, Final
 
+from annotations.formats import json_notes
 from annotations.formats.base import LabelFinder, Sink
 from annotations.formats.brat_config import category_colors
-from annotations.formats.json_notes import (
-    JsonFormat,
-    Record,
-    bad_item,
-    confidence_in,
-    counted,
-    json_bytes,
-    kind_of,
-    name_in,
-    short,
-    text_in,
-)
+from annotations.formats.json_notes import JsonFormat, Record
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
 from annotations.formats.span_rules import SpanTaker, given_spans
 from annotations.text.labels import LabelSetDef
@@ -94,9 +84,9 @@ class LabelStudioFormat(JsonFormat):
                 _take(answer, taker)
             return taker
 
-        taker = counted(text, taken)
+        taker = json_notes.counted(text, taken)
         _warn(record, taker)
-        note = taker.note(name_in(fields, name, taker))
+        note = taker.note(json_notes.name_in(fields, name, taker))
         if answer is None:
             note.spans = None
         return note
@@ -133,7 +123,7 @@ class LabelStudioFormat(JsonFormat):
         def add(note: OutNote) -> list[Loss]:
             nonlocal before
             task, losses = self.checked_record(note, labels)
-            out.write(before + json_bytes(task))
+            out.write(before + json_notes.json_bytes(task))
             before = b",\n"
             return losses
 
@@ -160,7 +150,7 @@ def _text_in(fields: Record, file: str, line: int) -> str:
             message = f"The data has {len(texts)} fields with text. Expected: the text of the note in the field “text”."
             raise NoteError([Problem(file, line, "no text", message)])
         value = texts[0] if texts else None
-    text = text_in(value, file, line, "data.text")
+    text = json_notes.text_in(value, file, line, "data.text")
     if _ADDRESS.fullmatch(text):
         message = (
             "The field “data.text” holds the address of a text. Expected: the text itself. "
@@ -180,7 +170,7 @@ def _answer(record: Record) -> _Answer | None:
     predictions = _objects(record, "predictions")
     if predictions:
         latest = _latest(predictions)
-        return _Answer(latest.get("result"), confidence_in(latest.get("score")))
+        return _Answer(latest.get("result"), json_notes.confidence_in(latest.get("score")))
     return None
 
 
@@ -246,13 +236,15 @@ def _warn(record: Record, taker: SpanTaker) -> None:
     data = record.get("data")
     fields = data.keys() - _NAMES - {"text"} if isinstance(data, dict) and "text" in data else ()
     for field in sorted(fields):
-        taker.not_kept(f"The field “{short(field)}” of the data is not imported.")
+        taker.not_kept(f"The field “{json_notes.short(field)}” of the data is not imported.")
 
 
 def _take(answer: _Answer, taker: SpanTaker) -> None:
     """Take the spans of an annotation or a prediction, or report their problems."""
     if not isinstance(answer.results, list):
-        message = f"The results of an annotation are {kind_of(answer.results)}. Expected: a list in “result”."
+        message = (
+            f"The results of an annotation are {json_notes.kind_of(answer.results)}. Expected: a list in “result”."
+        )
         taker.refuse("list", message)
         return
     attributes: dict[object, dict[str, str | bool]] = {}
@@ -262,7 +254,7 @@ def _take(answer: _Answer, taker: SpanTaker) -> None:
         if isinstance(result, dict) and result.get("type") == "relation":
             taker.not_kept("Relations are not imported.")
         elif not isinstance(value, dict):
-            bad_item(result, "result", "an object with an object “value”", taker)
+            json_notes.bad_item(result, "result", "an object with an object “value”", taker)
         elif _labels_of(result) is not None:
             regions.append(result)
         elif result.get("type") == "choices" and "start" in value:
@@ -324,7 +316,7 @@ def _take_region(region: Record, attributes: Mapping[str, str | bool], score: fl
             taker.refuse("html", message)
             return
         start, end = offsets.get("start"), offsets.get("end")
-    confidence = confidence_in(region.get("score"))
+    confidence = json_notes.confidence_in(region.get("score"))
     for label in labels or ():
         taker.take(
             label,
@@ -363,7 +355,7 @@ def results_of(
 def _same_as_name(span: Span) -> list[str]:
     """The reasons for losses of choices that are read back as a yes, because they are named like their attribute."""
     return [
-        f"The choice of the attribute “{short(name)}” has the same name. It is read back as a yes."
+        f"The choice of the attribute “{json_notes.short(name)}” has the same name. It is read back as a yes."
         for name, choice in span.attributes
         if choice == name
     ]

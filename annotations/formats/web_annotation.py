@@ -20,16 +20,17 @@ from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, numbered_name, one_file_each, split_names
-from annotations.formats.json_notes import (
-    JsonFile,
-    Record,
-    attributes_in,
-    counted,
-    name_in,
-    object_in,
-    opened_records,
+from annotations.formats import json_notes
+from annotations.formats.base import (
+    Files,
+    LabelFinder,
+    NoteFiles,
+    loose_texts,
+    numbered_name,
+    one_file_each,
+    split_names,
 )
+from annotations.formats.json_notes import JsonFile, Record
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, decode_utf8
 from annotations.formats.span_rules import SpanTaker, given_spans
 from annotations.text.characters import Utf16
@@ -66,18 +67,13 @@ class WebAnnotationFormat(JsonFile):
         reader = _Reader(note, files, LabelFinder(labels))
         for file in note.bundle:
             yield from reader.read(file)
-        for name, file in note.texts.items():
-            if name not in reader.used:
-                try:
-                    yield ParsedNote(name, decode_utf8(files.load(file), file), None)
-                except NoteError as error:
-                    yield error
+        yield from loose_texts(note.texts, reader.used, files)
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`. Single annotations of a file count as one note."""
         for file in note.bundle:
             single: Counter[str] = Counter()
-            for _, record in opened_records(files, file):
+            for _, record in json_notes.opened_records(files, file):
                 if isinstance(record, dict):
                     items = _annotations(record) or []
                     tags = [tag for item in items if isinstance(item, dict) for tag in _tags(item)]
@@ -150,9 +146,9 @@ class _Reader:
 
     def read(self, file: str) -> Iterator[ParsedNote | NoteError]:
         single: dict[str, _Source] = {}
-        for line, record in opened_records(self._files, file):
+        for line, record in json_notes.opened_records(self._files, file):
             try:
-                found = object_in(record, file, line)
+                found = json_notes.object_in(record, file, line)
                 if _is(found, "Annotation"):
                     _gather([found], single, file, line)
                     continue
@@ -182,11 +178,11 @@ class _Reader:
                 _take(annotation, target, taker, line, utf16=utf16)
             return taker
 
-        taker = counted(text, taken)
+        taker = json_notes.counted(text, taken)
         if beside:
             return taker.note(beside)
         named = {"name": source.label if alone else None, "filename": path}
-        return taker.note(name_in(named, numbered_name(self._note, self._number), taker))
+        return taker.note(json_notes.name_in(named, numbered_name(self._note, self._number), taker))
 
     def _text(self, source: _Source, beside: str | None, file: str) -> str:
         if source.text is not None:
@@ -344,7 +340,7 @@ def _take(annotation: Record, target: Record, taker: SpanTaker, line: int, *, ut
     place = _place(selectors, taker, line, utf16=utf16)
     if place:
         start, end, exact = place
-        attributes = attributes_in(properties, taker, line)
+        attributes = json_notes.attributes_in(properties, taker, line)
         for tag in tags:
             taker.take(tag, start, end, line=line, quote=exact, attributes=attributes)
 

@@ -3,7 +3,7 @@
 import io
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeVar
 from xml.etree.ElementTree import ParseError
@@ -13,6 +13,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
+from annotations.formats.span_rules import attribute_value
 
 # Text as XML 1.0, so that a reader gets the same characters.
 #
@@ -158,6 +159,15 @@ def restored(text: str, replaced: str, file: str) -> str:
 
 
 # What formats with one `.xml` file per note have in common.
+
+
+def attributes_of(attributes: Mapping[str, str], own: Collection[str]) -> dict[str, str | bool]:
+    """The attributes of a span in those of its element; `own` are, in lower case, the names that the format uses."""
+    return {
+        key: attribute_value(word)
+        for key, word in attributes.items()
+        if word and key.lower() not in own and "}" not in key
+    }
 
 
 class XmlNoteFormat(Format, ABC):

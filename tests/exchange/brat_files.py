@@ -3,11 +3,16 @@
 import io
 import zipfile
 
+import docx
 import pytest
+from django.urls import reverse
+from fpdf import FPDF
 
+from annotations.core.stored_files import open_stored
 from annotations.exchange.services import staged
 from annotations.exchange.services.importing import run_import
-from annotations.models import Span
+from annotations.models import Import, Job, JobState, LabelMapping, MappedLabel, Project, Span, StoredFile
+from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto a Torino.\n"
 ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tCITY 30 36\tTorino\n"
@@ -57,3 +62,60 @@ def run_until(row, wanted, error=Killed):
 
     with pytest.raises(error):
         run_import(import_id=row.pk, progress=stop)
+
+
+# URLs of the import pages.
+
+
+PAGE = "/projects/covid/import/"
+GOLD = {"format": "brat", "annotations": "gold"}
+
+
+def page_of(row: Import) -> str:
+    return reverse("import_preview", args=["covid", row.pk])
+
+
+# A mapping of the labels of tests.factories, and the spans that are exported with it.
+
+
+# PATIENT and DOCTOR are written alike; AGE is left out.
+CODES = {"PATIENT": "NAME", "DOCTOR": "NAME", "DATE": "WHEN", "CITY": "PLACE", "HOSPITAL": "PLACE", "AGE": ""}
+SPANS = [(0, 11, "PATIENT"), (0, 11, "DOCTOR"), (13, 15, "AGE"), (31, 41, "DATE"), (44, 50, "CITY")]
+
+
+def make_mapping(project: Project, name: str = "Partner", codes: dict[str, str] = CODES, target: str = ""):
+    mapping = LabelMapping.objects.create(project=project, name=name, target=target)
+    for label, code in codes.items():
+        MappedLabel.objects.create(mapping=mapping, label=make.label_of(project, label), code=code)
+    return mapping
+
+
+# Small documents, written by other libraries, and what an export has written.
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with these pages."""
+    written = FPDF()
+    written.set_font("Helvetica", size=12)
+    for text in pages:
+        written.add_page()
+        written.multi_cell(0, 8, text)
+    return bytes(written.output())
+
+
+def word(*paragraphs: str) -> bytes:
+    """A DOCX with these paragraphs."""
+    out = io.BytesIO()
+    written = docx.Document()
+    for text in paragraphs:
+        written.add_paragraph(text)
+    written.save(out)
+    return out.getvalue()
+
+
+def files_of(job: Job) -> dict[str, bytes]:
+    """The files in the archive of an export."""
+    job.refresh_from_db()
+    assert job.state == JobState.DONE, job.error
+    with open_stored(StoredFile.objects.get(pk=job.result["file_id"])) as content, zipfile.ZipFile(content) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}

@@ -22,10 +22,8 @@ from annotations.formats.documents.extracting import DocumentsFormat, Extractor
 from annotations.formats.notes import NoteSource, ParsedNote, Problem
 from annotations.models import Assignment, Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
-from tests.exchange.brat_files import run_until
+from tests.exchange.brat_files import page_of, pdf, run_until, word
 from tests.exchange.brat_files import stage as stage_files
-from tests.exchange.import_pages import page_of
-from tests.exchange.written import pdf, word
 from tests.factories import make_set
 from tests.worlds.checks import check_page
 from tests.worlds.managing import staged as staged_by

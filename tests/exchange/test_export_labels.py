@@ -20,8 +20,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, JobState, MappedLabel, Span, StoredFile
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
-from tests.exchange.mapped import CODES, SPANS, make_mapping
-from tests.exchange.written import files_of
+from tests.exchange.brat_files import CODES, SPANS, files_of, make_mapping
 from tests.held import fresh
 from tests.worlds.checks import check_page
 from tests.worlds.pages import make_world

@@ -22,9 +22,7 @@ from annotations.models import Category, Document, Import, ImportState, Job, Lab
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label
 from tests import factories as make
-from tests.exchange.brat_files import run_until
-from tests.exchange.import_pages import GOLD, page_of
-from tests.exchange.mapped import make_mapping
+from tests.exchange.brat_files import GOLD, make_mapping, page_of, run_until
 from tests.worlds.checks import check_page
 from tests.worlds.managing import run, staged, upload, zip_of
 

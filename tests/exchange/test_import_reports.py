@@ -14,8 +14,7 @@ from annotations.formats.notes import Problem
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Import, Job, Span
 from annotations.ops.services.erasing import erase_patient
-from tests.exchange.brat_files import brat, codes, spans_of
-from tests.exchange.import_pages import GOLD, PAGE, page_of
+from tests.exchange.brat_files import GOLD, PAGE, brat, codes, page_of, spans_of
 from tests.worlds.checks import check_page
 from tests.worlds.managing import run, staged, upload
 

@@ -10,7 +10,7 @@ from annotations.exchange.services.label_mappings import change_mapping
 from annotations.models import Event, Label, LabelMapping, LabelSet, MappedLabel
 from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label
 from tests import factories as make
-from tests.exchange.mapped import CODES, SPANS, make_mapping
+from tests.exchange.brat_files import CODES, SPANS, make_mapping
 from tests.worlds.checks import check_page
 
 LIST = reverse("label_mappings", args=["covid"])

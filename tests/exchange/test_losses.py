@@ -16,7 +16,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, Event, Label, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
-from tests.exchange.written import files_of
+from tests.exchange.brat_files import files_of
 from tests.held import fresh
 from tests.worlds.pages import make_world
 

@@ -12,8 +12,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, StoredFile
 from annotations.text.tokens import Token
 from tests import factories as make
-from tests.exchange.brat_files import spans_of
-from tests.exchange.written import files_of
+from tests.exchange.brat_files import files_of, spans_of
 from tests.worlds.checks import check_page
 
 TEXT = "Flew from GambiaHome. She is 47aa."

@@ -30,7 +30,7 @@ from models_runtime.models import (
     SystemicExample,
 )
 from tests import factories as make
-from tests.exchange.mapped import make_mapping
+from tests.exchange.brat_files import make_mapping
 from tests.ops import test_erasing_everything as everything
 from tests.ops.released_world import releases
 from tests.ops.test_erasing_everything import fake

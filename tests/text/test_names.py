@@ -1,6 +1,13 @@
+import hashlib
+from random import Random
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotations.formats.notes import NoteError, Problem, check_name, check_text, decode_utf8
+from annotations.text.characters import Utf16
+from annotations.text.hashes import gold_hash, text_sha256
 from annotations.text.names import (
     MAX_ID,
     WordingError,
@@ -12,6 +19,7 @@ from annotations.text.names import (
     whole,
     worded,
 )
+from tests.text.strategies import cases
 
 SCRIPTS = ["", "caso-001", "Größe", "תיק 12", "ملف ١٢", "病历", "a b", "née", "e\u0301", "👩\u200d⚕️", "O'Brien (2)"]
 
@@ -141,3 +149,87 @@ def test_the_largest_number():
 def test_other_json_values_are_not_whole_numbers(value):
     assert not is_whole(value)
     assert is_whole(MAX_ID)
+
+
+NOTES = [
+    ("a", text_sha256("Anna"), [(0, 4, "NAME"), (0, 2, "ID")]),
+    ("folder/b", text_sha256("1999"), [(0, 4, "DATE")]),
+    ("c", text_sha256(""), []),
+]
+
+
+def test_the_hash_never_changes() -> None:
+    # That of a text is that of its file.
+    assert text_sha256("\ufeffÈ\r\n😀") == hashlib.sha256("\ufeffÈ\r\n😀".encode()).hexdigest()
+    assert gold_hash([]) == hashlib.sha256(b"deidreview gold 1\n").hexdigest()
+    row = b'["a","00",[[0,4,"NAME"],[5,6,"ID"]]]'
+    whole = hashlib.sha256(b"deidreview gold 1\n" + hashlib.sha256(row).digest()).hexdigest()
+    assert gold_hash([("a", "00", [(5, 6, "ID"), (0, 4, "NAME")])]) == whole
+
+
+def test_the_order_does_not_matter() -> None:
+    expected = gold_hash(NOTES)
+    for seed in range(5):
+        shuffled = [(name, sha, Random(seed).sample(spans, len(spans))) for name, sha, spans in NOTES]
+        Random(seed).shuffle(shuffled)
+        assert gold_hash(iter(shuffled)) == expected
+
+
+CHANGED = [
+    NOTES[:2],
+    [("A", *NOTES[0][1:]), *NOTES[1:]],
+    [("a", text_sha256("Anne"), NOTES[0][2]), *NOTES[1:]],
+    [("a", NOTES[0][1], [(0, 4, "NAME"), (0, 3, "ID")]), *NOTES[1:]],
+    [("a", NOTES[0][1], [(0, 4, "ID"), (0, 2, "NAME")]), *NOTES[1:]],
+    [("a", NOTES[0][1], [(0, 4, "NAME")]), ("folder/b", NOTES[1][1], [(0, 4, "DATE"), (0, 2, "ID")]), NOTES[2]],
+    [*NOTES, NOTES[2]],
+]
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_every_change_gives_another_hash(changed: list) -> None:
+    assert gold_hash(changed) != gold_hash(NOTES)
+
+
+# A check of the table of offsets that the JavaScript tests use, against Python's own encoding.
+
+
+@pytest.mark.parametrize("case", cases("offsets.json")["cases"], ids=lambda case: case["what"])
+def test_the_table_has_the_utf16_offsets(case: dict) -> None:
+    text = case["text"]
+    assert case["units"] == [len(text[:point].encode("utf-16-le")) // 2 for point in range(len(text) + 1)]
+
+
+# ── Conversion between code points and UTF-16 code units ─────────────────────────────────────────────────────────────
+
+
+UNITS = [
+    ("", [0]), ("Anna", [0, 1, 2, 3, 4]), ("Müller", [0, 1, 2, 3, 4, 5, 6]), ("a😀b", [0, 1, 3, 4]), ("😀", [0, 2]),
+    ("😀😀", [0, 2, 4]),
+    ("e\u0301𝒳", [0, 1, 2, 4]),  # a combining mark, and a letter above U+FFFF
+    ("\ufeffAnna\r\n", [0, 1, 2, 3, 4, 5, 6, 7]),
+    ("👩‍⚕️", [0, 2, 3, 4, 5]),  # four code points: woman, joiner, staff, selector
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "units"), UNITS)
+def test_each_offset_and_back(text: str, units: list[int]) -> None:
+    offsets = Utf16(text)
+    assert [offsets.units(at) for at in range(len(text) + 1)] == units
+    assert [offsets.points(at) for at in units] == list(range(len(text) + 1))
+    assert offsets.length == units[-1]
+
+
+@pytest.mark.parametrize(("text", "units"), [("a😀b", 2), ("😀", 1), ("Anna", 5), ("Anna", -1)])
+def test_offsets_inside_a_character_or_outside_the_text(text: str, units: int) -> None:
+    assert Utf16(text).points(units) is None
+
+
+@given(st.text())
+def test_as_the_encoding_counts(text: str) -> None:
+    text = "".join(character for character in text if not "\ud800" <= character <= "\udfff")
+    offsets = Utf16(text)
+    for at in range(len(text) + 1):
+        units = len(text[:at].encode("utf-16-le")) // 2
+        assert offsets.units(at) == units
+        assert offsets.points(units) == at

@@ -1,8 +1,15 @@
+import random
+from collections.abc import Sequence
+from itertools import product
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from annotations.text.characters import WHITE_SPACE, trim
+from annotations.text.matching import match
 from annotations.text.segments import Line, Segment, lines
-from annotations.text.spans import Span
+from annotations.text.spans import Span, SpanError, checked, overlap_length, overlaps
 from tests.text.strategies import cases, texts, texts_with_spans
 from tests.text.twins import segment_lines
 from tests.timing import takes_at_most
@@ -55,3 +62,146 @@ def test_a_long_note_with_many_spans_is_quick() -> None:
     text = "Paciente de 53 años, NHC 2569870.\n" * 1000
     spans = [Span(at, at + 30, "X") for at in range(0, 33_000, 50)] + [Span(0, 33_000, "Y")]
     assert takes_at_most(1, lambda: segment_lines(text, spans))
+
+
+@given(*[st.integers(0, 12)] * 4)
+def test_overlap_is_sharing_a_character(a: int, b: int, c: int, d: int) -> None:
+    first, second = Span(min(a, b), max(a, b) + 1, "X"), Span(min(c, d), max(c, d) + 1, "X")
+    shared = set(range(first.start, first.end)) & set(range(second.start, second.end))
+    assert overlap_length(first, second) == len(shared)
+    assert overlaps(first, second) == bool(shared)
+
+
+def test_order_and_equality_leave_out_confidence_and_source() -> None:
+    assert Span(1, 2, "A", 0.9, "rules") == Span(1, 2, "A") and len({Span(1, 2, "A", 0.9), Span(1, 2, "A", 0.1)}) == 1
+    assert sorted([Span(2, 3, "A"), Span(1, 9, "B"), Span(1, 4, "C")])[0] == Span(1, 4, "C")
+    # The ends are trimmed after the quote was compared.
+    span = checked("Dr. Ann \n", Span(3, 9, "X", 0.5, "rules"), " Ann \n")
+    assert (span.start, span.end, span.label, span.confidence, span.source) == (4, 7, "X", 0.5, "rules")
+    # White space is the Unicode property and two characters more; str.isspace differs.
+    assert len(WHITE_SPACE) == 25 + 2 and not WHITE_SPACE & {"\x1c", "\u180e", "\u2060"}
+
+
+INVALID_SPANS = [
+    (3, 3, None, "empty"), (5, 3, None, "empty"), (-1, 3, None, "outside"), (0, 99, None, "outside"),
+    (4, 7, "Bos", "quote"), (4, 7, " Ann", "quote"), (3, 4, None, "white"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "end", "quote", "code"), INVALID_SPANS)
+def test_checked_refuses(start: int, end: int, quote: str | None, code: str) -> None:
+    with pytest.raises(SpanError) as error:
+        checked("Dr. Ann Bos", Span(start, end, "X"), quote)
+    assert error.value.code == code
+    assert "Ann" not in str(error.value)
+
+
+@given(texts_with_spans())
+def test_checked_keeps_a_good_span(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    for span in spans:
+        assert checked(text, span, text[span.start : span.end]) is span
+        assert text[span.start] not in WHITE_SPACE
+        assert text[span.end - 1] not in WHITE_SPACE
+
+
+@pytest.mark.parametrize("case", cases("tokens.json")["trim"], ids=lambda case: case["what"])
+def test_trim_case(case: dict) -> None:
+    start, end = trim(case["text"], *case["range"])
+    assert (start == end) if case["out"] is None else ([start, end] == case["out"])
+
+
+@given(texts(), st.data())
+def test_trim_removes_white_space_only(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    first, past = trim(text, start, end)
+    assert start <= first <= past <= end
+    assert text[first:past] == text[start:end].strip("".join(WHITE_SPACE))
+
+
+# ── Matching ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def spans(limit: int = 5, labels: str = "AB") -> st.SearchStrategy[list[Span]]:
+    drawn = st.tuples(st.integers(0, 9), st.integers(1, 6), st.sampled_from(labels))
+    return st.lists(drawn.map(lambda d: Span(d[0], d[0] + d[1], d[2])), max_size=limit)
+
+
+def same_group(a: Span, b: Span) -> bool:
+    """A and B belong to one category, C to another."""
+    return (a.label == "C") == (b.label == "C")
+
+
+RULES = [None, lambda a, b: a.label == b.label, same_group]
+
+
+def worth(pairs: Sequence[tuple[int, int]], predicted: Sequence[Span], gold: Sequence[Span]) -> tuple[int, ...]:
+    """The criteria by which `match` chooses a matching."""
+    both = [(predicted[p], gold[g]) for p, g in pairs]
+    return (
+        sum(p == g for p, g in both),
+        sum((p.start, p.end) == (g.start, g.end) for p, g in both),
+        len(both),
+        sum(overlap_length(p, g) for p, g in both),
+        sum(p.label == g.label for p, g in both),
+    )
+
+
+def best_by_trying(predicted: Sequence[Span], gold: Sequence[Span], compatible) -> tuple[int, ...]:
+    choices = [
+        [None, *(g for g, b in enumerate(gold) if overlaps(a, b) and (compatible is None or compatible(a, b)))]
+        for a in predicted
+    ]
+    best = (0,) * 5
+    for choice in product(*choices):
+        taken = [g for g in choice if g is not None]
+        if len(taken) == len(set(taken)):
+            best = max(best, worth([(p, g) for p, g in enumerate(choice) if g is not None], predicted, gold))
+    return best
+
+
+@pytest.mark.parametrize("compatible", RULES)
+@given(predicted=spans(labels="ABC"), gold=spans(labels="ABC"))
+def test_it_is_the_best_of_all_matchings(compatible, predicted: list[Span], gold: list[Span]) -> None:
+    pairs = match(predicted, gold, compatible=compatible)
+    assert pairs == sorted(pairs)
+    assert len({p for p, _ in pairs}) == len({g for _, g in pairs}) == len(pairs)
+    for p, g in pairs:
+        assert overlaps(predicted[p], gold[g])
+        assert compatible is None or compatible(predicted[p], gold[g])
+    assert worth(pairs, predicted, gold) == best_by_trying(predicted, gold, compatible)
+
+
+@given(spans(12, "ABC"), spans(12, "ABC"))
+def test_matching_is_symmetric(predicted: list[Span], gold: list[Span]) -> None:
+    there = match(predicted, gold)
+    back = [(p, g) for g, p in match(gold, predicted)]
+    assert worth(there, predicted, gold) == worth(back, predicted, gold)
+
+
+MATCHED = [
+    # Exact pairs come before more pairs,
+    ([Span(0, 10, "A"), Span(4, 6, "A")], [Span(4, 6, "A")], [(1, 0)]),
+    ([Span(0, 5, "A"), Span(5, 9, "A")], [Span(0, 5, "A"), Span(3, 4, "A")], [(0, 0)]),
+    # and more pairs before more overlap.
+    ([Span(0, 10, "A"), Span(10, 12, "A")], [Span(9, 11, "A"), Span(1, 10, "A")], [(0, 1), (1, 0)]),
+    ([Span(0, 4, "A"), Span(4, 8, "A")], [Span(3, 8, "A"), Span(0, 1, "A")], [(0, 1), (1, 0)]),
+    ([Span(0, 5, "A")], [Span(5, 9, "A")], []),  # touching
+]
+
+
+@pytest.mark.parametrize(("predicted", "gold", "pairs"), MATCHED)
+def test_by_hand(predicted: list[Span], gold: list[Span], pairs: list[tuple[int, int]]) -> None:
+    assert match(predicted, gold) == pairs
+
+
+def test_many_spans_are_quick() -> None:
+    shuffle = random.Random(7)
+    starts = list(range(700))
+    shuffle.shuffle(starts)
+    gold = [Span(at * 10, at * 10 + 16, "A") for at in starts]
+    chained = [Span(at * 10 + 5, at * 10 + 21, "A") for at in starts]
+    loose = [Span(at, at + shuffle.randint(1, 60), "A") for at in (shuffle.randrange(3_500) for _ in range(700))]
+    assert len(match(gold, gold)) == len(match(chained, gold)) == 700
+    assert all(takes_at_most(1, lambda: match(made, gold)) for made in (gold, chained, loose))  # noqa: B023

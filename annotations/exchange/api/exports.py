@@ -20,6 +20,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import set_choices
+from annotations.exchange.services.exporting import ExportOrder
 from annotations.exchange.services.label_mappings import ExportLabels, WrittenLabel, labels_in_words, written_lines
 from annotations.exchange.services.staged import start_export, unknown_set
 from annotations.exchange.services.writing import Writing
@@ -126,11 +127,10 @@ def export_choices(request: ApiRequest, slug: str) -> ExportChoices:
 def preview_export(request: ApiRequest, slug: str, body: NewExport) -> ExportPreview:
     """Count the spans that an export would write, by written label. Nothing is stored."""
     access = enter(request, slug, Can.EXPORT)
-    labels = _labels(access, body)
+    order = _order(access, body)
     with named(FIELDS):
-        lines = written_lines(
-            access.project, selectors.spans_by_label(wanted_set(access.project, body.set, body.split)), labels
-        )
+        wanted = wanted_set(access.project, order.set_spec, order.split)
+        lines = written_lines(access.project, selectors.spans_by_label(wanted), order.labels)
     return ExportPreview(spans=sum(line.spans for line in lines if line.code), written=lines)
 
 
@@ -138,12 +138,9 @@ def preview_export(request: ApiRequest, slug: str, body: NewExport) -> ExportPre
 def new_export(request: ApiRequest, response: HttpResponse, slug: str, body: NewExport) -> Status[JobItem]:
     """Start an export. The job's result has the id of the file to download."""
     access = enter(request, slug, Can.EXPORT)
-    labels = _labels(access, body)
+    order = _order(access, body)
     with named(FIELDS):
-        job = start_export(
-            project=access.project, set_spec=body.set, format=body.format, actor=access.user, token=uuid.uuid4().hex,
-            split=body.split, writing=_writing(body), labels=labels,
-        )  # fmt: skip
+        job = start_export(project=access.project, actor=access.user, token=uuid.uuid4().hex, **vars(order))
     return started(response, slug, job)
 
 
@@ -177,18 +174,15 @@ def download_original(request: ApiRequest, slug: str, note: int) -> StreamingHtt
     return attachment(request, access, selectors.original_of(access, note), note=note)
 
 
-def _labels(access: Access, body: NewExport) -> ExportLabels:
-    """Check what is asked for, and return the codes to write for labels. Raises Problem (422), PermissionDenied."""
+def _order(access: Access, body: NewExport) -> ExportOrder:
+    """Check what is asked for. Raises Problem (422), PermissionDenied."""
     if closed_to(access, spec=body.set):
         raise PermissionDenied("You may not export these annotation sets.")
+    writing = Writing(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer, layer=body.layer)
     with named(FIELDS):
-        _writing(body).check(body.format)
+        writing.check(body.format)
         try:
             wanted_set(access.project, body.set, body.split)
         except ServiceError as error:
             raise unknown_set() if error.code == "set" else error from None
-    return body.chosen(access.project)
-
-
-def _writing(body: NewExport) -> Writing:
-    return Writing(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer, layer=body.layer)
+    return ExportOrder(body.set, body.format, body.split, writing, body.chosen(access.project))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 from ninja.responses import Status
@@ -19,7 +19,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
 from annotations.exchange.forms.imports import UploadForm
-from annotations.exchange.selectors import imports_of
+from annotations.exchange.selectors import import_of, imports_of
 from annotations.exchange.services import staged
 from annotations.exchange.services.label_choices import UnknownLabel, choose_labels, unknown_of
 from annotations.exchange.services.sources import PATIENTS
@@ -255,7 +255,7 @@ def read_import(request: ApiRequest, slug: str, import_id: int) -> ImportDetail:
 def change_import(request: ApiRequest, slug: str, import_id: int, body: ImportChoices) -> ImportDetail:
     """Change how a staged import reads its files, or choose what happens to labels that the project lacks."""
     access = enter(request, slug, Can.MANAGE)
-    row = _import(access, import_id)
+    row = import_of(access, import_id)
     with named({"format": "format", "encoding": "encoding", "cleanup": "no_cleanup", "choice": "labels"}):
         _change(access.project, row, body)
     return _detail(access, import_id)
@@ -265,7 +265,7 @@ def change_import(request: ApiRequest, slug: str, import_id: int, body: ImportCh
 def start_staged_import(request: ApiRequest, response: HttpResponse, slug: str, import_id: int) -> Status[JobItem]:
     """Start a staged import. Labels that the project lacks need a choice first (409)."""
     access = enter(request, slug, Can.MANAGE)
-    row = _import(access, import_id)
+    row = import_of(access, import_id)
     return started(response, slug, start_import(project=access.project, import_id=row.pk, actor=access.user))
 
 
@@ -273,7 +273,7 @@ def start_staged_import(request: ApiRequest, response: HttpResponse, slug: str, 
 def discard_import(request: ApiRequest, slug: str, import_id: int) -> Status[None]:
     """Discard a staged import. Nothing is imported."""
     access = enter(request, slug, Can.MANAGE)
-    staged.discard(row=_import(access, import_id))
+    staged.discard(row=import_of(access, import_id))
     return Status(204, None)
 
 
@@ -312,16 +312,8 @@ def _choose(project: Project, row: Import, labels: Mapping[str, str]) -> None:
     choose_labels(row=row, values=values, seen=unknown.seen)
 
 
-def _import(access: Access, pk: int) -> Import:
-    rows = Import.objects.select_related("project", "stored_file", "created_by")
-    found = rows.filter(project=access.project, pk=pk).first()
-    if found is None:
-        raise Http404("This import does not exist.")
-    return found
-
-
 def _detail(access: Access, pk: int) -> ImportDetail:
-    row = _import(access, pk)
+    row = import_of(access, pk)
     listed = imports_of(access.project).get(pk=pk)
     preview = None
     if row.state == ImportState.STAGED:

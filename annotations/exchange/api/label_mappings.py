@@ -3,12 +3,11 @@
 from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Access, Can
+from annotations.core.access import Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
@@ -102,7 +101,7 @@ def new_label_mapping(
 @router.get(ONE, response=MappingWithLabels)
 def read_label_mapping(request: ApiRequest, response: HttpResponse, slug: str, mapping: int) -> MappingWithLabels:
     """Read a label mapping. The ETag stands for the mapping and the labels of the project."""
-    return _said(response, _mapping(enter(request, slug, Can.EXPORT), mapping))
+    return _said(response, selectors.mapping_of(enter(request, slug, Can.EXPORT), mapping))
 
 
 @router.patch(ONE, response=MappingWithLabels)
@@ -111,7 +110,7 @@ def change_label_mapping(
 ) -> MappingWithLabels:
     """Change the name of a label mapping, or how it writes labels."""
     access = enter(request, slug, Can.MANAGE)
-    row = _mapping(access, mapping)
+    row = selectors.mapping_of(access, mapping)
     seen = selectors.seen_of(row) if matched(request, _etag(row)) else None
     lines = selectors.mapping_rows(row)
     data = _data(lines, body) | {"name": row.name if body.name == "" else body.name}
@@ -123,7 +122,7 @@ def change_label_mapping(
     except ServiceError as error:
         if error.code != "stale":
             raise
-        raise outdated(_etag(_mapping(access, mapping))) from error
+        raise outdated(_etag(selectors.mapping_of(access, mapping))) from error
     return _said(response, saved)
 
 
@@ -131,12 +130,8 @@ def change_label_mapping(
 def remove_label_mapping(request: ApiRequest, slug: str, mapping: int) -> Status[None]:
     """Delete a label mapping. Exports that have started keep the codes that they started with."""
     access = enter(request, slug, Can.MANAGE)
-    delete_mapping(mapping=_mapping(access, mapping), actor=access.user)
+    delete_mapping(mapping=selectors.mapping_of(access, mapping), actor=access.user)
     return Status(204, None)
-
-
-def _mapping(access: Access, pk: int) -> LabelMapping:
-    return get_object_or_404(LabelMapping.objects.select_related("project"), project=access.project, pk=pk)
 
 
 def _said(response: HttpResponse, mapping: LabelMapping) -> MappingWithLabels:

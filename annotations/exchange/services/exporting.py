@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Final, TypedDict
+from typing import IO, Any, Final, Self, TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -251,12 +251,38 @@ def _version_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]
         yield pk, OutNote(name, text, found), split, language
 
 
-def _report(
-    project: models.Project, wanted: SetChoice, format: str, writing: Writing, labels: ExportLabels
-) -> ExportReport:
-    writing.check(format)
-    labels.by_code(project)
-    report = ExportReport(set=wanted.spec, format=format, options=writing.chosen())
+@dataclass(frozen=True)
+class ExportOrder:
+    """What to export (see `wanted_set`), in which format, and how."""
+
+    set_spec: str
+    format: str
+    split: str = ""
+    writing: Writing = field(default_factory=Writing)
+    labels: ExportLabels = field(default_factory=ExportLabels)
+
+    def as_params(self) -> dict[str, Any]:
+        """As JSON, for the parameters of a job."""
+        params: dict[str, Any] = {"set": self.set_spec, "format": self.format, "split": self.split}
+        params |= {"options": self.writing.chosen()} if self.writing.chosen() else {}
+        return params | ({"labels": self.labels.as_params()} if self.labels.differ else {})
+
+    @classmethod
+    def from_params(cls, params: dict[str, Any]) -> Self:
+        labels, writing = ExportLabels.from_params(params.get("labels", {})), Writing(**params.get("options", {}))
+        return cls(str(params["set"]), str(params["format"]), str(params.get("split", "")), writing, labels)
+
+    def check(self, project: models.Project) -> SetChoice:
+        """The annotation sets. Raises ServiceError if they don't exist, or can't be written so."""
+        self.writing.check(self.format)
+        wanted = wanted_set(project, self.set_spec, self.split)
+        if self.labels.differ:
+            self.labels.by_code(project)
+        return wanted
+
+
+def _report(wanted: SetChoice, order: ExportOrder) -> ExportReport:
+    report = ExportReport(set=wanted.spec, format=order.format, options=order.writing.chosen())
     if wanted.version:
         report.gold_version, report.content_hash = wanted.version.number, wanted.version.content_hash
         if wanted.version.split_seed:
@@ -308,63 +334,42 @@ def _record(
 
 
 def export_to_path(
-    *,
-    project: models.Project,
-    out: Path,
-    format: str,
-    set_spec: str,
-    split: str = "",
-    writing: Writing | None = None,
-    labels: ExportLabels | None = None,
-    actor: models.User | None = None,
-    progress: Progress = silent,
+    *, project: models.Project, out: Path, actor: models.User | None = None, progress: Progress = silent, **asked: Any
 ) -> dict[str, Any]:
-    """Write an export to a new or empty folder, or to a .zip, and return the report.
+    """Write an export to a new or empty folder, or to a .zip, and return the report. `asked`: see `ExportOrder`.
 
     The files are written to a temporary folder first, so that no partial export remains.
     Raises ServiceError; ErasedMeanwhile if a patient was erased while the notes were read.
     """
-    begun = erasures_of(project.pk)
-    wanted = wanted_set(project, set_spec, split)
-    labels = labels or ExportLabels()
-    report = _report(project, wanted, format, writing or Writing(), labels)
+    begun, order = erasures_of(project.pk), ExportOrder(**asked)
+    wanted = order.check(project)
+    report = _report(wanted, order)
 
     def finish(place: Callable[[], object]) -> None:
         with transaction.atomic():
             unerased(project.pk, begun)
             place()
-            _record(project, wanted, report, labels, actor)
+            _record(project, wanted, report, order.labels, actor)
 
-    write_to_path(out, export_files(project, wanted, format, report, progress, labels), finish)
+    write_to_path(out, export_files(project, wanted, order.format, report, progress, order.labels), finish)
     return report.as_dict()
 
 
-def run_export(
-    *,
-    project_id: int,
-    set_spec: str,
-    format: str,
-    actor_id: int | None,
-    progress: Progress,
-    split: str = "",
-    writing: Writing | None = None,
-    labels: ExportLabels | None = None,
-) -> dict[str, Any]:
-    """Write an export as a stored zip file and return the report with its `file_id`.
+def run_export(*, project_id: int, actor_id: int | None, progress: Progress, **asked: Any) -> dict[str, Any]:
+    """Write an export as a stored zip file and return the report with its `file_id`. `asked`: see `ExportOrder`.
 
     Raises ServiceError; ErasedMeanwhile if a patient was erased while the notes were read.
     """
-    begun = erasures_of(project_id)
+    begun, order = erasures_of(project_id), ExportOrder(**asked)
     project = models.Project.objects.get(pk=project_id)
     actor = models.User.objects.filter(pk=actor_id).first() if actor_id else None
-    wanted = wanted_set(project, set_spec, split)
-    writing, labels = writing or Writing(), labels or ExportLabels()
-    report = _report(project, wanted, format, writing, labels)
+    wanted, labels = order.check(project), order.labels
+    report = _report(wanted, order)
     mapped = (slugify(labels.name) or "mapped") if labels.differ else ""
-    suffix = "".join(f"-{word}" for word in [split, mapped, *writing.words()] if word)
-    name = f"{project.slug}-{set_spec.replace(':', '-')}{suffix}-{format}.zip"
+    suffix = "".join(f"-{word}" for word in [order.split, mapped, *order.writing.words()] if word)
+    name = f"{project.slug}-{wanted.spec.replace(':', '-')}{suffix}-{order.format}.zip"
     with tempfile.TemporaryFile() as content:
-        write_zip(content, export_files(project, wanted, format, report, progress, labels))
+        write_zip(content, export_files(project, wanted, order.format, report, progress, labels))
         content.seek(0)
         with transaction.atomic():
             unerased(project.pk, begun)

@@ -24,7 +24,7 @@ from annotations.formats.documents.base import DOCUMENTS
 from annotations.formats.notes import ParsedNote, Problem
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
-from annotations.text.attributes import AttributeDef, fitting
+from annotations.text.attributes import fitting
 from annotations.text.hashes import text_sha256
 from annotations.text.labels import ascii_code
 
@@ -109,24 +109,6 @@ def _is_equal(line: dict[str, Any], problem: Problem) -> bool:
     return (line["code"], line["message"]) == (problem.code, problem.message)
 
 
-@dataclass
-class ImportContext:
-    """Everything one import needs while it runs, and its report so far."""
-
-    project: models.Project
-    source: NamedFiles
-    author: models.Author | None
-    labels: AcceptedLabels
-    label_ids: dict[str, int]
-    attributes: dict[int, tuple[AttributeDef, ...]]
-    choices: Choices
-    patients: dict[str, str]
-    names: dict[str, str]
-    row: models.Import
-    actor: models.User | None
-    report: ImportReport
-
-
 class ImportOptions(TypedDict, total=False):
     """How an import reads its files, as `Import` stores it; `no_cleanup` are the clean-up rules to leave out."""
 
@@ -184,40 +166,33 @@ def check_choices(format: str, written_as: str, *, detected: bool = False) -> No
             )
 
 
-def import_context(
-    row: models.Import,
-    source: NamedFiles,
-    actor: models.User | None,
-    *,
-    patients: dict[str, str] | None = None,
-    preview: bool = False,
-) -> ImportContext:
-    """Context for importing from `source`. A preview creates no author; `patients` replaces `patients.csv`."""
-    labels, ids, choices = _labels(row, preview=preview)
-    author = None
-    if row.written_as and preview:
-        kind, name = parse_written_as(row.written_as)
-        author = models.Author.objects.filter(project=row.project, kind=kind, name=name).first()
-    elif row.written_as:
-        author = author_for_import(row.project, row.written_as)
-    return ImportContext(
-        project=row.project,
-        source=source,
-        author=author,
-        labels=AcceptedLabels(
-            labels,
-            skipped=(name for name, choice in choices.items() if choice["do"] == "skip"),
-            repair=row.repair_offsets,
-        ),
-        label_ids=ids,
-        attributes=definitions_by_label(row.project_id),
-        choices=choices,
-        patients=read_patients(source) if patients is None else patients,
-        names=read_names(source),
-        row=row,
-        actor=actor,
-        report=ImportReport(**row.report) if row.report else ImportReport(),
-    )
+class ImportContext:
+    """Everything one import needs while it runs, and its report so far."""
+
+    def __init__(
+        self,
+        row: models.Import,
+        source: NamedFiles,
+        actor: models.User | None,
+        *,
+        patients: dict[str, str] | None = None,
+        preview: bool = False,
+    ) -> None:
+        """A preview creates no author; `patients` replaces `patients.csv`."""
+        self.row, self.source, self.actor, self.project = row, source, actor, row.project
+        labels, self.label_ids, self.choices = _labels(row, preview=preview)
+        skipped = (name for name, choice in self.choices.items() if choice["do"] == "skip")
+        self.labels = AcceptedLabels(labels, skipped=skipped, repair=row.repair_offsets)
+        self.author: models.Author | None = None
+        if row.written_as and preview:
+            kind, name = parse_written_as(row.written_as)
+            self.author = models.Author.objects.filter(project=row.project, kind=kind, name=name).first()
+        elif row.written_as:
+            self.author = author_for_import(row.project, row.written_as)
+        self.attributes = definitions_by_label(row.project_id)
+        self.patients = read_patients(source) if patients is None else patients
+        self.names = read_names(source)
+        self.report = ImportReport(**row.report) if row.report else ImportReport()
 
 
 def _labels(row: models.Import, *, preview: bool) -> tuple[dict[str, str], dict[str, int], Choices]:

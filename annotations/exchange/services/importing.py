@@ -171,7 +171,7 @@ def _run(
     patients: dict[str, str] | None = None,
     finish: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    context = import_plan.import_context(row, source, actor, patients=patients)
+    context = ImportContext(row, source, actor, patients=patients)
     groups, strays = grouped(row.format, source)
     if row.notes_done == 0:
         context.report.refuse_files(strays)

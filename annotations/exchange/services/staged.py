@@ -17,25 +17,23 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
+from annotations.exchange.services.exporting import ExportOrder
 from annotations.exchange.services.import_plan import (
+    ImportContext,
     ImportOptions,
     ImportReport,
     check_choices,
-    import_context,
     new_import,
     plan_notes,
 )
 from annotations.exchange.services.importing import opened, undo_import
 from annotations.exchange.services.input_formats import check_reading, gate_sets
 from annotations.exchange.services.label_choices import begun, complete_choices, find_labels, labels_changed, unknown_of
-from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, total_of
 from annotations.exchange.services.sources import ZipSource, megabytes, read_names, read_patients
-from annotations.exchange.services.writing import Writing
 from annotations.formats.documents.base import DOCUMENTS, TIME, Limits
 from annotations.formats.files.archives import MANIFEST, is_archive
 from annotations.formats.notes import ParsedNote
-from annotations.gold.services.sets import wanted_set
 from annotations.jobs.services.queue import enqueue, once
 from annotations.models import Import, ImportState, Job, Project, StoredFileKind, User
 
@@ -120,7 +118,7 @@ def preview_import(row: Import) -> dict[str, Any]:
     """
     documents = row.has_documents
     with opened(row) as source:
-        context = import_context(row, source, row.created_by, preview=True)
+        context = ImportContext(row, source, row.created_by, preview=True)
         groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
         begun = [group for group in groups if "document" in group.parts][:PREVIEWED_DOCUMENTS]
@@ -272,28 +270,14 @@ def start_import(*, project: Project, import_id: int, actor: User, seen: str | N
     return job
 
 
-def start_export(
-    *,
-    project: Project,
-    set_spec: str,
-    format: str,
-    actor: User,
-    token: str = "",
-    split: str = "",
-    writing: Writing | None = None,
-    labels: ExportLabels | None = None,
-) -> Job:
-    """Start an export. The same `token` (one per form) gives the same job. Raises ServiceError."""
-    writing = writing or Writing()
-    writing.check(format)
-    wanted_set(project, set_spec, split)
-    params: dict[str, Any] = {"set": set_spec, "format": format, "split": split}
-    if writing.chosen():
-        params |= {"options": writing.chosen()}
-    if labels is not None and labels.differ:
-        labels.by_code(project)
-        params |= {"labels": labels.as_params()}
-    return once("export", project, params, actor, token)
+def start_export(*, project: Project, actor: User, token: str = "", **asked: Any) -> Job:
+    """Start an export; `asked`: see `ExportOrder`. The same `token` (one per form) gives the same job.
+
+    Raises ServiceError.
+    """
+    order = ExportOrder(**asked)
+    order.check(project)
+    return once("export", project, order.as_params(), actor, token)
 
 
 def unknown_set() -> ServiceError:

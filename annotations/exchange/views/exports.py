@@ -3,14 +3,13 @@
 import shutil
 import tempfile
 import uuid
-from dataclasses import dataclass
 from posixpath import splitext
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
@@ -22,6 +21,7 @@ from annotations.core.requests import Request
 from annotations.core.stored_files import open_stored
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import ABOUT, ExportForm, set_choices
+from annotations.exchange.services.exporting import ExportOrder
 from annotations.exchange.services.label_mappings import ExportLabels, labels_of_mapping, written_lines
 from annotations.exchange.services.staged import import_job, start_export, start_import, unknown_set
 from annotations.exchange.services.writing import Writing
@@ -31,49 +31,32 @@ from annotations.formats.documents.extracting import Extractor
 from annotations.formats.notes import NoteError
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.tokens import form_token
-from annotations.models import Import, LabelMapping, StoredFile
+from annotations.models import LabelMapping, StoredFile
 
 # What the export form asks for, and the answer if the export can't be had.
 
 
-@dataclass(frozen=True)
-class AskedExport:
-    """The choices of the export form."""
-
-    set_spec: str
-    format: str
-    split: str
-    writing: Writing
-    labels: ExportLabels
-    mapping: LabelMapping | None
-
-
-def asked_export(request: Request, access: Access) -> AskedExport:
+def asked_export(request: Request, access: Access) -> tuple[ExportOrder, LabelMapping | None]:
     """Read POST `set`, `format`, `split`, `labels` (a mapping), `seen` (of it) and the fields of `Writing`.
 
     Raises PermissionDenied for annotation sets that are closed to the person; ServiceError for a format or mapping
     that doesn't exist, and `changed` for a mapping that was changed since the person saw it.
     """
-    spec, chosen = request.POST.get("set", ""), request.POST.get("labels", "")
-    if closed_to(access, spec=spec):
+    posted = request.POST
+    if closed_to(access, spec=posted.get("set", "")):
         raise PermissionDenied("You may not export these annotation sets.")
-    mapping = selectors.mapping_by_id(access.project, chosen) if chosen else None
-    seen = request.POST.get("seen", "")
+    mapping = selectors.mapping_by_id(access.project, posted["labels"]) if posted.get("labels") else None
+    seen = posted.get("seen", "")
     if mapping and seen and seen != selectors.seen_of(mapping):
         raise ServiceError(
             _("Somebody changed the label mapping or the labels since the preview. Check the preview again."),
             code="changed",
         )
-    format = request.POST.get("format", "")
-    writing = Writing(
-        sentences="sentences" in request.POST,
-        spaced="spaced" in request.POST,
-        tokenizer=request.POST.get("tokenizer", ""),
-        layer=request.POST.get("layer", ""),
-    )
-    writing.check(format)
+    writing = Writing("sentences" in posted, "spaced" in posted, posted.get("tokenizer", ""), posted.get("layer", ""))
+    writing.check(posted.get("format", ""))
     labels = labels_of_mapping(mapping) if mapping else ExportLabels()
-    return AskedExport(spec, format, request.POST.get("split", ""), writing, labels, mapping)
+    order = ExportOrder(posted.get("set", ""), posted.get("format", ""), posted.get("split", ""), writing, labels)
+    return order, mapping
 
 
 def refuse_export(request: Request, slug: str, error: ServiceError) -> HttpResponse:
@@ -116,17 +99,18 @@ def export_preview(request: Request, slug: str) -> HttpResponse:
     """The number of spans by written label, before an export starts. POST the export form."""
     access = enter(request.user, slug, Can.EXPORT)
     try:
-        asked = asked_export(request, access)
-        wanted = wanted_set(access.project, asked.set_spec, asked.split)
-        lines = written_lines(access.project, selectors.spans_by_label(wanted), asked.labels)
+        order, mapping = asked_export(request, access)
+        wanted = wanted_set(access.project, order.set_spec, order.split)
+        lines = written_lines(access.project, selectors.spans_by_label(wanted), order.labels)
     except ServiceError as error:
         return refuse_export(request, slug, error)
     names = {choice.spec: choice.name for choice in set_choices(access.project, without=access.closed_kinds)}
     context = {
         "access": access,
-        "asked": asked,
-        "set_name": names.get(asked.set_spec, asked.set_spec),
-        "format": ABOUT[asked.format].title,
+        "asked": order,
+        "mapping": mapping,
+        "set_name": names.get(order.set_spec, order.set_spec),
+        "format": ABOUT[order.format].title,
         "lines": lines,
         "merging": any(line.code and len(line.labels) > 1 for line in lines),
         "total": sum(line.spans for line in lines if line.code),
@@ -136,7 +120,7 @@ def export_preview(request: Request, slug: str) -> HttpResponse:
             for value in values
             if name not in ("csrfmiddlewaretoken", "seen")
         ],
-        "seen": selectors.seen_of(asked.mapping) if asked.mapping else "",
+        "seen": selectors.seen_of(mapping) if mapping else "",
     }
     return render(request, "exchange/export_preview.html", context)
 
@@ -157,7 +141,7 @@ def job_of_import(request: Request, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
-    row = get_object_or_404(Import, project=access.project, pk=pk)
+    row = selectors.import_of(access, pk)
     try:
         job = start_import(
             project=access.project, import_id=row.pk, actor=access.user, seen=request.POST.get("choices", "")
@@ -173,17 +157,8 @@ def job_start_export(request: Request, slug: str) -> HttpResponse:
     """Start an export. POST the export form, with its `token`; `seen` if a preview of the mapping was seen."""
     access = enter(request.user, slug, Can.EXPORT)
     try:
-        asked = asked_export(request, access)
-        job = start_export(
-            project=access.project,
-            set_spec=asked.set_spec,
-            format=asked.format,
-            actor=access.user,
-            token=form_token(request),
-            split=asked.split,
-            writing=asked.writing,
-            labels=asked.labels,
-        )
+        order, _mapping = asked_export(request, access)
+        job = start_export(project=access.project, actor=access.user, token=form_token(request), **vars(order))
     except ServiceError as error:
         return refuse_export(request, slug, error)
     return redirect("job", slug, job.number)

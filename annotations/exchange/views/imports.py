@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -97,9 +97,7 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
 def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
     """Page of one import: the preview before it starts, then its progress, then its report."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = get_object_or_404(
-        Import.objects.select_related("project", "stored_file", "created_by"), project=access.project, pk=pk
-    )
+    row = selectors.import_of(access, pk)
     context: dict[str, Any] = {"access": access, "row": row, "formats": INPUT_ABOUT}
     if request.method == "POST":
         try:
@@ -205,7 +203,7 @@ def _map_back(request: Request, access: Access, row: Import) -> None:
 def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
     """The lines of the report as CSV."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = get_object_or_404(Import, project=access.project, pk=pk)
+    row = selectors.import_of(access, pk)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     job = staged.import_job(project=access.project, import_id=row.pk)
     name = f"{slugify(access.project.slug)}-import" + (f"-{job.number}" if job else "")

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotations.core.access import Access, Can, enter, require
+from annotations.core.access import Can, enter, require
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request
@@ -52,7 +52,7 @@ def label_mappings(request: Request, slug: str) -> HttpResponse:
 def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
     """A label mapping. A POST changes it; after another person's change nothing is saved, and the page shows both."""
     access = enter(request.user, slug, Can.EXPORT)
-    mapping = _mapping(access, pk)
+    mapping = selectors.mapping_of(access, pk)
     lines = selectors.mapping_rows(mapping)
     target = selectors.target_of(mapping.target)
     seen = selectors.seen_of(mapping)
@@ -99,14 +99,10 @@ def label_mapping_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     if LABEL_MAPPING_DELETED.happened(access.project.pk, data__mapping=pk):
         return redirect("label_mappings", slug)
-    mapping = _mapping(access, pk)
+    mapping = selectors.mapping_of(access, pk)
     delete_mapping(mapping=mapping, actor=access.user)
     messages.success(request, _("The label mapping “%(name)s” was deleted.") % {"name": mapping.name})
     return redirect("label_mappings", slug)
-
-
-def _mapping(access: Access, pk: int) -> LabelMapping:
-    return get_object_or_404(LabelMapping.objects.select_related("project"), project=access.project, pk=pk)
 
 
 def _target_name(mapping: LabelMapping) -> str:

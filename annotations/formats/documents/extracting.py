@@ -28,18 +28,8 @@ from posixpath import splitext
 from typing import IO, Any, Final, Self
 
 from annotations.formats.base import HEAD, Files, InputFormat, NoteFiles, is_system_file
-from annotations.formats.documents.base import (
-    DOCUMENTS,
-    MIXED,
-    TIME,
-    Extracted,
-    Limits,
-    NotePart,
-    PartKind,
-    Result,
-    refused,
-    stem,
-)
+from annotations.formats.documents import base
+from annotations.formats.documents.base import Extracted, Limits, Result, refused
 from annotations.formats.documents.hl7 import looks_like_hl7
 from annotations.formats.documents.omop import has_note_columns
 from annotations.formats.documents.reading import ENDINGS, DocumentKind
@@ -117,7 +107,7 @@ class Extractor:
                     yield _result(message)
             except TimeoutError:
                 reason = f"Reading takes more than {self._limits.seconds:g} s for one note or page. Split the document."
-                yield refused(name, TIME, reason)
+                yield refused(name, base.TIME, reason)
             except _TooLong:
                 yield refused(name, "too long", "The document gives more text than can be kept. Split it.")
             except (_Lost, ValueError, KeyError, TypeError):
@@ -142,7 +132,7 @@ class Extractor:
                 child.message(self._limits.seconds)  # the end
             except (TimeoutError, _TooLong, _Lost):
                 self._stop()
-                raise refused(name, TIME, "Drawing the page takes too long, or too much memory.") from None
+                raise refused(name, base.TIME, "Drawing the page takes too long, or too much memory.") from None
         if "picture" not in message:
             raise NoteError([Problem(**each) for each in message["problems"]])
         return b64decode(message["picture"])
@@ -262,7 +252,9 @@ def _result(message: dict[str, Any]) -> Result:
     if "problems" in message:
         return NoteError([Problem(**each) for each in message["problems"]])
     fields = message["note"]
-    parts = tuple(NotePart(start, end, PartKind(kind), number) for start, end, kind, number in fields["parts"])
+    parts = tuple(
+        base.NotePart(start, end, base.PartKind(kind), number) for start, end, kind, number in fields["parts"]
+    )
     return Extracted(**fields | {"parts": parts, "warnings": tuple(fields["warnings"])})
 
 
@@ -276,7 +268,7 @@ class DocumentsFormat(InputFormat):
     without one it can group and claim files only.
     """
 
-    name = DOCUMENTS
+    name = base.DOCUMENTS
 
     def __init__(
         self, extractor: Extractor | None = None, *, encoding: str = "", rules: Collection[CleaningRule] = ALL_RULES,
@@ -313,7 +305,7 @@ class DocumentsFormat(InputFormat):
             except NoteError as error:
                 problems += error.problems
                 continue
-            note = name if stem(name) in taken else stem(name)
+            note = name if base.stem(name) in taken else base.stem(name)
             taken.add(note)
             groups.append(NoteFiles(note, {"document": name}))
         return groups, problems
@@ -338,7 +330,7 @@ class MixedFormat(InputFormat):
     """Files of a format together with documents, which are read as such: also text that is not UTF-8."""
 
     def __init__(self, main: InputFormat, documents: DocumentsFormat) -> None:
-        self.name = f"{main.name}{MIXED}"
+        self.name = f"{main.name}{base.MIXED}"
         self._main = main
         self._documents = documents
 
@@ -378,7 +370,7 @@ def _ending(name: str) -> str:
 
 
 def _parsed(note: NoteFiles, file: str, found: Extracted) -> ParsedNote | NoteError:
-    name = note.name if found.name == stem(file) else found.name
+    name = note.name if found.name == base.stem(file) else found.name
     try:
         check_name(name)
     except NoteError as error:

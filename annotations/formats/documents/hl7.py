@@ -13,16 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from annotations.formats.documents.base import (
-    DocumentSource,
-    Draft,
-    Extracted,
-    PartKind,
-    Result,
-    count,
-    numbered,
-    refused,
-)
+from annotations.formats.documents import base
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
 from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
 from annotations.formats.notes import NoteError
 
@@ -52,7 +44,7 @@ def looks_like_hl7(head: bytes) -> bool:
     return re.match(rb"(?:\xef\xbb\xbf)?[\x0b\s]*(?:MSH|FHS|BHS)[^\w\s]", head) is not None
 
 
-def read_hl7(source: DocumentSource) -> Iterator[Draft | Result]:
+def read_hl7(source: DocumentSource) -> Iterator[Draft | base.Result]:
     """A note for each message with text. Messages without text are problems, named by their line."""
     data = source.load()
     stated = re.search(rb"^[\x0b\s]*MSH(.)(?:(?!\1)[^\r\n]){4,5}(?:\1[^\r\n]*?){15}\1([^\r\n|~^]*)", data[:HEAD])
@@ -62,7 +54,7 @@ def read_hl7(source: DocumentSource) -> Iterator[Draft | Result]:
     if not notes:
         raise refused(source.name, "no message", "The file has no HL7 message: no line begins with MSH.")
     for number, (line, header, segments) in enumerate(notes, 1):
-        draft = Draft(source, numbered(source.name, number, len(notes)))
+        draft = Draft(source, base.numbered(source.name, number, len(notes)))
         note_encoding(draft, found)
         try:
             _read_segments(draft, header, segments)
@@ -171,16 +163,16 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
     if left:
         total = sum(left.values())
         draft.warn(
-            f"{count(total, 'OBX value', 'OBX values')} without text (types {', '.join(sorted(left))}) left out."
+            f"{base.count(total, 'OBX value', 'OBX values')} without text (types {', '.join(sorted(left))}) left out."
         )
     if others:
         total = sum(others.values())
-        draft.warn(f"{count(total, 'segment', 'segments')} of other kinds ({', '.join(sorted(others))}) left out.")
+        draft.warn(f"{base.count(total, 'segment', 'segments')} of other kinds ({', '.join(sorted(others))}) left out.")
     if cut:
-        values = count(cut, "OBX value seems", "OBX values seem")
+        values = base.count(cut, "OBX value seems", "OBX values seem")
         draft.warn(f"{values} to go on after a field separator in the text. What follows it was left out.")
     if stray:
-        draft.warn(f"{count(stray, 'line', 'lines')} after segments without text left out. Check the file.")
+        draft.warn(f"{base.count(stray, 'line', 'lines')} after segments without text left out. Check the file.")
 
 
 def _fields(rows: _Lines, field: str, text: int | None) -> tuple[list[str], list[str]]:
@@ -249,7 +241,7 @@ _PREFERRED: Final = {kind: at for at, kind in enumerate(_ENDINGS)}
 Resource = Mapping[str, Any]
 
 
-def read_fhir(source: DocumentSource) -> Iterator[Draft | Result]:
+def read_fhir(source: DocumentSource) -> Iterator[Draft | base.Result]:
     """A note for each DocumentReference of a file."""
     found = list(_resources(source))
     binaries: dict[str, Resource] = {}
@@ -263,7 +255,7 @@ def read_fhir(source: DocumentSource) -> Iterator[Draft | Result]:
         )
         raise refused(source.name, "no document", message)
     for number, (line, resource) in enumerate(references, 1):
-        name = numbered(source.name, number, len(references))
+        name = base.numbered(source.name, number, len(references))
         yield from _read_reference(source, name, line, resource, binaries)
 
 
@@ -305,7 +297,7 @@ def _dicts(value: Resource, key: str) -> list[dict[str, Any]]:
 
 def _read_reference(
     source: DocumentSource, name: str, line: int | None, resource: Resource, binaries: Mapping[str, Resource]
-) -> Iterator[Result]:
+) -> Iterator[base.Result]:
     contents = (each.get("attachment") for each in _dicts(resource, "content"))
     attachments = [each for each in contents if isinstance(each, dict)]
     attachments.sort(key=lambda each: _PREFERRED.get(_media_type(each)[0], len(_PREFERRED)))
@@ -321,7 +313,7 @@ def _read_reference(
             refusals.append(f"Attachments of the type “{media}” can't be read.")
             continue
         results = list(source.inner(f"{name}.{_ENDINGS.get(media, 'txt')}", data, source.encoding or charset))
-        notes = [each for each in results if isinstance(each, Extracted)]
+        notes = [each for each in results if isinstance(each, base.Extracted)]
         if len(notes) == 1:
             subject = _resource(resource.get("subject")).get("reference")
             patient = subject.rsplit("/", 1)[-1] if isinstance(subject, str) else ""

@@ -43,24 +43,25 @@ class DocumentKind(StrEnum):
     OMOP_PARQUET = "omop-parquet"
 
 
-_ENDINGS: Final = {
-    DocumentKind.PDF: "pdf",
-    DocumentKind.DOCX: "docx docm dotx dotm",
-    DocumentKind.DOC: "doc dot",
-    DocumentKind.RTF: "rtf",
-    DocumentKind.ODT: "odt ott",
-    DocumentKind.HTML: "html htm xhtml",
-    DocumentKind.MAIL: "eml",
-    DocumentKind.TEXT: "txt text asc",
-    DocumentKind.ZIP: "zip",
-    DocumentKind.TAR: "tar tgz gz tbz2 bz2 txz xz",
-    DocumentKind.IMAGE: "png jpg jpeg tif tiff",
-    DocumentKind.HL7: "hl7 er7",
-    DocumentKind.FHIR: "json ndjson",
-    DocumentKind.OMOP_CSV: "csv tsv",
-    DocumentKind.OMOP_PARQUET: "parquet",
+_READERS: Final[dict[DocumentKind, tuple[Reader, str]]] = {
+    DocumentKind.PDF: (pdf.read_pdf, "pdf"),
+    DocumentKind.DOCX: (word.read_docx, "docx docm dotx dotm"),
+    DocumentKind.DOC: (office.read_doc, "doc dot"),
+    DocumentKind.RTF: (rtf.read_rtf, "rtf"),
+    DocumentKind.ODT: (word.read_odt, "odt ott"),
+    DocumentKind.HTML: (html.read_html, "html htm xhtml"),
+    DocumentKind.MAIL: (html.read_mail, "eml"),
+    DocumentKind.TEXT: (texts.read_text, "txt text asc"),
+    DocumentKind.ZIP: (archives.read_zip, "zip"),
+    DocumentKind.TAR: (archives.read_tar, "tar tgz gz tbz2 bz2 txz xz"),
+    DocumentKind.IMAGE: (ocr.read_image, "png jpg jpeg tif tiff"),
+    DocumentKind.HL7: (hl7.read_hl7, "hl7 er7"),
+    DocumentKind.FHIR: (hl7.read_fhir, "json ndjson"),
+    DocumentKind.OMOP_CSV: (omop.read_csv, "csv tsv"),
+    DocumentKind.OMOP_PARQUET: (omop.read_parquet, "parquet"),
 }
-ENDINGS: Final = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
+"""The reader of each kind, and the endings of its documents."""
+ENDINGS: Final = {ending: kind for kind, (_, endings) in _READERS.items() for ending in endings.split()}
 """The endings of documents that are read, in lower case and without dot."""
 
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -179,24 +180,6 @@ def _is_text(head: bytes) -> bool:
 MEMORY: Final = "memory"
 """The code of the problem of a document that takes too much memory."""
 
-_READERS: Final[dict[DocumentKind, Reader]] = {
-    DocumentKind.PDF: pdf.read_pdf,
-    DocumentKind.DOCX: word.read_docx,
-    DocumentKind.DOC: office.read_doc,
-    DocumentKind.RTF: rtf.read_rtf,
-    DocumentKind.ODT: word.read_odt,
-    DocumentKind.HTML: html.read_html,
-    DocumentKind.MAIL: html.read_mail,
-    DocumentKind.TEXT: texts.read_text,
-    DocumentKind.IMAGE: ocr.read_image,
-    DocumentKind.ZIP: archives.read_zip,
-    DocumentKind.TAR: archives.read_tar,
-    DocumentKind.HL7: hl7.read_hl7,
-    DocumentKind.FHIR: hl7.read_fhir,
-    DocumentKind.OMOP_CSV: omop.read_csv,
-    DocumentKind.OMOP_PARQUET: omop.read_parquet,
-}
-
 
 def read_document(
     name: str,
@@ -225,7 +208,7 @@ def read_document(
 def _read(source: DocumentSource, rules: Collection[CleaningRule]) -> Iterator[Result]:
     try:
         kind = kind_of(source)
-        for each in _READERS[kind](source):
+        for each in _READERS[kind][0](source):
             yield _finished(each, source, kind, rules) if isinstance(each, Draft) else each
     except NoteError as error:
         yield error

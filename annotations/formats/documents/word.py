@@ -13,17 +13,8 @@ from typing import Final
 from xml.etree.ElementTree import Element, ParseError, fromstring
 from xml.parsers.expat import ExpatError, ParserCreate
 
-from annotations.formats.documents.base import (
-    COMMENTS,
-    MACROS,
-    PICTURES,
-    DocumentSource,
-    Draft,
-    PartKind,
-    count,
-    joined,
-    refused,
-)
+from annotations.formats.documents import base
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 
 # Documents that are ZIP archives of XML (DOCX, ODT): their parts, read without entities and document types.
@@ -144,7 +135,7 @@ def read_docx(source: DocumentSource) -> Iterator[Draft]:
         around = [(margins[_tag(each)], _value(each, "id")) for each in properties if _tag(each) in margins]
         for kind in (PartKind.HEADER, PartKind.BODY, PartKind.FOOTER):
             if kind is PartKind.BODY:
-                draft.add(joined(writer.lines(blocks)), kind)
+                draft.add(base.joined(writer.lines(blocks)), kind)
                 for text in writer.take_boxes():
                     boxes += 1
                     draft.add(text, PartKind.TEXT_BOX, boxes)
@@ -155,7 +146,7 @@ def read_docx(source: DocumentSource) -> Iterator[Draft]:
                 if target in package.names and target not in shown:
                     shown.add(target)
                     lines = writer.lines(package.xml(target))
-                    draft.add(joined([*lines, *writer.take_boxes()]), kind)
+                    draft.add(base.joined([*lines, *writer.take_boxes()]), kind)
     for kind, relation, tag in _NOTES:
         target = next((target for name, target in relations.values() if name == relation), "")
         if target in package.names:
@@ -163,7 +154,7 @@ def read_docx(source: DocumentSource) -> Iterator[Draft]:
             # Others are the lines that separate notes from the text.
             written = (each for each in notes if _value(each, "type") in ("", "normal"))
             for number, note in enumerate(written, 1):
-                draft.add(joined([*writer.lines(note), *writer.take_boxes()]), kind, number)
+                draft.add(base.joined([*writer.lines(note), *writer.take_boxes()]), kind, number)
     _warn(draft, package, relations, writer)
     yield draft.with_text()
 
@@ -295,18 +286,18 @@ def _symbol(code: str) -> str:
 def _warn(draft: Draft, package: Package, relations: dict[str, tuple[str, str]], writer: _DocxWriter) -> None:
     kinds = {kind for kind, _target in relations.values()}
     if any(name.lower().endswith("vbaproject.bin") for name in package.names):
-        draft.warn(MACROS)
+        draft.warn(base.MACROS)
     if writer.deleted:
-        changes = count(writer.deleted, "tracked deletion was", "tracked deletions were")
+        changes = base.count(writer.deleted, "tracked deletion was", "tracked deletions were")
         draft.warn(f"{changes} left out. Accept or reject the changes to be sure.")
     if writer.hidden:
-        draft.warn(f"The text contains hidden text ({count(writer.hidden, 'time', 'times')}).")
+        draft.warn(f"The text contains hidden text ({base.count(writer.hidden, 'time', 'times')}).")
     if "comments" in kinds:
-        draft.warn(COMMENTS)
+        draft.warn(base.COMMENTS)
     if "aFChunk" in kinds or "package" in kinds or "oleObject" in kinds:
         draft.warn("Documents embedded in the document were not read.")
     if "image" in kinds:
-        draft.warn(PICTURES)
+        draft.warn(base.PICTURES)
 
 
 # ODT (OASIS OpenDocument 1.3): headers, body, notes, footers. Macros, comments and deleted text are not read.
@@ -336,10 +327,10 @@ def read_odt(source: DocumentSource) -> Iterator[Draft]:
     margins = [each for each in styles.iter() if _tag(each).startswith(("header", "footer")) and _is_style(each)]
     for each in margins:
         if _tag(each).startswith("header") and not _tag(each).endswith("style"):
-            draft.add(joined(writer.lines(each)), PartKind.HEADER)
+            draft.add(base.joined(writer.lines(each)), PartKind.HEADER)
     text = next((each for each in package.xml("content.xml").iter() if _tag(each) == "text" and len(each)), None)
     if text is not None:
-        draft.add(joined(writer.lines(text)), PartKind.BODY)
+        draft.add(base.joined(writer.lines(text)), PartKind.BODY)
     for number, box in enumerate(writer.boxes, 1):
         draft.add(box, PartKind.TEXT_BOX, number)
     for kind in (PartKind.FOOTNOTE, PartKind.ENDNOTE):
@@ -347,15 +338,15 @@ def read_odt(source: DocumentSource) -> Iterator[Draft]:
             draft.add(note, kind, number)
     for each in margins:
         if _tag(each).startswith("footer"):
-            draft.add(joined(writer.lines(each)), PartKind.FOOTER)
+            draft.add(base.joined(writer.lines(each)), PartKind.FOOTER)
     if writer.comments:
-        draft.warn(COMMENTS)
+        draft.warn(base.COMMENTS)
     if writer.deleted:
-        draft.warn(f"{count(writer.deleted, 'tracked deletion was', 'tracked deletions were')} left out.")
+        draft.warn(f"{base.count(writer.deleted, 'tracked deletion was', 'tracked deletions were')} left out.")
     if any(name.startswith(("Basic/", "Scripts/")) for name in package.names):
-        draft.warn(MACROS)
+        draft.warn(base.MACROS)
     if any(name.startswith("Pictures/") for name in package.names):
-        draft.warn(PICTURES)
+        draft.warn(base.PICTURES)
     yield draft.with_text()
 
 

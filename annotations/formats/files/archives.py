@@ -8,8 +8,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from types import TracebackType
-from typing import IO, Any, Final, NamedTuple, TypeGuard
+from typing import IO, Any, Final, NamedTuple, Self, TypeGuard
 
 from annotations.formats.files.json_files import JsonError, read_json
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
@@ -60,20 +59,24 @@ def _is_ours(manifest: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(manifest, dict) and (manifest.get("product"), manifest.get("format")) == (PRODUCT, FORMAT)
 
 
-class ArchiveWriter:
+class _Archive:
+    """A context that closes a ZIP."""
+
+    _zip: zipfile.ZipFile
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+
+class ArchiveWriter(_Archive):
     """Writes an archive, one file after another; `finish` adds the manifest."""
 
     def __init__(self, target: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED)
         self.members: dict[str, ArchivedFile] = {}
-
-    def __enter__(self) -> "ArchiveWriter":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._zip.close()
 
     def write(self, name: str, rows: Iterator[Mapping[str, Any]]) -> None:
         """Write a file with one line for each row."""
@@ -104,7 +107,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-class ArchiveReader:
+class ArchiveReader(_Archive):
     """Reads an archive whose files are exactly `names`. Raises ArchiveError, in the constructor and in all methods.
 
     Nothing is unpacked to disk, and one line at a time is in memory.
@@ -120,14 +123,6 @@ class ArchiveReader:
         self._entries = self._checked_entries()
         self.manifest = self._read_manifest()
         self.members = self._checked_members(names)
-
-    def __enter__(self) -> "ArchiveReader":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._zip.close()
 
     def verify(self, name: str) -> None:
         """Check the SHA-256 and the number of rows of a file."""

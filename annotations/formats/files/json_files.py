@@ -252,12 +252,7 @@ class _Values:
                 yield from self._items()
             else:
                 self._sound()
-            mark = self._next()
-            if mark not in (",", "}"):
-                raise JsonError("The file is not valid JSON: expected “,” or “}” after a field. Correct it.")
-            if mark == ",":
-                self._at += 1
-                self._next()
+            mark = self._after("}", "a field")
         self._at += 1
 
     def _expect(self, mark: str) -> None:
@@ -282,13 +277,18 @@ class _Values:
         mark = self._next()
         while mark != "]":
             yield self._here(), self._one()
-            mark = self._next()
-            if mark not in (",", "]"):
-                raise JsonError("The file is not valid JSON: expected “,” or “]” after a record. Correct it.")
-            if mark == ",":
-                self._at += 1
-                self._next()
+            mark = self._after("]", "a record")
         self._at += 1
+
+    def _after(self, end: str, what: str) -> str:
+        """The comma after an item, which is skipped, or the end of the items. Raises JsonError for anything else."""
+        mark = self._next()
+        if mark not in (",", end):
+            raise JsonError(f"The file is not valid JSON: expected “,” or “{end}” after {what}. Correct it.")
+        if mark == ",":
+            self._at += 1
+            self._next()
+        return mark
 
     def _next(self) -> str:
         """Skip white space; the next character, or nothing at the end of the file."""

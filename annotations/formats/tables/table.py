@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from posixpath import dirname, join
 from typing import IO, Any, Final, Self
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, split_names
+from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, loose_texts, split_names
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.quotes import counts_utf16, same_quote
 from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows, whole
@@ -210,13 +210,8 @@ class TableFormat(OneFileFormat):
             except NoteError as error:
                 unread = True
                 yield error
-        if unread:
-            return
-        for name in sorted(texts.keys() - seen):
-            try:
-                yield ParsedNote(name, decode_utf8(files.load(texts[name]), texts[name]), None)
-            except NoteError as error:
-                yield error
+        if not unread:
+            yield from loose_texts(texts, seen, files)
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`."""

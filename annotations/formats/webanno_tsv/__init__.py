@@ -27,17 +27,8 @@ from annotations.formats.notes import Loss, OutNote, ParsedNote, check_name, che
 from annotations.formats.span_rules import SpanTaker
 from annotations.formats.token_tags import words_of
 from annotations.formats.uima import Entity, Layer, UsedLayers, entities, feature_types, offsets_of, whole_sentences
-from annotations.formats.webanno_tsv.reading import (
-    BEFORE,
-    EMPTY,
-    FORMAT,
-    NO_VALUE,
-    TEXT,
-    TsvReader,
-    escape_text,
-    escape_value,
-    take,
-)
+from annotations.formats.webanno_tsv import reading
+from annotations.formats.webanno_tsv.reading import TsvReader
 from annotations.text.spans import Bounds
 from annotations.text.tokens import Token
 
@@ -68,8 +59,8 @@ class TsvWriter:
         """The file. Each sentence begins with its first token and ends before the line break before the next one."""
         features = [self._layer.label, *feature_types(self._entities)]
         ids = self._ids()
-        nothing = f"\t{EMPTY}" * len(features) + "\t"
-        rows = [f"{FORMAT}3", f"#T_SP={self._layer.type}|{'|'.join(features)}", ""]
+        nothing = f"\t{reading.EMPTY}" * len(features) + "\t"
+        rows = [f"{reading.FORMAT}3", f"#T_SP={self._layer.type}|{'|'.join(features)}", ""]
         units = offsets_of(self._text)
         edges = self._tokens if units is int else [(units(start), units(stop)) for start, stop in self._tokens]
         words = words_of(self._text, self._tokens)
@@ -78,7 +69,7 @@ class TsvWriter:
         ]
         starts = sorted({0, *begins, len(self._tokens)})
         first = self._tokens[0].start if self._tokens else len(self._text)
-        before = BEFORE + escape_text(self._text[:first])
+        before = reading.BEFORE + reading.escape_text(self._text[:first])
         if not self._tokens:
             return "\n".join([*rows, "", before, ""])
         for number, (at, past) in enumerate(pairwise(starts), 1):
@@ -86,7 +77,7 @@ class TsvWriter:
             if number == 1:
                 rows.append(before)
             end = self._tokens[past].start if past < len(self._tokens) else len(self._text)
-            rows += [TEXT + escape_text(line) for line in self._sentence(at, end).split("\n")]
+            rows += [reading.TEXT + reading.escape_text(line) for line in self._sentence(at, end).split("\n")]
             for place, index in enumerate(range(at, past), 1):
                 start, stop = edges[index]
                 cells = self._cells(self._on[index], features, ids) if index in self._on else nothing
@@ -143,7 +134,7 @@ class TsvWriter:
     def _value(self, index: int, feature: str, ids: Mapping[int, int]) -> str:
         entity = self._entities[index]
         value = entity.code if feature == self._layer.label else entity.features.get(feature)
-        written = NO_VALUE if value is None else escape_value(value)
+        written = reading.NO_VALUE if value is None else reading.escape_value(value)
         return f"{written}[{ids[index]}]" if index in ids else written
 
 
@@ -163,7 +154,7 @@ class WebannoTsvFormat(Format):
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `InputFormat.claims`."""
-        return name.lower().endswith(".tsv") and head.removeprefix(b"\xef\xbb\xbf").startswith(FORMAT.encode())
+        return name.lower().endswith(".tsv") and head.removeprefix(b"\xef\xbb\xbf").startswith(reading.FORMAT.encode())
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
         """See `InputFormat.read`. A text file alone is a note without annotations."""
@@ -179,7 +170,7 @@ class WebannoTsvFormat(Format):
         reader.check_words(text)
         taker, layers = SpanTaker(text, reader.file, find_label, utf16=True), UsedLayers(find_label)
         for found in reader.annotations():
-            take(found, taker, layers)
+            reading.take(found, taker, layers)
         reader.warn(taker)
         if guessed:
             taker.not_kept(_GUESSED.format(count=guessed, name=note.name))

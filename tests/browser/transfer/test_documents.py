@@ -11,7 +11,7 @@ from annotations.exchange.services.importing import run_import
 from annotations.models import Document, Import
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
-from tests.exchange.written import pdf
+from tests.exchange.brat_files import pdf
 
 
 @pytest.fixture
