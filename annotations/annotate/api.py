@@ -15,7 +15,7 @@ from ninja import Field, Router, Schema
 from ninja.responses import Status
 
 from annotations.annotate.services.annotation_set import SetStatus, hand_in, reopen, start_annotations, state_of
-from annotations.annotate.services.spans import Answer, apply_change
+from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can, note_for
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
@@ -109,7 +109,7 @@ def change_span(
     """Change the bounds, the label or attributes of a span."""
     access, document = _open(request, slug, note)
     version, item = _held(request, access, document, span)
-    answer: Answer | None = None
+    answer: ChangedSpans | None = None
     with _current(document, access), named(_FIELDS), transaction.atomic():
         for change in _changes(access, item, body):
             # The changes after the first one meet the version that the first one made.
@@ -209,7 +209,7 @@ def _changes(access: Access, item: SpanItem, body: ChangedSpan) -> Iterator[dict
         yield {"kind": ChangeKind.ATTRIBUTE, "name": name, "value": value}
 
 
-def _apply(access: Access, document: Document, item: SpanItem, version: int | None, **change: Any) -> Answer:
+def _apply(access: Access, document: Document, item: SpanItem, version: int | None, **change: Any) -> ChangedSpans:
     seen: LabeledBounds = (item["start"], item["end"], item["label"])
     edit = SpanEdit(change_id=uuid4(), span=item["id"], seen=seen, version=version, exact=version is not None, **change)
     return apply_change(document=document, user=access.user, change=edit, blind=access.blind)

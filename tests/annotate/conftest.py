@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotations.annotate.services.spans import Answer, apply_change
+from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.changes import read_change
 from annotations.models import Document, Label, Project, User
 from annotations.projects.services.labels import merge_labels
@@ -50,7 +50,7 @@ def many(world: SimpleNamespace, parts: Sequence[tuple[str, str]] = PARTS, **ove
     return step("create_many", spans=spans) | over
 
 
-def do(world: SimpleNamespace, data: dict[str, Any], user: User | None = None, **options: Any) -> Answer:
+def do(world: SimpleNamespace, data: dict[str, Any], user: User | None = None, **options: Any) -> ChangedSpans:
     """Apply a change to the annotations of ann, or of another person."""
     return apply_change(document=world.note, user=user or world.ann, change=read_change(data), **options)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotations.annotate.services.spans import Answer
+from annotations.annotate.services.spans import ChangedSpans
 from annotations.core.changes import Refused
 from annotations.core.spans import spans_of
 from annotations.models import AnnotationSet, Event, Label, Span
@@ -24,7 +24,7 @@ def city(world: SimpleNamespace) -> dict[str, Any]:
     return made(world, "Torino", "CITY")
 
 
-def put(world: SimpleNamespace, span: dict[str, Any], name: str, value: object) -> Answer:
+def put(world: SimpleNamespace, span: dict[str, Any], name: str, value: object) -> ChangedSpans:
     return do(world, alter("attribute", span, name=name, value=value))
 
 

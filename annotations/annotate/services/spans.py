@@ -34,7 +34,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChangedSpans:
     """The result of a change. `span` is the span after the change; `removed` the id of a deleted span.
 
     After a change of many spans, `made` are the new spans, and `already` counts the wanted spans that existed already.
@@ -52,7 +52,7 @@ class Answer:
     message: str = ""
 
 
-def apply_change(*, document: Document, user: User, change: SpanEdit, blind: bool = True) -> Answer:
+def apply_change(*, document: Document, user: User, change: SpanEdit, blind: bool = True) -> ChangedSpans:
     """Make one change to `user`'s annotation set of `document`, whose text must be loaded.
 
     `blind` says whether this person sees nobody else's spans. A change is made once: the same change id again gives the
@@ -94,7 +94,7 @@ def _with_labels_of_today(change: SpanEdit) -> SpanEdit:
     return replace(change, label=of(change.label), seen=(start, end, of(label)), spans=spans)
 
 
-def _apply(document: Document, user: User, change: SpanEdit, blind: bool) -> Answer:
+def _apply(document: Document, user: User, change: SpanEdit, blind: bool) -> ChangedSpans:
     kind = change.kind
     asked: Sequence[SpanEdit | WantedSpan] = change.spans
     if kind in (ChangeKind.CREATE, ChangeKind.RESIZE):
@@ -137,7 +137,7 @@ def _apply(document: Document, user: User, change: SpanEdit, blind: bool) -> Ans
     return _answer(row.pk, row.version + (effect.verb is not None), kind, effect, elsewhere)
 
 
-def _answer(pk: int, version: int, kind: ChangeKind, effect: Effect, elsewhere: bool) -> Answer:
+def _answer(pk: int, version: int, kind: ChangeKind, effect: Effect, elsewhere: bool) -> ChangedSpans:
     """The answer for an event's data, made now or found in the log."""
     data = effect.data
     listed = data.get("spans")
@@ -150,7 +150,7 @@ def _answer(pk: int, version: int, kind: ChangeKind, effect: Effect, elsewhere: 
         if "attributes" in data:
             span["attributes"] = data["attributes"][1] or {}
     made = [SpanItem(id=pk, start=start, end=end, label=label) for pk, start, end, label in listed or ()]
-    return Answer(
+    return ChangedSpans(
         version=version,
         span=span,
         removed=one if gone else None,
@@ -329,7 +329,7 @@ def _create_many(row: Locked, wanted: Sequence[LabeledBounds]) -> Effect:
 # ── Replays and conflicts ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _replay(document: Document, user: User, change: SpanEdit) -> Answer | None:
+def _replay(document: Document, user: User, change: SpanEdit) -> ChangedSpans | None:
     """The answer to a change that was made before, with the current spans; None where it wasn't made."""
     row = own_set(document.pk, user)
     if row is None:
@@ -347,7 +347,7 @@ def _replay(document: Document, user: User, change: SpanEdit) -> Answer | None:
     return _answer(row.pk, row.version, change.kind, effect, elsewhere=True)
 
 
-def _replay_refused(refused: Refused, document: Document, user: User, change: SpanEdit) -> Answer:
+def _replay_refused(refused: Refused, document: Document, user: User, change: SpanEdit) -> ChangedSpans:
     """The answer to a change that is refused because it was made before. Raises `refused` for any other.
 
     A change that is sent again can look like a conflict: the first one may have deleted the span.

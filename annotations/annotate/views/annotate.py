@@ -14,7 +14,7 @@ from annotations.annotate.events import NOTE_FETCHED
 from annotations.annotate.selectors.personal import labels_stamp, own_labels
 from annotations.annotate.selectors.worklist import WorkList, next_note, pace, work_list
 from annotations.annotate.services.annotation_set import hand_in, reopen, start_annotations, state_of
-from annotations.annotate.services.spans import Answer, apply_change
+from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can, enter, note_for, notes_for
 from annotations.core.addresses import address
 from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
@@ -179,7 +179,7 @@ def changes(request: Request, slug: str, pk: int) -> HttpResponse:
     return JsonResponse(_as_json(answer) | (_status(own_set(note.pk, access.user), "seeded") if started else {}))
 
 
-def _as_json(answer: Answer) -> dict[str, Any]:
+def _as_json(answer: ChangedSpans) -> dict[str, Any]:
     body: dict[str, Any] = {
         "version": answer.version,
         "span": answer.span,

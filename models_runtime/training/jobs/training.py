@@ -65,7 +65,7 @@ def run(claim: Claim) -> dict[str, Any]:
         )
     forget_stale()
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
-        training = _Training(claim, row, Path(folder))
+        training = _TrainingJob(claim, row, Path(folder))
         try:
             training.train()
         except BackendError as error:
@@ -122,7 +122,7 @@ def _versions(row: TrainedModel, actor: User | None) -> list[GoldVersion]:
     return versions
 
 
-class _Training:
+class _TrainingJob:
     """One training: its gold, what it reports, and the card of its model.
 
     With self-training, notes without gold are labeled in two rounds. First the labels are those of a run. A model
