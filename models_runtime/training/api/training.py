@@ -174,7 +174,7 @@ def _started(
     settings = {key: str(value) for key, value in body.settings.items()}
     more = {"settings": settings, "self_training": body.self_training}
     own = {key: f"settings.{key}" for key in ("settings", "embeddings", *body.settings)} | {"settings": "settings"}
-    at = {name: name for name in body.model_fields} | own | REFUSED_AT | {"backend": "kind"}
+    at = {name: name for name in type(body).model_fields} | own | REFUSED_AT | {"backend": "kind"}
     with named(at):
         models = form.start(access, new_key(access), variants, **more)
     answer = Trainings(items=[ModelItem.of(one) for one in models])
