@@ -69,7 +69,8 @@ class _Prepared:
     project: _Columns[Project]
     note: _Columns[Document]
     source: _Columns[DocumentSource]
-    sql: str
+    without_note: str
+    with_note: str
 
 
 @cache
@@ -78,20 +79,26 @@ def _prepared() -> _Prepared:
     notes, sources = _Columns(Document, "d"), _Columns(DocumentSource, "s")
     tables = [one._meta.db_table for one in (User, Project, Membership, Document, DocumentSource, Assignment)]
     user, project, membership, note, source, assignment = map(connections[DEFAULT_DB_ALIAS].ops.quote_name, tables)
-    columns = ", ".join(one.sql for one in (users, memberships, projects, notes, sources))
+    always = f"{users.sql}, {memberships.sql}, {projects.sql}"
+    joined = (
+        f" FROM {user} u"
+        f" JOIN {project} p ON p.slug = %s"
+        f" JOIN {membership} m ON m.project_id = p.id AND m.user_id = u.id AND m.active"
+    )
+    one_note = (
+        f" LEFT JOIN {note} d ON d.id = %s AND d.project_id = p.id"
+        f" LEFT JOIN {source} s ON s.document_id = d.id"
+        f" LEFT JOIN {assignment} a ON a.document_id = d.id AND a.user_id = u.id AND a.state IN (%s, %s)"
+    )
+    where = " WHERE u.id = %s"
     return _Prepared(
         users,
         memberships,
         projects,
         notes,
         sources,
-        f"SELECT {columns}, a.id FROM {user} u"  # noqa: S608 -- names of tables and columns only
-        f" JOIN {project} p ON p.slug = %s"
-        f" JOIN {membership} m ON m.project_id = p.id AND m.user_id = u.id AND m.active"
-        f" LEFT JOIN {note} d ON d.id = %s AND d.project_id = p.id"
-        f" LEFT JOIN {source} s ON s.document_id = d.id"
-        f" LEFT JOIN {assignment} a ON a.document_id = d.id AND a.user_id = u.id AND a.state IN (%s, %s)"
-        " WHERE u.id = %s",
+        f"SELECT {always}{joined}{where}",
+        f"SELECT {always}, {notes.sql}, {sources.sql}, a.id{joined}{one_note}{where}",
     )
 
 
@@ -104,17 +111,19 @@ def entering(person: int, path: str) -> User | None:
     if found is None:
         return None
     query = _prepared()
+    about_note = [int(found["note"]), *_HELD] if found["note"] else []
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(query.sql, [found["slug"], found["note"] and int(found["note"]), *_HELD, person])
+        cursor.execute(query.with_note if about_note else query.without_note, [found["slug"], *about_note, person])
         row: Sequence[Any] | None = cursor.fetchone()
     if row is None:
         return None
     values = list(row)
-    user, membership = query.user.take(values), query.membership.take(values)
-    project, note, source = query.project.take(values), query.note.take(values), query.source.take(values)
+    user, membership, project = query.user.take(values), query.membership.take(values), query.project.take(values)
     assert user is not None and membership is not None and project is not None
     membership.project, membership.user = project, user
+    note = query.note.take(values) if values else None
+    source = query.source.take(values) if values else None
     if note is not None:
         Document._meta.get_field("source").set_cached_value(note, source)  # None: it is known that there is none
-    user.entrance = Entrance(membership, note, values[0] is not None)
+    user.entrance = Entrance(membership, note, bool(values and values[0]))
     return user

@@ -382,7 +382,7 @@ def test_an_annotation_set_that_begins_from_a_run(world, client, monkeypatch):
     eve = make.make_member(world.project, user="eve")
     models.Assignment.objects.create(project=world.project, document=world.notes[0], user=eve)
     client.force_login(eve)
-    meanwhile = Meanwhile(world, monkeypatch, seeding, "_copy")
+    meanwhile = Meanwhile(world, monkeypatch, seeding, "insert_spans")
     assert client.post(f"/projects/covid/notes/{world.notes[0].pk}/start").status_code in (200, 302, 404)
     meanwhile.check()
 

@@ -180,7 +180,6 @@ def test_the_commands_that_archive_and_restore(world, capsys):
 REFUSED = [
     "add_member covid out --role viewer", "remove_member covid ann",
     "rename_label covid CITY --name Town", "merge_labels covid CITY HOSPITAL", "labels covid --delete CITY",
-    "label_mappings covid Ours --add",
     "submit covid caso-001 --by ann", "withdraw_gold covid caso-002 --by mia",
     "review_bulk covid --least 0 --by mia",
     "make_gold covid --set annotator:ann --by mia", "freeze_gold covid",

@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import partial
 from typing import Any, Final
@@ -28,6 +28,7 @@ from models_runtime.backends.llm.driver import (
     Conversation,
     FixedCapacity,
     NoCache,
+    Results,
     ServerQueue,
     cached_or_asked,
     converse,
@@ -126,7 +127,7 @@ class ModelRefiner:
         except BackendError as error:
             raise ServiceError(str(error), code="server") from error
 
-    def answers(self) -> Iterator[tuple[int, Any]]:
+    def answers(self) -> Generator[tuple[int, Any], None, None]:
         raise NotImplementedError
 
     def receive(self, note: int, outcome: Any) -> None:
@@ -246,10 +247,11 @@ class _SingleRefiner(ModelRefiner):
         self._examples = Examples(row, int(row.params.get("examples", 0)))
         self._todos: dict[int, Todo] = {}
 
-    def answers(self) -> Iterator[tuple[int, Any]]:
+    def answers(self) -> Generator[tuple[int, Any], None, None]:
         at_once = self._completion.at_once
         queue: ServerQueue[_Asked, None] = ServerQueue(self._talks(), at_once, self.capacity or FixedCapacity(at_once))
-        with closing(converse([queue], self.claim.check)) as results:
+        asked: Results[_Asked, None] = converse([queue], self.claim.check)
+        with closing(asked) as results:
             yield from ((note, error) for (note, _number), error in results)
 
     def receive(self, note: int, outcome: Any) -> None:
@@ -333,7 +335,7 @@ class _AgentRefiner(ModelRefiner):
             timed=Timed,
         )
 
-    def answers(self) -> Iterator[tuple[int, Any]]:
+    def answers(self) -> Generator[tuple[int, Any], None, None]:
         with closing(self._agent.converse(self._talks(), self.capacity, self.claim.check)) as results:
             yield from results
 

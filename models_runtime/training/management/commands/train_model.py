@@ -69,6 +69,8 @@ class Command(JourneyCommand):
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        given: dict[str, Any] = {word: options[word] or 0 for word in ("adapt", "grouping")}
+        given |= {word: options[word] or "" for word in TEXTS} | {word: options[word] for word in SWITCHES}
         models = start_group(
             project=find_project(options["project"]),
             gold=options["gold"],
@@ -80,9 +82,7 @@ class Command(JourneyCommand):
             also=options["also"],
             iterations=options["iterations"],
             runs=1 if options["runs"] is None else options["runs"],
-            **{word: options[word] or 0 for word in ("adapt", "grouping")},
-            **{word: options[word] or "" for word in TEXTS},
-            **{word: options[word] for word in SWITCHES},
+            **given,
         )
         summaries = [self._waited(model, options) for model in models]
         if len(models) == 1:
