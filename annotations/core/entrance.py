@@ -111,7 +111,7 @@ def entering(person: int, path: str) -> User | None:
     if found is None:
         return None
     query = _prepared()
-    about_note = [int(found["note"]), *_HELD] if found["note"] else []
+    about_note: list[Any] = [int(found["note"]), *_HELD] if found["note"] else []
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute(query.with_note if about_note else query.without_note, [found["slug"], *about_note, person])
         row: Sequence[Any] | None = cursor.fetchone()

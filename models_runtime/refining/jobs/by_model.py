@@ -28,7 +28,6 @@ from models_runtime.backends.llm.driver import (
     Conversation,
     FixedCapacity,
     NoCache,
-    Results,
     ServerQueue,
     cached_or_asked,
     converse,
@@ -250,7 +249,7 @@ class _SingleRefiner(ModelRefiner):
     def answers(self) -> Generator[tuple[int, Any], None, None]:
         at_once = self._completion.at_once
         queue: ServerQueue[_Asked, None] = ServerQueue(self._talks(), at_once, self.capacity or FixedCapacity(at_once))
-        asked: Results[_Asked, None] = converse([queue], self.claim.check)
+        asked = converse([queue], self.claim.check)
         with closing(asked) as results:
             yield from ((note, error) for (note, _number), error in results)
 
