@@ -117,19 +117,6 @@ def add_error(form: forms.BaseForm, error: ServiceError, fields: Mapping[str, st
     form.add_error(field if field in form.fields else None, str(error))
 
 
-def attempted(
-    form: forms.BaseForm, act: Callable[[], Result], fields: Mapping[str, str] | None = None
-) -> Result | None:
-    """Call `act` if a form was sent and is valid. None if not, or if a service refuses; its error is in the form."""
-    if not form.is_valid():
-        return None
-    try:
-        return act()
-    except ServiceError as error:
-        add_error(form, error, fields)
-    return None
-
-
 @contextmanager
 def error_beside(form: forms.BaseForm, fields: Mapping[str, str] | None = None) -> Iterator[None]:
     """Add a ServiceError of the block to the form as `add_error` does, and go on after the block."""
@@ -137,6 +124,16 @@ def error_beside(form: forms.BaseForm, fields: Mapping[str, str] | None = None) 
         yield
     except ServiceError as error:
         add_error(form, error, fields)
+
+
+def attempted(
+    form: forms.BaseForm, act: Callable[[], Result], fields: Mapping[str, str] | None = None
+) -> Result | None:
+    """Call `act` if a form was sent and is valid. None if not, or if a service refuses; its error is in the form."""
+    if form.is_valid():
+        with error_beside(form, fields):
+            return act()
+    return None
 
 
 def reasons(form: forms.BaseForm) -> list[str]:
