@@ -1,8 +1,7 @@
 """The rows by which `access` decides about a request, in one query: person, membership, project, note, assignment.
 
-Django builds the SQL of a query anew each time, which costs more than to run it; with three queries that was a third of
-the time of a request for a span. Nothing is decided here. Each request reads the rows anew, so that a right that was
-withdrawn is gone with the next request.
+Django builds the SQL of a query anew each time, which costs more than to run it. Nothing is decided here. Each request
+reads the rows anew, so that a right that was withdrawn is gone with the next request.
 """
 
 import re
