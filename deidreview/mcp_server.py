@@ -108,9 +108,7 @@ def make_server(own_secret: str = "") -> "Server[Any]":
         answer = await _in_thread(_called, secret, asked.name, asked.arguments or {})
         text = json.dumps(answer, ensure_ascii=False)
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=text)],
-            structured_content=answer,
-            is_error="refused" in answer,
+            content=[types.TextContent(type="text", text=text)], structured_content=answer, is_error="refused" in answer
         )
 
     return Server(

@@ -310,10 +310,7 @@ TEMPLATES = [
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # ── People ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "allauth.account.auth_backends.AuthenticationBackend",
-]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -468,10 +465,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"no_note_text": {"()": "deidreview.logs.NoNoteText"}},
-    "formatters": {
-        "line": {"()": "deidreview.logs.LineFormatter"},
-        "json": {"()": "deidreview.logs.JsonFormatter"},
-    },
+    "formatters": {"line": {"()": "deidreview.logs.LineFormatter"}, "json": {"()": "deidreview.logs.JsonFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["no_note_text"]}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {

@@ -1,12 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.agreement.views import (
-    adjudicate,
-    adjudications,
-    agreement,
-    amendments,
-    disagreements,
-)
+from annotations.agreement.views import adjudicate, adjudications, agreement, amendments, disagreements
 
 _DISAGREEMENTS = "projects/<slug:slug>/agreement/disagreements/"
 _DISAGREEMENT = f"{_DISAGREEMENTS}<int:pk>/<int:start>/<int:end>/"

@@ -71,13 +71,7 @@ def label_item(
 ) -> LabelItem:  # fmt: skip
     """Build the item from a row of LABEL_COLUMNS. Only labels with attributes have that key."""
     item = LabelItem(
-        id=pk,
-        name=name,
-        key=key,
-        description=description,
-        category=category,
-        hue=hue,
-        underline=position % UNDERLINES,
+        id=pk, name=name, key=key, description=description, category=category, hue=hue, underline=position % UNDERLINES
     )
     if attributes:
         item["attributes"] = attributes

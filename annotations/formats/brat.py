@@ -130,10 +130,7 @@ class BratFormat(Format):
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """`annotation.conf` (the types, by category) and `visual.conf` (their names and colors)."""
-        return {
-            "annotation.conf": annotation_conf(labels).encode(),
-            "visual.conf": visual_conf(labels).encode(),
-        }
+        return {"annotation.conf": annotation_conf(labels).encode(), "visual.conf": visual_conf(labels).encode()}
 
 
 def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:

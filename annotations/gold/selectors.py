@@ -230,8 +230,7 @@ def _sources(
     ]
     order = [AuthorKind.ADJUDICATED, AuthorKind.ANNOTATOR]
     return sorted(
-        found,
-        key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name),
+        found, key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name)
     )
 
 

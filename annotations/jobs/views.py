@@ -32,10 +32,7 @@ def job(request: Request, slug: str, number: int) -> HttpResponse:
     """Show one job: the page, or for htmx the part of it that changes."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = job_for(access, number)
-    context = {
-        "access": access,
-        "status": status_of(row, access),
-    }
+    context = {"access": access, "status": status_of(row, access)}
     response = render(request, "jobs/status.html" if request.htmx else "jobs/job.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response

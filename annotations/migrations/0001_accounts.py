@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ('auth', '0012_alter_user_first_name_max_length')
     ]
 
     operations = [
@@ -42,10 +42,10 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'user',
                 'verbose_name_plural': 'users',
-                'abstract': False,
+                'abstract': False
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ('objects', django.contrib.auth.models.UserManager())
             ],
         ),
     ]

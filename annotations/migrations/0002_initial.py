@@ -64,10 +64,10 @@ class Migration(migrations.Migration):
                 migrations.CreateModel(
                     name='Deletion',
                     fields=[
-                        ('project_id', models.BigIntegerField(primary_key=True, serialize=False)),
+                        ('project_id', models.BigIntegerField(primary_key=True, serialize=False))
                     ],
                     options={
-                        'ordering': ['project_id'],
+                        'ordering': ['project_id']
                     },
                 ),
                 migrations.CreateModel(
@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
                         ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                     ],
                     options={
-                        'ordering': ['name', 'id'],
+                        'ordering': ['name', 'id']
                     },
                 ),
                 migrations.CreateModel(
@@ -121,16 +121,16 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['-id'],
+                        'ordering': ['-id']
                     },
                 ),
                 migrations.CreateModel(
                     name='Stale',
                     fields=[
-                        ('document_id', models.BigIntegerField(primary_key=True, serialize=False)),
+                        ('document_id', models.BigIntegerField(primary_key=True, serialize=False))
                     ],
                     options={
-                        'ordering': ['document_id'],
+                        'ordering': ['document_id']
                     },
                 ),
                 migrations.CreateModel(
@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                         ('until', models.DateTimeField(db_index=True)),
                     ],
                     options={
-                        'ordering': ['id'],
+                        'ordering': ['id']
                     },
                 ),
                 migrations.CreateModel(
@@ -221,7 +221,7 @@ class Migration(migrations.Migration):
                         ('finished_at', models.DateTimeField()),
                     ],
                     options={
-                        'ordering': ['id'],
+                        'ordering': ['id']
                     },
                 ),
                 migrations.CreateModel(
@@ -251,7 +251,7 @@ class Migration(migrations.Migration):
                         ('finished_at', models.DateTimeField(null=True)),
                     ],
                     options={
-                        'ordering': ['-id'],
+                        'ordering': ['-id']
                     },
                 ),
                 migrations.CreateModel(
@@ -405,7 +405,7 @@ class Migration(migrations.Migration):
                         ('code', models.CharField(blank=True, max_length=60)),
                     ],
                     options={
-                        'constraints': [models.UniqueConstraint(fields=('mapping', 'label'), name='mapped_label_once')],
+                        'constraints': [models.UniqueConstraint(fields=('mapping', 'label'), name='mapped_label_once')]
                     },
                 ),
                 migrations.CreateModel(
@@ -476,7 +476,7 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['-id'],
+                        'ordering': ['-id']
                     },
                 ),
                 migrations.CreateModel(
@@ -659,7 +659,7 @@ class Migration(migrations.Migration):
                         ('revoked_at', models.DateTimeField(null=True)),
                     ],
                     options={
-                        'ordering': ['-id'],
+                        'ordering': ['-id']
                     },
                 ),
                 migrations.CreateModel(
@@ -729,7 +729,7 @@ class Migration(migrations.Migration):
                         ('began_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['id'],
+                        'ordering': ['id']
                     },
                 ),
                 migrations.CreateModel(
@@ -836,7 +836,7 @@ class Migration(migrations.Migration):
                         ('at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['id'],
+                        'ordering': ['id']
                     },
                 ),
                 migrations.CreateModel(
@@ -958,7 +958,7 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['-created_at'],
+                        'ordering': ['-created_at']
                     },
                 ),
                 migrations.CreateModel(
@@ -973,7 +973,7 @@ class Migration(migrations.Migration):
                     ],
                     options={
                         'db_table': 'models_runtime_share',
-                        'ordering': ['id'],
+                        'ordering': ['id']
                     },
                 ),
                 migrations.CreateModel(
@@ -1049,7 +1049,7 @@ class Migration(migrations.Migration):
                         ('at', models.DateTimeField(auto_now=True)),
                     ],
                     options={
-                        'ordering': ['id'],
+                        'ordering': ['id']
                     },
                 ),
                 migrations.CreateModel(
@@ -1066,7 +1066,7 @@ class Migration(migrations.Migration):
                         ('expires_at', models.DateTimeField(db_index=True, help_text='Null: the file is kept until a person deletes it.', null=True)),
                     ],
                     options={
-                        'ordering': ['-id'],
+                        'ordering': ['-id']
                     },
                 ),
                 migrations.CreateModel(
@@ -1199,7 +1199,7 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['id'],
+                        'ordering': ['id']
                     },
                 ),
                 migrations.CreateModel(

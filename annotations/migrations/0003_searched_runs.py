@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotations", "0002_initial"),
+        ("annotations", "0002_initial")
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotations", "0003_searched_runs"),
+        ("annotations", "0003_searched_runs")
     ]
 
     operations = [

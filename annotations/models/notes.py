@@ -272,7 +272,7 @@ class Span(Table):
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="span_not_empty"),
         ]
         indexes = [
-            models.Index(fields=["string_key", "label"], condition=Q(string_key__isnull=False), name="span_by_string"),
+            models.Index(fields=["string_key", "label"], condition=Q(string_key__isnull=False), name="span_by_string")
         ]
 
 

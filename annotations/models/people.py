@@ -110,9 +110,7 @@ class GroupRole(Table):
 
     class Meta:
         ordering = ["provider", "group", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["project", "provider", "group"], name="one_role_per_group"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["project", "provider", "group"], name="one_role_per_group")]
 
 
 class ProvisionedUser(Table):
@@ -135,9 +133,7 @@ class ProvisionedUser(Table):
 
     class Meta:
         ordering = ["created_at", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["provider", "name_key"], name="one_provisioned_user_per_name"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["provider", "name_key"], name="one_provisioned_user_per_name")]
 
 
 class ProvisionedGroup(Table):
@@ -153,9 +149,7 @@ class ProvisionedGroup(Table):
 
     class Meta:
         ordering = ["created_at", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["provider", "name"], name="one_provisioned_group_per_name"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["provider", "name"], name="one_provisioned_group_per_name")]
 
 
 class ApiToken(Table):

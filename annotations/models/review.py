@@ -296,8 +296,7 @@ class RewrittenNote(Table):
     text = models.TextField()
     sha256 = models.CharField(max_length=64)
     unmapped = models.JSONField(
-        default=list,
-        help_text="[start, end, placeholder, source, doubt or null] of spans without a label.",
+        default=list, help_text="[start, end, placeholder, source, doubt or null] of spans without a label."
     )
 
     class Meta:

@@ -38,7 +38,7 @@ class SearchForm(forms.Form):
         offer(self, "where", [
             ("all", _("Everywhere")),
             ("unlabeled", _("Only unmarked text")),
-            ("label", _("Only spans with a label")),
+            ("label", _("Only spans with a label"))
         ])  # fmt: skip
         names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]
         offer(self, "label", [("", _("Choose a label")), *names])

@@ -33,14 +33,7 @@ class ProjectsConfig(AppConfig):
                 "labels",
                 Can.MANAGE,
                 frozenset(
-                    {
-                        "label_edit",
-                        "label_merge",
-                        "label_delete",
-                        "category_add",
-                        "category_edit",
-                        "category_delete",
-                    }
+                    {"label_edit", "label_merge", "label_delete", "category_add", "category_edit", "category_delete"}
                 ),
             ),
             navigation.Entry("project", 10, _("Settings"), "project_settings", Can.ARCHIVE),

@@ -15,11 +15,7 @@ _SIGN_IN = [
     path("reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("password/change/", members.password_change, name="account_change_password"),
     path("password/reset/", members.password_forgotten, name="account_reset_password"),
-    path(
-        "password/reset/key/done/",
-        account.password_reset_from_key_done,
-        name="account_reset_password_from_key_done",
-    ),
+    path("password/reset/key/done/", account.password_reset_from_key_done, name="account_reset_password_from_key_done"),
     re_path(
         r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
         account.password_reset_from_key,

@@ -24,6 +24,6 @@ class ScoresConfig(AppConfig):
         from annotations.core import navigation, offers
 
         navigation.register(
-            navigation.Entry("gold", 30, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_errors"})),
+            navigation.Entry("gold", 30, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_errors"}))
         )
         offers.offer("gold_version.actions", "scores/offers/gold_version.html", position=10)

@@ -341,7 +341,7 @@ def authors_with_notes(
     submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
     shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
     order = [
-        AuthorKind.ANNOTATOR, AuthorKind.ADJUDICATED, AuthorKind.REFINED, AuthorKind.RUN, AuthorKind.BENCH,
+        AuthorKind.ANNOTATOR, AuthorKind.ADJUDICATED, AuthorKind.REFINED, AuthorKind.RUN, AuthorKind.BENCH
     ]  # fmt: skip
     found = [AuthorNotes(authors[pk], n, shared.get(pk, 0)) for pk, n in submitted.items()]
     return sorted(found, key=lambda one: (order.index(AuthorKind(one.author.kind)), one.author.name))

@@ -78,7 +78,7 @@ def test_pages_continue_at_a_location(world, monkeypatch):
     monkeypatch.setattr("annotations.agreement.selectors.disagreements.PAGE", 2)
     bring_up_to_date(world.project)
     assert counts(differences(world.project, Filters())).kinds == {
-        "missed": 2, "boundary": 1, "label": 1, "both": 0, "attributes": 0,
+        "missed": 2, "boundary": 1, "label": 1, "both": 0, "attributes": 0
     }  # fmt: skip
     first = page(world.project, Filters())
     assert [shown.row.start for shown in first.locations] == [0, 13]
@@ -101,7 +101,7 @@ def test_the_database_marks_changed_sets_by_itself():
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {column} FROM {table} WHERE {column} LIKE 'reading_%_stale'")
         assert sorted(row[0] for row in cursor.fetchall()) == [
-            "reading_delete_stale", "reading_insert_stale", "reading_update_stale",
+            "reading_delete_stale", "reading_insert_stale", "reading_update_stale"
         ]  # fmt: skip
 
 

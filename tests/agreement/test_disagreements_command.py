@@ -16,10 +16,10 @@ def test_each_location_with_the_spans_of_each_annotator(world):
     found = listed()
     assert found["total"] == 3
     assert [(each["note"], each["start"], each["end"]) for each in found["disagreements"]] == [
-        ("caso-1", *NAME), ("caso-1", *AGE), ("caso-1", *CITY),
+        ("caso-1", *NAME), ("caso-1", *AGE), ("caso-1", *CITY)
     ]  # fmt: skip
     assert found["disagreements"][2]["annotators"] == {
-        "anna": [[44, 50, "CITY"]], "bruno": [[44, 50, "HOSPITAL"]], "carla": [],
+        "anna": [[44, 50, "CITY"]], "bruno": [[44, 50, "HOSPITAL"]], "carla": []
     }  # fmt: skip
     assert "Torino" not in json.dumps(found)
 
@@ -28,7 +28,7 @@ def test_filters(world):
     """Names stay hidden in an anonymous project."""
     for words, total in (
         (("--kind", "label"), 1), (("--label", "AGE"), 1),
-        (("--note", "caso-1", "--round", "1", "--cause", "none"), 3),
+        (("--note", "caso-1", "--round", "1", "--cause", "none"), 3)
     ):  # fmt: skip
         assert listed(*words)["total"] == total
     for name, value in (("label", "NONE"), ("note", "none"), ("round", "2")):

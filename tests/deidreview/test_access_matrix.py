@@ -36,10 +36,7 @@ def test_the_table_and_the_urls_are_the_same():
     assert {
         "missing in the table": sorted(set(ROUTES) - set(TABLE)),
         "no such URL": sorted(set(TABLE) - set(ROUTES)),
-    } == {
-        "missing in the table": [],
-        "no such URL": [],
-    }
+    } == {"missing in the table": [], "no such URL": []}
 
 
 def status_of(client: Client, method: str, name: str, world: World, **where: str) -> int:

@@ -225,7 +225,7 @@ def test_labels_with_an_equals_sign(world, tmp_path, capsys):
     call_command("import_documents", *words, *options, f"--add-label=ROLE=DOCTOR={category.code}")
     lines = json.loads(capsys.readouterr().out)["labels"]
     assert [(lines[name]["do"], lines[name]["label"]) for name in names] == [
-        ("added", "A"), ("skipped", ""), ("mapped", "PATIENT"), ("mapped", "CITY"), ("added", "ROLE_DOCTOR"),
+        ("added", "A"), ("skipped", ""), ("mapped", "PATIENT"), ("mapped", "CITY"), ("added", "ROLE_DOCTOR")
     ]  # fmt: skip
     assert label(world, "A").category == label(world, "ROLE_DOCTOR").category == category
     Document.objects.filter(name="uno").delete()

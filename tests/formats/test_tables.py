@@ -39,12 +39,7 @@ def test_rows_of_a_note_may_stand_anywhere() -> None:
     rows = [HEAD, "a,2,6,NAME", "b,0,1,NAME", "c,,,", ",,,", "a,8,12,NAME"]
     assert [
         (note.name, note.spans) for note in parsed("csv", table(*rows) | {f"{n}.txt": n.upper() for n in "bcd"})
-    ] == [
-        ("b", [Span(0, 1, "NAME")]),
-        ("c", []),
-        ("a", [Span(2, 6, "NAME"), Span(8, 12, "NAME")]),
-        ("d", None),
-    ]
+    ] == [("b", [Span(0, 1, "NAME")]), ("c", []), ("a", [Span(2, 6, "NAME"), Span(8, 12, "NAME")]), ("d", None)]
     # Columns of other programs
     rows = ["sep=;", "Doc;Begin;Stop;Type;Mention;negated", "a.txt;3;7;NAME;Anna;TRUE"]
     note = read_one("csv", table(*rows, ending="tsv"))

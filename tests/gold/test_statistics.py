@@ -58,7 +58,7 @@ def version(world):
 def test_the_figures_by_split_label_and_category(world, version):
     table = table_of(version, statistics_of(version))
     assert [(name, part["notes"], part["tokens"]) for name, part in table["splits"].items()] == [
-        ("train", 2, 28), ("test", 1, 14), ("total", 3, 42),
+        ("train", 2, 28), ("test", 1, 14), ("total", 3, 42)
     ]  # fmt: skip
     rows = {row["label"]: list(row["splits"].values()) for row in table["labels"]}
     spans = {name: [cell["spans"] for cell in cells] for name, cells in rows.items()}

@@ -27,10 +27,10 @@ pytestmark = pytest.mark.django_db
 # Command lines by what the person needs. {0} is a file that does not exist, {1} a token of “ann”.
 TABLE: dict[Can | Standing | str, list[str]] = {
     Can.SEE_PROJECT: [
-        "labels covid",
+        "labels covid"
     ],
     Can.ANNOTATE: [
-        "submit covid caso-1",
+        "submit covid caso-1"
     ],
     Can.READ_NOTES: [
         "agreement covid", "backends covid", "compare_runs covid --runs a,b",
@@ -66,19 +66,19 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "export_documents covid {0} --format archive",
     ],
     Standing.SIGN_IN: [
-        "backends", "completion bash", "ready", "verify_certificate {0}",
+        "backends", "completion bash", "ready", "verify_certificate {0}"
     ],
     Standing.CREATE_PROJECTS: [
-        "create_project New --labels meddocan", "import_archive {0}", "import_documents new {0} --format archive",
+        "create_project New --labels meddocan", "import_archive {0}", "import_documents new {0} --format archive"
     ],
     Standing.SEE_QUEUES: [
-        "queues",
+        "queues"
     ],
     Standing.ADMINISTER: [
-        "backup {0}", "create_scim_token", "link_account ann a b", "load_demo", "restore {0}",
+        "backup {0}", "create_scim_token", "link_account ann a b", "load_demo", "restore {0}"
     ],
     "see or change API tokens of “ann”": [
-        "create_token ann Nightly", "revoke_token {1}", "tokens ann",
+        "create_token ann Nightly", "revoke_token {1}", "tokens ann"
     ],
 }  # fmt: skip
 ROLES = {"vic": Role.VIEWER, "ann": Role.ANNOTATOR, "rev": Role.REVIEWER, "mia": Role.MANAGER}

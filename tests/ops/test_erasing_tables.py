@@ -27,13 +27,13 @@ EMPTIED = {
 # Text columns in tables that stay, with the reason. "listed" means shown at an erasure (ops.selectors.free_texts).
 STAYS = {
     "annotations.Project": {
-        "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code",
+        "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code"
     },
     "annotations.ApiToken": {"name": "a program", "prefix": "random", "digest": "of a random token"},
     "annotations.ApiAnswer": {"key": "a keyed digest", "fingerprint": "emptied", "sealed": "emptied"},
     "annotations.Membership": {"provided_by": "of the settings"},
     "annotations.ProviderAccount": {
-        "provider": "of the settings", "subject": "a member, not a patient", "sealed": "a provider's token",
+        "provider": "of the settings", "subject": "a member, not a patient", "sealed": "a provider's token"
     },
     "annotations.ProviderSession": {"sid": "a provider's number", "name_id": "a member, not a patient"},
     "annotations.ProvisionedUser": {
@@ -77,11 +77,11 @@ STAYS = {
         "content_hash": "a hash of all notes, from which no single note follows",
     },
     "annotations.Certificate": {
-        "sha256": "a hash of the file", "json": "figures, and the listed texts of its release", "pdf": "as its JSON",
+        "sha256": "a hash of the file", "json": "figures, and the listed texts of its release", "pdf": "as its JSON"
     },
     "annotations.ReleaseErasure": {},
     "annotations.AuditPlan": {
-        "seed": "random", "strata": "types, sites and languages of notes, with counts", "looks": "as strata",
+        "seed": "random", "strata": "types, sites and languages of notes, with counts", "looks": "as strata"
     },
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
     "annotations.Job": {
@@ -104,7 +104,7 @@ STAYS = {
         "rules": "a key", "unit": "a choice",
     },
     "models_runtime.InjectedRun": {
-        "rules": "names of rules", "possible": "counts", "terms": "words of the notes are deleted (forget_terms)",
+        "rules": "names of rules", "possible": "counts", "terms": "words of the notes are deleted (forget_terms)"
     },
     "models_runtime.SystemicError": {"name": "a manager's, of a-z, 0-9 and hyphens", "label": "a code"},
     "models_runtime.Refinement": {

@@ -27,7 +27,7 @@ def wrong(answer) -> set[str]:
 
 def test_a_patient_from_the_id_to_the_erasure(program):
     rows = [
-        {"name": "visit", "patient_id": ID}, {"name": "other", "site": "Ward"}, {"name": "gone", "patient_id": "1"},
+        {"name": "visit", "patient_id": ID}, {"name": "other", "site": "Ward"}, {"name": "gone", "patient_id": "1"}
     ]  # fmt: skip
     set_ = program.post(f"{PATIENTS}/ids", {"rows": rows})
     assert set_.json() == {"patients": 1, "metadata": 1, "unknown": ["gone"]}

@@ -55,7 +55,7 @@ COMP_WORDS=(deidreview jobs --ca) COMP_CWORD=2; _deidreview deidreview; echo "${
 """
     done = installed.run("bash", "-c", script, environ=environ)
     assert done.stdout.splitlines() == [
-        "complete -o default -F _deidreview deidreview", "create_project", "--cancel",
+        "complete -o default -F _deidreview deidreview", "create_project", "--cancel"
     ]  # fmt: skip
 
 

@@ -242,7 +242,7 @@ def test_the_notes_left_of_each_run(world, rev, run):
     for note, author in ((world.note, other), (world.note, run), (world.notes[1], run)):
         make.make_set(note, author, SPAN, submitted=True)
     assert rows(show(rev), "To review") == {
-        "rules-2 1 note left": url("review_next", other.pk), "rules-1 2 notes left": url("review_next", run.pk),
+        "rules-2 1 note left": url("review_next", other.pk), "rules-1 2 notes left": url("review_next", run.pk)
     }  # fmt: skip
     finish(world.note, run, world.rev)
     html = section(show(rev), "To review")

@@ -170,7 +170,7 @@ async def refine(client, other, note):
     ]
     listed = await ask(client, "list_annotations", **at)
     assert [(one["text"], one["label"]) for one in listed["annotations"]] == [
-        ("Anna", "DOCTOR"), ("54", "AGE"), ("rosso", "PATIENT"),
+        ("Anna", "DOCTOR"), ("54", "AGE"), ("rosso", "PATIENT")
     ]  # fmt: skip
     assert (await ask(client, "show_context", **at, number=3, before=2, after=1))["before"].endswith("di colore ")
     assert (await ask(client, "validate", **at, number=2))["checks"][0]["check"] == "age"
@@ -204,7 +204,7 @@ def test_a_note_over_http_by_two_clients(world, address):
     assert found["spans"] == [[10, 20, "PATIENT"], [22, 24, "AGE"]]
     assert found["reasons"] == ["The whole name.", "An age."] and found["sets"] == 1 and found["reads"] > 5
     assert found["events"][-6:] == [
-        ["refinement.started", "mia"], *[["refinement.decided", "mia"]] * 4, ["refinement.note_finished", "mia"],
+        ["refinement.started", "mia"], *[["refinement.decided", "mia"]] * 4, ["refinement.note_finished", "mia"]
     ]  # fmt: skip
 
 

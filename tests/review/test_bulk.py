@@ -144,7 +144,7 @@ def test_decisions_of_people_are_kept(world):
     world.undo(bulk)
     assert (bulk.undone, bulk.kept) == (4, 1)
     assert set(Decision.objects.values_list("suggestion_id", "reviewer")) == {
-        (first.pk, world.rosa.pk), (second.pk, world.rosa.pk),
+        (first.pk, world.rosa.pk), (second.pk, world.rosa.pk)
     }  # fmt: skip
     world.check()
 

@@ -84,7 +84,7 @@ def test_page_command_and_api_show_the_rate_with_an_interval_over_notes(suggeste
     answer = by_api(suggested)
     assert answer["precision"] == found
     assert {row["label"]: (row["count"], row["right"], row["checked"], row["notes"]) for row in answer["expected"]} == {
-        "PATIENT": (2, 4, 4, 4), "HOSPITAL": (2, 0, 4, 4),
+        "PATIENT": (2, 4, 4, 4), "HOSPITAL": (2, 0, 4, 4)
     }  # fmt: skip
     html = page_of(suggested)
     assert "8 decisions in 4 notes" in html and "too few decisions" in html and "not calibrated" in html

@@ -118,7 +118,7 @@ def test_strings_are_listed_by_open_suggestions(suggested):
     page = client.get(url("review_strings"))
     check_page(page)
     assert [(row.text, row.open, row.count) for row, _ in page.context["rows"]] == [
-        ("Mario Rossi", 6, 6), (TEXT[44:50], 3, 3),
+        ("Mario Rossi", 6, 6), (TEXT[44:50], 3, 3)
     ]  # fmt: skip
     one = client.get(f"{url('review_strings')}?run={suggested.runs[0].pk}&label={suggested.labels['HOSPITAL']}")
     assert [(row.text, row.open) for row, _ in one.context["rows"]] == [(TEXT[44:50], 3)]

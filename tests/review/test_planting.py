@@ -176,7 +176,7 @@ def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
 
 
 @pytest.mark.parametrize(("marks", "result", "none", "partly", "decided"), [
-    ([], "missed", 1, 0, 0), ([(6, 11, "PATIENT")], "partly", 0, 1, 1),
+    ([], "missed", 1, 0, 0), ([(6, 11, "PATIENT")], "partly", 0, 1, 1)
 ])  # fmt: skip
 def test_a_missed_or_partly_marked_leak_may_be_rejected(world, marks, result, none, partly, decided):
     """What a person rejects counts as no identifier, unless a part of it was marked."""
@@ -285,7 +285,7 @@ def test_figures_by_reviewer_together_and_what_is_left(world):
     world.review(world.rosa, note=third)
     rows = measured_by(world.project, [world.run.pk])
     assert [(one.reviewer, one.found, one.missed, one.waiting) for one in rows] == [
-        ("rita", 1, 0, 0), ("rosa", 0, 1, 1),
+        ("rita", 1, 0, 0), ("rosa", 0, 1, 1)
     ]  # fmt: skip
     whole = together(rows)
     assert (whole.rate.right, whole.rate.decided, whole.waiting) == (1, 2, 1)

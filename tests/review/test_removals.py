@@ -201,7 +201,7 @@ def test_a_blind_second_reviewer_decides_on_removals_anew(world):
     assert (handover.compared, handover.equal) == (4, 3)
     outcome = world.state(world.rosa)["between"]["outcome"]
     assert outcome["removals"] == {
-        str(world.removed): [*world.place, world.hospital], str(world.also_removed): None,
+        str(world.removed): [*world.place, world.hospital], str(world.also_removed): None
     }  # fmt: skip
     world.finish(world.rosa)
     assert Review.objects.get().finished_by == world.rosa

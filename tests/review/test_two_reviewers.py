@@ -278,7 +278,7 @@ def test_the_second_reviewer_resolves_the_differences(blind):
     (pair,) = pairs(blind.project)
     assert (pair.rate.right, pair.rate.decided) == (1, 3), "as before the differences were resolved"
     assert [row["pass"] for row in decisions(blind.project) if row["reviewer"] == "rosa"] == [
-        "second", "second", None, "resolving",
+        "second", "second", None, "resolving"
     ]  # fmt: skip
     assert Handover.objects.get().state == "done"
     with pytest.raises(ServiceError):

@@ -16,7 +16,7 @@ def test_the_page_holds_the_note_and_the_suggestions(suggested, sign_in):
     assert "0 of 1 reviewed" in check_page(answer)
     data = answer.context["data"]
     assert [(p["start"], p["end"], p["state"], p["source"]) for p in data["suggestions"]] == [
-        (0, 11, "open", "rule.of.mine"), (44, 50, "open", "rule.of.mine"),
+        (0, 11, "open", "rule.of.mine"), (44, 50, "open", "rule.of.mine")
     ]  # fmt: skip
     assert (data["text"], data["person"]) == (TEXT, suggested.rev.pk)
     assert (data["finished"], data["open"], data["gold"]) == (False, 2, [])

@@ -127,7 +127,7 @@ def test_a_pipeline_from_the_page_to_suggestions(with_pipeline, client):
     assert run.params == {"pipeline": "small", "labels": {"PER": "DOCTOR", "LOC": "CITY", "MISC": None}}
     ran(run)
     assert list(spans_of(run).values_list("start", "end", "label__code", "confidence")) == [
-        (0, 9, "DOCTOR", None), (14, 20, "CITY", None),
+        (0, 9, "DOCTOR", None), (14, 20, "CITY", None)
     ]  # fmt: skip
     assert '<option value="DOCTOR" selected>' in client.get(PIPELINE).content.decode(), "the form keeps the mapping"
     words = ("run_model", "ward", "spacy-pipeline", "--pipeline")

@@ -136,7 +136,7 @@ def test_a_suggestion_that_all_its_runs_doubt_is_doubtful_in_the_list(world):
     world.merged()
     found = review_state(document=world.notes[0], author=world.author)["suggestions"]
     assert [(p["start"], p["end"], p["source"], "doubt" in p) for p in found] == [
-        (0, 5, "c", True), (0, 11, "a+b", False), (6, 11, "c", True), (21, 27, "a", True), (21, 27, "b", False),
+        (0, 5, "c", True), (0, 11, "a+b", False), (6, 11, "c", True), (21, 27, "a", True), (21, 27, "b", False)
     ]  # fmt: skip
     found = preview(BulkRule("threshold", [world.author.pk], least=0.0), "accept", world.project, world.rita)
     every = Span.objects.filter(annotation_set__author=world.author)
@@ -191,7 +191,7 @@ def test_one_act_decides_conflicting_suggestions_and_one_undo_reopens_them(world
     assert gold.provenance["runs"][0]["confidence"] == 0.9
     rows = list(decisions(world.project))
     assert [(row["act"], row["after"]) for row in rows] == [
-        ("accept", "accepted"), ("beside", "rejected"), ("beside", "rejected"),
+        ("accept", "accepted"), ("beside", "rejected"), ("beside", "rejected")
     ]  # fmt: skip
     assert len({row["event"] for row in rows}) == 1 and rows[1]["suggested_start"] is not None
     world.check_strings()

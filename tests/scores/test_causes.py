@@ -119,7 +119,7 @@ def test_several_causes_on_one_error_as_in_table_4_9(read):
     event = events[0]
     assert (event.actor, event.document_id, event.project_id) == (read.rev, note.pk, read.project.pk)
     assert event.data == {
-        "author": read.run.pk, "labels_of": "", "gold": [18, 32, "DATE"], "predicted": [18, 21, "DATE"], "kind": "AB",
+        "author": read.run.pk, "labels_of": "", "gold": [18, 32, "DATE"], "predicted": [18, 21, "DATE"], "kind": "AB"
     }  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_causes_survive_another_score_of_the_same_error(read):
     read.run_set.save()
     errors = {ErrorId.of(row) for row in score_errors(wanted(read))}
     assert {error: kinds for error, kinds in causes_of_errors(wanted(read)).items() if error in errors} == {
-        read.missed: {"S"}, read.label: {"AM"},
+        read.missed: {"S"}, read.label: {"AM"}
     }  # fmt: skip
     freeze(project=read.project, actor=None)
     assert tag(read, read.missed, "D", version=1) == {"S", "D"}, "the same error against a frozen version"

@@ -130,5 +130,5 @@ def test_attributes_on_request(project):
     AnnotationSet.objects.update(version=F("version") + 1)
     rows = figures("p", "--gold", "1")["attributes"]
     assert [(row["attribute"], row["share"], row["given_share"]) for row in rows] == [
-        ("Family", 1.0, None), ("Status", 1.0, 1.0),
+        ("Family", 1.0, None), ("Status", 1.0, 1.0)
     ]  # fmt: skip

@@ -230,6 +230,6 @@ def test_the_rewritten_text_is_counted_in_the_projects_placeholders(project):
     # Of the last note's two 54, gold marks one, and both were hidden behind [AGE], which the first label that has it
     # answers for; so it does for the age of the second note, which gold doesn't mark. The first note's town is left.
     assert rows == {
-        "PATIENT": [3, 1, 0, 4, 0], "DOCTOR": [0, 0, 2, 0, 0], "AGE": [3, 0, 0, 2, 1], "CITY": [0, 1, 0, 1, 0],
+        "PATIENT": [3, 1, 0, 4, 0], "DOCTOR": [0, 0, 2, 0, 0], "AGE": [3, 0, 0, 2, 1], "CITY": [0, 1, 0, 1, 0]
     }  # fmt: skip
     assert (counted["micro"]["precision"], counted["micro"]["recall"]) == (6 / 8, 6 / 8)

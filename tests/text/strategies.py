@@ -15,7 +15,7 @@ LABELS = ("NAME", "DATE", "ID-1")
 BREAKS = ["\n", "\r", "\r\n", "\n\n", "\r\r\n"]
 WHITE = [*" \t\x0b\x0c\x85\xa0\u2003\u2028\u2029\u200b\ufeff\u3000"]
 WORDS = [
-    "Mario", "Rossi", "12", "24/07/2015", "GambiaHome", "e\u0301", "Ω", "مُحمد", "דוד", "张伟", "\u0928\u093e\u092e",
+    "Mario", "Rossi", "12", "24/07/2015", "GambiaHome", "e\u0301", "Ω", "مُحمد", "דוד", "张伟", "\u0928\u093e\u092e"
 ]  # fmt: skip
 ODD = [*"😀\u0301\u202e\u202c\x1c\x1f\x01\u2060\U0010ffff", "👨\u200d👩\u200d👧", "👍🏽", "🇮🇹"]
 SYNTAX = [*"#O;|'\"[", "# ", "T1", "-DOCSTART-", "B-NAME", "<b>", "&amp;", "\\n", "%s", "{}", "T1\tNAME 0 1\t"]

@@ -116,7 +116,7 @@ def test_stored(value, stored):
 
 INVALID_TEXTS = [
     ("", "empty"), (" \n\u200b", "empty"), ("a\0b", "NUL"), ("\ud83d", "surrogate"), ("x" * 11, "11"),
-    (None, "string"),
+    (None, "string")
 ]  # fmt: skip
 
 

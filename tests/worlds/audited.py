@@ -25,7 +25,7 @@ TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 RELEASED = "[PATIENT], 54 anni, visto il [DATE] a [CITY] dal dott. Bianchi."
 REPLACED = [(0, 11, "PATIENT"), (31, 41, "DATE"), (44, 50, "CITY")]
 KINDS = {
-    "PATIENT": "name", "DOCTOR": "staff", "DATE": "date", "CITY": "city", "HOSPITAL": "hospital", "AGE": "age",
+    "PATIENT": "name", "DOCTOR": "staff", "DATE": "date", "CITY": "city", "HOSPITAL": "hospital", "AGE": "age"
 }  # fmt: skip
 
 

@@ -189,10 +189,7 @@ class RecallIntervals:
 
 
 def recall_intervals(
-    groups: Mapping[tuple[str, ...], AnnotatorGroup],
-    notes: int,
-    names: Sequence[str],
-    between: Between = nothing,
+    groups: Mapping[tuple[str, ...], AnnotatorGroup], notes: int, names: Sequence[str], between: Between = nothing
 ) -> RecallIntervals:
     """Intervals of the shares that annotators find, over `notes` notes in all."""
     if notes < 2:

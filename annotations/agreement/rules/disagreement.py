@@ -282,12 +282,7 @@ class TagRows:
 
 
 def bio_rows(
-    text: str,
-    start: int,
-    end: int,
-    annotation_sets: Mapping[str, Sequence[Span]],
-    *,
-    label_order: Sequence[str] = (),
+    text: str, start: int, end: int, annotation_sets: Mapping[str, Sequence[Span]], *, label_order: Sequence[str] = ()
 ) -> TagRows:
     """The sentence around `start`-`end`, with a row of BIO tags for each annotator.
 

@@ -4,20 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    F,
-    FloatField,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Sum,
-    Value,
-    When,
-)
+from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
 from django.db.models.enums import TextChoices
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _

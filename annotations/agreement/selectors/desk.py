@@ -13,15 +13,7 @@ from annotations.agreement.rules.disagreement import Consensus, Version, consens
 from annotations.agreement.selectors.disagreements import kinds_at, spans_of_sets, submitted_sets
 from annotations.core.authors import annotator_names
 from annotations.core.spans import pairs_of
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Cause,
-    Document,
-    Label,
-    Project,
-    Resolution,
-)
+from annotations.models import AnnotationSet, AnnotationSetState, Cause, Document, Label, Project, Resolution
 from annotations.notes.selectors.comments import adjudicated_set
 from annotations.text.attributes import Attributes, Value
 from annotations.text.spans import Span as DomainSpan

@@ -21,14 +21,7 @@ from annotations.agreement.rules.disagreement import (
 )
 from annotations.agreement.selectors.disagreements import spans_of_sets, submitted_sets
 from annotations.core.locks import hold
-from annotations.models import (
-    Adjudication,
-    Comparison,
-    Difference,
-    Document,
-    Project,
-    Stale,
-)
+from annotations.models import Adjudication, Comparison, Difference, Document, Project, Stale
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 100

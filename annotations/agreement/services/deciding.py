@@ -220,10 +220,7 @@ def reopen(*, project: Project, document: Document, user: User) -> None:
         _set_state(row, State.DRAFT, None)
         Adjudication.objects.filter(document_id=document.pk).delete()
         ADJUDICATION_REOPENED.record(
-            actor=user,
-            project_id=project.pk,
-            document_id=document.pk,
-            annotation_set_id=row.pk,
+            actor=user, project_id=project.pk, document_id=document.pk, annotation_set_id=row.pk
         )
 
 

@@ -344,8 +344,7 @@ def undo_batch(act: MajorityAct, pks: Sequence[int], user: User | None) -> dict[
     withdraw_golds(project_id=act.project_id, golds=[golds[pk] for pk in documents if pk in golds], actor=user)
     before = _decisions([owns[pk] for pk in documents])
     ADJUDICATION_UNDONE.record_all(
-        act.project_id,
-        ((_whose(user, owns[pk]), {"before": before[pk], "after": [], "act": ACT}) for pk in documents),
+        act.project_id, ((_whose(user, owns[pk]), {"before": before[pk], "after": [], "act": ACT}) for pk in documents)
     )
     Adjudication.objects.filter(document__in=documents).delete()
     Resolution.objects.filter(document__in=documents).delete()

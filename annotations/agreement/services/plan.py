@@ -25,13 +25,7 @@ from annotations.agreement.events import (
     HeardSpan,
 )
 from annotations.agreement.rules.adjudication import Item, LocationState, touched, with_own, without
-from annotations.agreement.rules.disagreement import (
-    Location,
-    Version,
-    attributes_given,
-    locations,
-    majority_version,
-)
+from annotations.agreement.rules.disagreement import Location, Version, attributes_given, locations, majority_version
 from annotations.agreement.selectors.desk import Desk, key_of, label_exists
 from annotations.core.changes import backwards, check_room, to_revert
 from annotations.core.errors import ServiceError

@@ -35,12 +35,7 @@ from annotations.text.spans import Span
 MOST_LOCATIONS = 20_000
 # Spans on one page: two sets at their limit make 20,000.
 ROWS = 200
-FATES = {
-    Fate.KEPT: _("Kept"),
-    Fate.CHANGED: _("Changed"),
-    Fate.LEFT_OUT: _("Removed"),
-    Fate.MISSED: _("Missed"),
-}
+FATES = {Fate.KEPT: _("Kept"), Fate.CHANGED: _("Changed"), Fate.LEFT_OUT: _("Removed"), Fate.MISSED: _("Missed")}
 
 
 def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:

@@ -26,7 +26,7 @@ from annotations.core.spans import spans_of
 from annotations.models import Event, Label, Span, User
 
 VERBS: list[Verb[SpanChange]] = [
-    SPAN_CREATED, SPAN_CHANGED, SPAN_DELETED, SPAN_UNDO_SKIPPED, SPANS_CREATED, SPANS_DELETED,
+    SPAN_CREATED, SPAN_CHANGED, SPAN_DELETED, SPAN_UNDO_SKIPPED, SPANS_CREATED, SPANS_DELETED
 ]  # fmt: skip
 # The number of ids in one DELETE statement.
 IDS = 500

@@ -259,9 +259,7 @@ class MappingForm(NameForm):
             field.required, field.label, field.initial = False, name, code
             field.widget.attrs["aria-label"] = name
             leave_out = forms.BooleanField(
-                required=False,
-                initial=line.code == "",
-                label=gettext("Leave out the spans of %(label)s") % words,
+                required=False, initial=line.code == "", label=gettext("Leave out the spans of %(label)s") % words
             )
             leave_out.widget.attrs["aria-label"] = leave_out.label
             self.fields[f"code-{line.label.pk}"] = field

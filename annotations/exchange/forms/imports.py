@@ -134,10 +134,7 @@ class DocumentsForm(forms.Form):
         help_text=_("For text, CSV, HTML, e-mail and HL7 that state no encoding or a wrong one."),
     )
     no_cleanup = forms.MultipleChoiceField(
-        label=_("Clean-up rules to leave out"),
-        choices=RULES,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
+        label=_("Clean-up rules to leave out"), choices=RULES, required=False, widget=forms.CheckboxSelectMultiple
     )
 
 

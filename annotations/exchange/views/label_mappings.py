@@ -57,10 +57,7 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
     target = selectors.target_of(mapping.target)
     seen = selectors.seen_of(mapping)
     form = MappingForm(
-        request.POST if request.method == "POST" else None,
-        lines=lines,
-        target=target,
-        initial={"name": mapping.name},
+        request.POST if request.method == "POST" else None, lines=lines, target=target, initial={"name": mapping.name}
     )
     context: dict[str, Any] = {"access": access, "mapping": mapping}
     if request.method == "POST":

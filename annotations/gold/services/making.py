@@ -178,8 +178,7 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
         return None
     if not replace and gold.state == AnnotationSetState.DRAFT:
         raise ServiceError(
-            gettext("A review of this note is open. Finish the review, or replace its draft explicitly."),
-            code="exists",
+            gettext("A review of this note is open. Finish the review, or replace its draft explicitly."), code="exists"
         )
     if not replace:
         raise ServiceError(

@@ -9,13 +9,7 @@ from django.utils.translation import gettext
 from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import patients_in_two_splits
-from annotations.models import (
-    AnnotationSet,
-    Author,
-    AuthorKind,
-    GoldVersion,
-    Project,
-)
+from annotations.models import AnnotationSet, Author, AuthorKind, GoldVersion, Project
 from annotations.text.names import MAX_OFFSET, whole
 
 FOLDERS = "folders"

@@ -72,8 +72,7 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
         version, patients = _locked(version)
         if version.split_seed == seed and version.split_shares != wanted:
             raise ServiceError(
-                _("This version is already split with this seed and other shares. Choose another seed."),
-                code="seed",
+                _("This version is already split with this seed and other shares. Choose another seed."), code="seed"
             )
         earlier, merged = _earlier_splits(version, seed)
         splits = split_patients(

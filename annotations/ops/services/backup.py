@@ -329,8 +329,7 @@ def _may_replace(force: bool) -> bool:
         return False
     if not force:
         raise ServiceError(
-            "The database contains data. Add --force to replace the database; it is backed up first.",
-            code="not-empty",
+            "The database contains data. Add --force to replace the database; it is backed up first.", code="not-empty"
         )
     return True
 

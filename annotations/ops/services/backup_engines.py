@@ -127,15 +127,7 @@ class PostgreSQL:
             own.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             (snapshot,) = next(iter(own.execute("SELECT pg_export_snapshot()")))
             counts = self._counts(own, tables)
-            self._run(
-                [
-                    dumper,
-                    *PLAIN,
-                    "--format=custom",
-                    f"--snapshot={snapshot}",
-                    f"--file={target}",
-                ]
-            )
+            self._run([dumper, *PLAIN, "--format=custom", f"--snapshot={snapshot}", f"--file={target}"])
         return counts
 
     def load(self, source: Path, tables: Mapping[str, str], *, expected: Mapping[str, int], migrate: bool) -> None:

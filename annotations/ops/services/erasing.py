@@ -309,8 +309,4 @@ def set_metadata(*, project: Project, rows: Mapping[str, NoteRow], actor: User |
         )  # fmt: skip
         if changed:
             METADATA_SET.record(actor=actor, project_id=project.pk, data={"notes": len(changed)})
-    return {
-        "changed": len(changed),
-        "same": len(known) - len(changed),
-        "unknown": sorted(set(given) - known),
-    }
+    return {"changed": len(changed), "same": len(known) - len(changed), "unknown": sorted(set(given) - known)}

@@ -12,13 +12,7 @@ from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged, wants_fragment
 from annotations.models import DeliveryState, Webhook
 from annotations.ops.forms import WebhookForm
-from annotations.ops.selectors.webhooks import (
-    deliveries_of,
-    delivery_of,
-    delivery_rows,
-    webhook_of,
-    webhook_rows,
-)
+from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of, webhook_rows
 from annotations.ops.services.webhooks.webhooks import (
     add_webhook,
     change_webhook,

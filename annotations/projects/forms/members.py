@@ -18,10 +18,7 @@ ROLES = [
     (Role.MANAGER, _("Manager: all of this, and sets up the project")),
     (Role.VIEWER, _("Viewer: sees everything, changes nothing")),
 ]
-ACCOUNTS = [
-    ("existing", _("Existing account")),
-    ("new", _("New account")),
-]
+ACCOUNTS = [("existing", _("Existing account")), ("new", _("New account"))]
 
 
 class AddMemberForm(forms.Form):

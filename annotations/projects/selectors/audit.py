@@ -79,12 +79,7 @@ def people(project: Project) -> list[tuple[int, str]]:
 
 
 def audit_page(
-    project: Project,
-    wanted: Filter,
-    *,
-    older_than: int | None = None,
-    newer_than: int | None = None,
-    size: int = PAGE,
+    project: Project, wanted: Filter, *, older_than: int | None = None, newer_than: int | None = None, size: int = PAGE
 ) -> AuditPage:
     """Page of events older or newer than the given event id."""
     rows, stopped = _within(Event.objects.filter(project_id=project.pk), wanted, older_than, newer_than)

@@ -155,9 +155,7 @@ def assign_list(*, project: Project, user: User, names: Sequence[str], actor: Us
         made = _create(project, ((notes[name], user.pk) for name in names))
         reopened = reopen(Assignment.objects.filter(project=project, user=user, document__in=notes.values()))
         NOTES_ASSIGNED.record(
-            actor=actor,
-            project_id=project.pk,
-            data={"user": user.username, "notes": made, "reopened": reopened},
+            actor=actor, project_id=project.pk, data={"user": user.username, "notes": made, "reopened": reopened}
         )
     return made
 

@@ -125,9 +125,7 @@ def update_label(
             label.category = category or fresh.category
             label.save(update_fields=[*before, *(["category"] if moved_from else [])])
             LABEL_CHANGED.record(
-                actor=actor,
-                project_id=label.label_set.project_id,
-                data=_change(label, before, moved_from),
+                actor=actor, project_id=label.label_set.project_id, data=_change(label, before, moved_from)
             )
     except IntegrityError as error:
         label.refresh_from_db()

@@ -121,9 +121,7 @@ def add_member(
             return member
         changed = before is not None and before[1]
         (MEMBER_CHANGED if changed else MEMBER_ADDED).record(
-            actor=actor,
-            project_id=project.pk,
-            data={"user": user.username, "role": role},
+            actor=actor, project_id=project.pk, data={"user": user.username, "role": role}
         )
     return member
 

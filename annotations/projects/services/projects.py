@@ -63,9 +63,7 @@ def create_project(
             )
             copy_label_set(project, definition)
             PROJECT_CREATED.record(
-                actor=actor or manager,
-                project_id=project.pk,
-                data={"slug": chosen, "label_set": definition.key},
+                actor=actor or manager, project_id=project.pk, data={"slug": chosen, "label_set": definition.key}
             )
             if manager is not None:
                 Membership.objects.create(project=project, user=manager, role=Role.MANAGER)
@@ -146,9 +144,7 @@ def set_guidelines(*, project: Project, text: str, actor: User | None, seen_vers
             fresh.guidelines_version += 1
             fresh.save(update_fields=["guidelines", "guidelines_version"])
             GUIDELINES_CHANGED.record(
-                actor=actor,
-                project_id=project.pk,
-                data={"version": fresh.guidelines_version, "length": len(text)},
+                actor=actor, project_id=project.pk, data={"version": fresh.guidelines_version, "length": len(text)}
             )
     return fresh
 

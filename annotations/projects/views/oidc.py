@@ -8,13 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from annotations.models import ProviderSession
 from annotations.projects.rules import OidcProvider
 from annotations.projects.services.providers import oidc
-from annotations.projects.services.providers.signing_in import (
-    Gone,
-    SignInRefused,
-    Unreachable,
-    end_sessions,
-    sign_in,
-)
+from annotations.projects.services.providers.signing_in import Gone, SignInRefused, Unreachable, end_sessions, sign_in
 from annotations.projects.views.providers import log
 
 

@@ -55,11 +55,7 @@ def projects(request: Request) -> HttpResponse:
     lines = [line for line in found if not line.closed]
     parts = [(archived, [line for line in lines if line.archived == archived]) for archived in (False, True)]
     listed = [{"archived": archived, "lines": part} for archived, part in parts if part]
-    context = {
-        "listed": listed,
-        "closed": len(found) - len(lines),
-        "may_create": may_create_projects(request.user),
-    }
+    context = {"listed": listed, "closed": len(found) - len(lines), "may_create": may_create_projects(request.user)}
     return render(request, "projects/projects.html", context)
 
 

@@ -22,13 +22,7 @@ from annotations.models import Release
 from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.selectors.releases import (
-    leak_counts,
-    note_counts,
-    open_count,
-    ready_exports,
-    release_for,
-)
+from annotations.release.selectors.releases import leak_counts, note_counts, open_count, ready_exports, release_for
 from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.previewing import Placed, preview_placed

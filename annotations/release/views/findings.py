@@ -155,11 +155,7 @@ def release_note(request: Request, slug: str, number: int, pk: int) -> HttpRespo
         "rows": []
         if waiting
         else beside(
-            note.document.text,
-            note.text,
-            pieces,
-            stored_findings(findings, pieces),
-            looks=label_looks(access.project),
+            note.document.text, note.text, pieces, stored_findings(findings, pieces), looks=label_looks(access.project)
         ),
         "findings": findings,
         "open": sum(not finding.decision for finding in findings),

@@ -43,7 +43,7 @@ COLUMNS = (
 )  # fmt: skip
 # The exported names of the acts with which two reviewers share a note.
 BETWEEN: dict[str, str] = {
-    REVIEW_HANDED_OVER: "hand over", REVIEW_HANDOVER_UNDONE: "undo handover", REVIEW_COMPARED: "compare",
+    REVIEW_HANDED_OVER: "hand over", REVIEW_HANDOVER_UNDONE: "undo handover", REVIEW_COMPARED: "compare"
 }  # fmt: skip
 ACTS: dict[str, str] = BETWEEN | {REVIEW_REVEALED: "reveal"}
 VERBS = (REVIEW_DECIDED, REVIEW_UNDONE, *ACTS)

@@ -54,7 +54,7 @@ def hand_over(here: LockedReview, *, blind: bool, accepted: int) -> None:
     gold_before, decisions, removals = _before(gold, events)
     made = Handover.objects.create(
         review=here.review, blind=blind, first=user,
-        outcome={**outcome, "before": sorted(map(list, gold_before))},
+        outcome={**outcome, "before": sorted(map(list, gold_before))}
     )  # fmt: skip
     made.people.set({user.pk, *_people(events)})
     if blind:

@@ -79,10 +79,7 @@ class Rates:
 
     def __add__(self, other: "Rates") -> "Rates":
         return Rates(
-            self.predicted + other.predicted,
-            self.right + other.right,
-            self.gold + other.gold,
-            self.found + other.found,
+            self.predicted + other.predicted, self.right + other.right, self.gold + other.gold, self.found + other.found
         )
 
     def as_dict(self) -> RatesData:

@@ -88,7 +88,7 @@ def comparison_request(
     authors.
     """
     asked: list[dict[str, Any]] = [
-        *({"author_id": pk} for pk in dict.fromkeys(ids)), *({"author": name} for name in names),
+        *({"author_id": pk} for pk in dict.fromkeys(ids)), *({"author": name} for name in names)
     ]  # fmt: skip
     requests = [
         score_request(project, version=version, split=split, language=language, among=among, **one) for one in asked

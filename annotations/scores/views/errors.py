@@ -207,12 +207,7 @@ def choices_of(data: QueryDict) -> Choices:
 
 def query_of(wanted: ScoreRequest, **more: object) -> str:
     threshold = "" if wanted.threshold == THRESHOLD else wanted.threshold
-    kept: dict[str, object] = {
-        "split": wanted.split,
-        "into": wanted.into,
-        "threshold": threshold,
-        "type": wanted.types,
-    }
+    kept: dict[str, object] = {"split": wanted.split, "into": wanted.into, "threshold": threshold, "type": wanted.types}
     kept |= {"tokenizer": wanted.tokenizer, "language": wanted.language} | more
     found = {name: value for name, value in kept.items() if value not in ("", None, ())}
     return f"?{urlencode(found, doseq=True)}" if found else ""

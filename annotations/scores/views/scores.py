@@ -94,10 +94,7 @@ def _causes(wanted: ScoreRequest, name: str, row: ErrorCounts, **filters: str) -
 
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000
-COUNTINGS = {
-    Counting.TOKENS: gettext_lazy("Whole tokens"),
-    Counting.SUBSTRING: gettext_lazy("Substrings"),
-}
+COUNTINGS = {Counting.TOKENS: gettext_lazy("Whole tokens"), Counting.SUBSTRING: gettext_lazy("Substrings")}
 
 
 @require_safe

@@ -37,7 +37,7 @@ def test_what_is_open_is_written_decided_and_finished(world, tmp_path):
     assert adjudicate(file, "--write")[0] == {"file": str(file), "open": 4}
     rows = written(file)
     assert [(int(row["start"]), int(row["end"]), row["state"]) for row in rows] == [
-        (*NAME, "open"), (*AGE, "open"), (31, 41, "agreed"), (*CITY, "open"),
+        (*NAME, "open"), (*AGE, "open"), (31, 41, "agreed"), (*CITY, "open")
     ]  # fmt: skip
     assert rows[3]["versions"] == "anna: 44-50 CITY; bruno: 44-50 HOSPITAL; carla: nothing"
     assert not any(word in file.read_text() for word in ("Mario", "Torino"))
@@ -68,7 +68,7 @@ def test_refused_rows_are_named_and_the_others_count(world, tmp_path):
     result, failed = adjudicate(file, "--finish")
     assert failed and result["decided"] == 1 and result["finished"] == []
     assert [(each["line"], each["code"]) for each in result["refused"]] == [
-        (2, "moved"), (4, "row"), (6, "note"), (7, "row"), (8, "row"), (9, "row"), (10, "label"), (None, "open"),
+        (2, "moved"), (4, "row"), (6, "note"), (7, "row"), (8, "row"), (9, "row"), (10, "label"), (None, "open")
     ]  # fmt: skip
 
 

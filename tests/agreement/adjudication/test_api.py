@@ -52,7 +52,7 @@ def test_a_note_from_the_list_to_the_outcome(world, rita):
     assert (counts["finished"], counts["todo"], counts["without_gold"]) == (1, 0, 1)
     carla = Program(world.carla).get(f"{COVID}/notes/{world.note.pk}/outcome").json()["items"]
     assert [(line["fate"], line["now"]["label"]) for line in carla] == [
-        ("changed", "PATIENT"), ("kept", "DATE"), ("missed", "CITY"),
+        ("changed", "PATIENT"), ("kept", "DATE"), ("missed", "CITY")
     ]  # fmt: skip
     assert rita.post(f"{world.path}/reopen").json()["finished"] is False
     assert Program(world.carla).get(f"{COVID}/notes/{world.note.pk}/outcome").status_code == 404

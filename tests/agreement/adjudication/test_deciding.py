@@ -36,7 +36,7 @@ from tests.worlds.adjudicated import (
 def test_locations_consensus_and_majority(world):
     found = state(world)
     assert [(p["start"], p["end"], p["consensus"], p["state"]) for p in found["locations"]] == [
-        (*NAME, "majority", "open"), (*AGE, "one", "open"), (*DATE, "all", "agreed"), (*CITY, "split", "open"),
+        (*NAME, "majority", "open"), (*AGE, "one", "open"), (*DATE, "all", "agreed"), (*CITY, "split", "open")
     ]  # fmt: skip
     assert [each["name"] for each in found["annotators"]] == ["anna", "bruno", "carla"]
     assert found["locations"][0]["majority"] == [(*NAME, world.label["PATIENT"])]
@@ -64,7 +64,7 @@ def test_each_act_and_its_provenance(world):
     own(world, DOCTOR, "DOCTOR")
     assert provenance(world, DOCTOR)["changed"] == ["added"]
     assert outcome(world) == [
-        ("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("CITY", "Torino"), ("DOCTOR", "Bianchi"),
+        ("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("CITY", "Torino"), ("DOCTOR", "Bianchi")
     ]  # fmt: skip
     assert state(world)["open"] == 0
 

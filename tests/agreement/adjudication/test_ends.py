@@ -71,7 +71,7 @@ def test_remerge_keeps_decisions(world):
     submit(document=world.note, user=world.carla)
     assert outcome(world) == before
     assert [(start, how) for start, how in location_states(world) if how != "decided"] == [
-        (NAME[0], "changed"), (DOCTOR[0], "open"),
+        (NAME[0], "changed"), (DOCTOR[0], "open")
     ]  # fmt: skip
     act(world, "keep", NAME)
     assert Resolution.objects.get(start=0).choice == "majority"

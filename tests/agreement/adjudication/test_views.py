@@ -72,7 +72,7 @@ def test_the_page_and_what_it_gives_its_script(read, decide):
     data = response.context["data"]
     assert [each["name"] for each in data["annotators"]] == ["ann", "ben"]
     assert [(p["start"], p["consensus"], p["state"]) for p in data["locations"]] == [
-        (0, "one", "open"), (31, "all", "agreed"), (44, "one", "open"),
+        (0, "one", "open"), (31, "all", "agreed"), (44, "one", "open")
     ]  # fmt: skip
     assert Event.objects.filter(verb=NOTE_READ, actor=read.rev).count() == 1
     # Fewer than two people have submitted the note.

@@ -54,7 +54,7 @@ def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
     opened.locator("#palette").get_by_role("button", name="AGE").click()
     saved(opened)
     assert gold(world.note) == [
-        ("PATIENT", "Mario Rossi"), ("AGE", "54 anni"), ("CITY", "Torino"), ("DOCTOR", "dott. Bianchi"),
+        ("PATIENT", "Mario Rossi"), ("AGE", "54 anni"), ("CITY", "Torino"), ("DOCTOR", "dott. Bianchi")
     ]  # fmt: skip
     assert painted(opened) == [
         ("PATIENT", "Mario Rossi"), ("AGE", "54 anni"), ("DATE", "12/03/2021"), ("CITY", "Torino"),

@@ -185,7 +185,7 @@ def changed(archive: bytes, name: str, data: bytes, *, honest: bool = True) -> b
     if honest and name != "manifest.json":
         manifest = json.loads(files["manifest.json"])
         manifest["files"][name] = {
-            "rows": data.count(b"\n"), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(),
+            "rows": data.count(b"\n"), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()
         }  # fmt: skip
         files["manifest.json"] = json.dumps(manifest).encode()
     return zipped(files.items())

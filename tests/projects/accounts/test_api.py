@@ -27,7 +27,7 @@ def test_a_member_from_the_first_day_to_the_last(program):
 
     one = f"{MEMBERS}/{member['id']}"
     assert program.get(f"{one}/removal").json() == {
-        "username": "ada", "open_notes": 1, "drafts": 0, "submitted": 0, "may_take_over": ["ben"],
+        "username": "ada", "open_notes": 1, "drafts": 0, "submitted": 0, "may_take_over": ["ben"]
     }  # fmt: skip
     removed = program.post(f"{one}/remove", {"hand_over_to": "ben"})
     assert (removed.status_code, removed.json()["handed_over"]) == (200, 1)

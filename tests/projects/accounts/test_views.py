@@ -6,15 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import (
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Event,
-    Membership,
-    Role,
-    User,
-)
+from annotations.models import AnnotationSetState, Assignment, AssignmentState, Event, Membership, Role, User
 from annotations.projects.events import MEMBER_ADDED, MEMBER_REMOVED, RESET_LINK_MADE
 from tests import factories as make
 from tests.worlds.checks import check_page

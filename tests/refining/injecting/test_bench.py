@@ -84,7 +84,7 @@ def test_scoring_by_rule(bench):
     assert (found["injected"], found["caught"], found["lost"]) == (2, 2, 0)
     assert (found["untouched"], found["collateral"]) == (4, 1)
     assert {rule: (row["caught"], row["injected"]) for rule, row in found["by_rule"].items()} == {
-        "cities": (1, 1), "wards-as-hospital": (1, 1),
+        "cities": (1, 1), "wards-as-hospital": (1, 1)
     }  # fmt: skip
 
 

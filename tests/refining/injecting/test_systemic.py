@@ -60,7 +60,7 @@ def test_a_vocabulary_comes_from_a_csv_file(reviewed):
     found = inject(rules=[], terms=terms)
     assert found.possible_by_rule() == {"csv": 8}
     assert errors_of(found.author.name)[-2:] == [
-        ("caso-new", "Socia", "PATIENT", "", "csv", "log"), ("caso-new", "fútbol", "HOSPITAL", "", "csv", "log"),
+        ("caso-new", "Socia", "PATIENT", "", "csv", "log"), ("caso-new", "fútbol", "HOSPITAL", "", "csv", "log")
     ]  # fmt: skip
     # The words of the file are not kept after the drawing.
     assert found.terms == []
@@ -82,7 +82,7 @@ def test_errors_of_a_csv_file_and_of_a_log_without_rejections(frozen):
 def test_a_cluster_is_accepted_and_injected_into_other_notes(reviewed):
     listed = clusters_of(reviewed.project, 7)
     assert [(one.number, one.cluster.label, len(one.cluster.examples)) for one in listed] == [
-        (1, "CITY", 6), (2, "CITY", 6),
+        (1, "CITY", 6), (2, "CITY", 6)
     ]  # fmt: skip
     clubs = next(one for one in listed if one.strings[0][0] in CLUBS)
     made = accept(clubs.number, "clubs", reviewed.project)

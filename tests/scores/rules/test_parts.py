@@ -192,7 +192,7 @@ def test_a_curve_counts_characters_and_notes_whatever_the_labels():
 
 def test_a_curve_without_notes_has_no_figures():
     assert OperatingCurve([0.5]).points()[1] == {
-        "threshold": 0.5, "recall": None, "precision": None, "leak_free": None,
+        "threshold": 0.5, "recall": None, "precision": None, "leak_free": None
     }  # fmt: skip
 
 

@@ -235,7 +235,7 @@ def test_a_span_is_doubtful_if_all_its_runs_doubt_it():
 
     found = merge(NAMES, [[Span(0, 5, "PATIENT")], [doubted(0, 5), doubted(20, 26)], [doubted(20, 26)]])
     assert [(s.start, s.provenance["agree"], "unsupported" in s.provenance) for s in found] == [
-        (0, 2, False), (20, 2, True),
+        (0, 2, False), (20, 2, True)
     ]  # fmt: skip
     assert found[1].provenance["removed"] == [[26, 29]] and found[1].provenance["places"] == 2
     assert doubtful(Span(20, 26, "PATIENT"), found[1].provenance) == doubted(20, 26)

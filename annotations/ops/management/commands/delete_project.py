@@ -22,10 +22,7 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        kept = {
-            "backups": backups_of(project),
-            "models_elsewhere": weights_elsewhere(project),
-        }
+        kept = {"backups": backups_of(project), "models_elsewhere": weights_elsewhere(project)}
         if options["preview"]:
             return dict(deletion_preview(project)) | {"deleted": False} | kept
         if options["name"] is None:

@@ -39,10 +39,7 @@ class Command(JourneyCommand):
             help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID. Not for archives.",
         )
         parser.add_argument(
-            "--split",
-            default="",
-            choices=["", *LAYOUTS],
-            help="One folder per split, or only one split.",
+            "--split", default="", choices=["", *LAYOUTS], help="One folder per split, or only one split."
         )
         parser.add_argument(
             "--sentences", action="store_true", help="CoNLL: an empty row after each sentence, not after each line."

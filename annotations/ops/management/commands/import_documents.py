@@ -77,9 +77,7 @@ class Command(JourneyCommand):
         parser.add_argument("--language", default="", help="Language code of the notes, for example es.")
         parser.add_argument("--patients", type=Path, help="CSV with the columns name and patient_id.")
         parser.add_argument(
-            "--take-duplicates",
-            action="store_true",
-            help="Also import texts that the project has under another name.",
+            "--take-duplicates", action="store_true", help="Also import texts that the project has under another name."
         )
         parser.add_argument(
             "--repair-offsets",

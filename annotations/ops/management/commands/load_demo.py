@@ -48,10 +48,7 @@ class Command(JourneyCommand):
         people = {name: _person(name) for name in PEOPLE}
         manager = people["manager"]
         project = create_project(
-            name="Demo: three wards and a court",
-            slug=options["slug"],
-            label_set_key="i2b2-2014",
-            manager=manager,
+            name="Demo: three wards and a court", slug=options["slug"], label_set_key="i2b2-2014", manager=manager
         )
         User.objects.filter(username__in=set(PEOPLE) - known).update(created_in=project)
         folder = Path(settings.FIXTURES_DIR, "demo")

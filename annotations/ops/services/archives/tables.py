@@ -194,11 +194,7 @@ SHAPES: Final[dict[tuple[type[Model], str], Shape]] = {
     (models.Span, "attributes"): Maybe(ATTRIBUTES),
     (models.Decision, "label_id"): Maybe(Row(models.Label)),
     (models.Handover, "outcome"): Record(
-        {
-            "suggestions": ByRow(models.Span, Maybe(Within())),
-            "others": Each(Within()),
-            "before": Each(Within()),
-        },
+        {"suggestions": ByRow(models.Span, Maybe(Within())), "others": Each(Within()), "before": Each(Within())},
         required=("suggestions", "others"),
     ),
     (models.Handover, "kept"): Maybe(

@@ -26,15 +26,7 @@ from annotations.ops.events import (
     WEBHOOK_TESTED,
 )
 from annotations.ops.rules import HostError, read_target
-from annotations.ops.selectors.webhooks import (
-    GOLD_FROZEN,
-    JOB_DONE,
-    JOB_FAILED,
-    KINDS,
-    NOTE_SUBMITTED,
-    TEST,
-    link_to,
-)
+from annotations.ops.selectors.webhooks import GOLD_FROZEN, JOB_DONE, JOB_FAILED, KINDS, NOTE_SUBMITTED, TEST, link_to
 from annotations.ops.services.webhooks.sending import SECRET
 
 # Put deliveries in line when something happens, in the transaction in which it happens.

@@ -24,7 +24,7 @@ class Command(JourneyCommand):
         check_own(actor, user)
         row, secret = create_token(
             user=user, name=options["name"], scope=options["scope"], days=options["days"],
-            project=project, actor=actor,
+            project=project, actor=actor
         )  # fmt: skip
         return {"id": row.pk, "token": secret, "scope": row.scope, "expires": row.expires_at.isoformat()}
 

@@ -195,11 +195,7 @@ def identity_of(provider: OidcProvider, answer: Mapping[str, Any], state: str) -
 
 def _id_claims(provider: OidcProvider, token: object, *required: str) -> dict[str, Any]:
     return verified(
-        token,
-        keys=keys(provider, token),
-        issuer=provider.issuer,
-        client_id=provider.client_id,
-        required=required,
+        token, keys=keys(provider, token), issuer=provider.issuer, client_id=provider.client_id, required=required
     )
 
 

@@ -88,11 +88,7 @@ class Command(JourneyCommand):
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
-        return {
-            **table,
-            "levels": levels,
-            **about_score(wanted, found),
-        }
+        return {**table, "levels": levels, **about_score(wanted, found)}
 
     def say(self, result: dict[str, Any]) -> str:
         notes = (

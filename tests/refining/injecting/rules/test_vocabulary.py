@@ -74,7 +74,7 @@ def rejected():
 def test_similar_annotations_of_a_label_are_together():
     found = clusters(rejected(), 7)
     assert {(one.label, frozenset(string for string, _count in one.strings)) for one in found} == {
-        ("CITY", frozenset(CLUBS)), ("CITY", frozenset(DRUGS)),
+        ("CITY", frozenset(CLUBS)), ("CITY", frozenset(DRUGS))
     }  # fmt: skip
     words = {frozenset(one.words) for one in found if one.examples[0].string in CLUBS}
     assert words == {frozenset({"club", "de", "del", "desde", "fútbol", "niño"})}
