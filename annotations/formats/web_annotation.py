@@ -20,16 +20,7 @@ from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from annotations.formats import json_notes
-from annotations.formats.base import (
-    Files,
-    LabelFinder,
-    NoteFiles,
-    loose_texts,
-    numbered_name,
-    one_file_each,
-    split_names,
-)
+from annotations.formats import base, json_notes
 from annotations.formats.json_notes import JsonFile, Record
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, decode_utf8
 from annotations.formats.span_rules import SpanTaker, given_spans
@@ -51,25 +42,27 @@ class WebAnnotationFormat(JsonFile):
     file = "web-annotation.jsonl"
     claim = re.compile(rb"www\.w3\.org/ns/anno")
 
-    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+    def group(self, names: Iterable[str]) -> tuple[list[base.NoteFiles], list[Problem]]:
         """See `Format.group`. If there are text files, all files are one group."""
-        found, problems = split_names(names, (*self.endings, "txt"))
+        found, problems = base.split_names(names, (*self.endings, "txt"))
         texts = {name: parts.pop("txt") for name, parts in sorted(found.items()) if "txt" in parts}
-        groups = one_file_each(found)
+        groups = base.one_file_each(found)
         if not texts:
             return groups, problems
-        first = groups[0] if groups else NoteFiles(next(iter(texts)), {})
+        first = groups[0] if groups else base.NoteFiles(next(iter(texts)), {})
         files = tuple(file for group in groups for file in group.bundle)
-        return [NoteFiles(first.name, first.parts, bundle=files, texts=texts)], problems
+        return [base.NoteFiles(first.name, first.parts, bundle=files, texts=texts)], problems
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+    def read_many(
+        self, note: base.NoteFiles, files: base.Files, labels: Mapping[str, str]
+    ) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`. Text files without annotations come last."""
-        reader = _Reader(note, files, LabelFinder(labels))
+        reader = _Reader(note, files, base.LabelFinder(labels))
         for file in note.bundle:
             yield from reader.read(file)
-        yield from loose_texts(note.texts, reader.used, files)
+        yield from base.loose_texts(note.texts, reader.used, files)
 
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+    def used_labels(self, note: base.NoteFiles, files: base.Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`. Single annotations of a file count as one note."""
         for file in note.bundle:
             single: Counter[str] = Counter()
@@ -134,7 +127,7 @@ class _Source:
 class _Reader:
     """Reads files of annotations; `used` are the names of the text files that belong to them."""
 
-    def __init__(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> None:
+    def __init__(self, note: base.NoteFiles, files: base.Files, find_label: base.LabelFinder) -> None:
         self.used: set[str] = set()
         self._note = note
         self._files = files
@@ -182,7 +175,7 @@ class _Reader:
         if beside:
             return taker.note(beside)
         named = {"name": source.label if alone else None, "filename": path}
-        return taker.note(json_notes.name_in(named, numbered_name(self._note, self._number), taker))
+        return taker.note(json_notes.name_in(named, base.numbered_name(self._note, self._number), taker))
 
     def _text(self, source: _Source, beside: str | None, file: str) -> str:
         if source.text is not None:

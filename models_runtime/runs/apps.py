@@ -12,13 +12,7 @@ class RunsConfig(AppConfig):
         from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.searching import SEARCHES
-        from models_runtime.runs.services.hooks import (
-            RulesSearch,
-            failed_notes,
-            notes_learned,
-            threshold_of,
-            used_models,
-        )
+        from models_runtime.runs.services import hooks
 
         register(
             {
@@ -38,11 +32,11 @@ class RunsConfig(AppConfig):
                 ),
             }
         )
-        SEARCHES.append(RulesSearch())
-        notes_without_answer.add(failed_notes)
-        notes_learned_from.add(notes_learned)
-        models_of.add(used_models)
-        thresholds_of.add(threshold_of)
+        SEARCHES.append(hooks.RulesSearch())
+        notes_without_answer.add(hooks.failed_notes)
+        notes_learned_from.add(hooks.notes_learned)
+        models_of.add(hooks.used_models)
+        thresholds_of.add(hooks.threshold_of)
         starts = "start combine flair llm pipeline placeholders remote tagger zero_shot"
         runs = frozenset({"run", "calibration", *(f"run_{name}" for name in starts.split())})
         compared = frozenset({"compare_spans", "strategies"})

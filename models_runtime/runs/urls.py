@@ -26,12 +26,7 @@ urlpatterns: list[URLPattern] = [
         {"backend": GLINER},
         name="run_zero_shot",
     ),
-    path(
-        "projects/<slug:slug>/runs/remote/<str:name>/",
-        starting.run_external,
-        {"backend": REMOTE},
-        name="run_remote",
-    ),
+    path("projects/<slug:slug>/runs/remote/<str:name>/", starting.run_external, {"backend": REMOTE}, name="run_remote"),
     path("projects/<slug:slug>/runs/together", starting.runs_together, name="runs_together"),
     path("projects/<slug:slug>/runs/combine/", starting.run_combine, name="run_combine"),
     path("projects/<slug:slug>/runs/llm/", starting.run_llm, name="run_llm"),

@@ -14,43 +14,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from annotations import models
 from annotations.exchange.services.staged import stage_import
-from annotations.models import (
-    AuditNote,
-    AuditPlan,
-    BulkAct,
-    Certificate,
-    Comment,
-    Delivery,
-    DeliveryState,
-    Document,
-    DocumentSource,
-    Flag,
-    GoldVersion,
-    GroupRole,
-    Job,
-    KnownPerson,
-    KnownUpload,
-    LabelMapping,
-    LeakFinding,
-    MajorityAct,
-    Membership,
-    Project,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleasePolicy,
-    ReleaseState,
-    RewrittenNote,
-    Role,
-    Search,
-    StoredFile,
-    StoredFileKind,
-    SuggestedString,
-    SurrogateEntity,
-    User,
-    Webhook,
-)
 from annotations.release.rules.certificates.signatures import fingerprint_of
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.redaction.policy import IdentifierType
@@ -71,16 +36,7 @@ from models_runtime.models import (
     TrainedModel,
     TrainedModelState,
 )
-from tests.factories import (
-    label_of,
-    make_author,
-    make_calibration,
-    make_member,
-    make_note,
-    make_project,
-    make_set,
-    make_user,
-)
+from tests import factories
 
 
 def routes() -> dict[str, str]:
@@ -108,18 +64,18 @@ SMALL = {backend: ExternalModel(backend, "small", "small", ("PER",), "it", "1.0"
 class World:
     """Two projects with one object of every kind; `people` by persona."""
 
-    ours: Project
-    theirs: Project
-    people: dict[str, User]
+    ours: models.Project
+    theirs: models.Project
+    people: dict[str, models.User]
     objects: dict[str, dict[str, int]] = field(default_factory=dict)  # project slug -> kind -> id
 
 
-def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
+def fill(project: models.Project, manager: models.User, annotator: models.User) -> dict[str, int]:
     """Create one object of every kind in a project. Return the ids by kind."""
-    note = make_note(project, annotators=[annotator])
-    make_author(project, kind="gold", name="gold")
-    annotation_set = make_set(note, annotator, [(0, 11, "PATIENT")], submitted=True)
-    open_note = make_note(project, annotators=[annotator])
+    note = factories.make_note(project, annotators=[annotator])
+    factories.make_author(project, kind="gold", name="gold")
+    annotation_set = factories.make_set(note, annotator, [(0, 11, "PATIENT")], submitted=True)
+    open_note = factories.make_note(project, annotators=[annotator])
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("a.txt", "Anna Bianchi")
@@ -129,40 +85,42 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         take_duplicates=False, actor=manager,
     )  # fmt: skip
     store_people(project=project, people={"P-1": MasterPerson(given=("Anna",))}, problems=0, actor=manager)
-    known_upload = KnownUpload.objects.create(project=project, format="csv", sealed=b"", created_by=manager)
-    run_author = make_author(project, kind="run", name="rules-1")
-    suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
+    known_upload = models.KnownUpload.objects.create(project=project, format="csv", sealed=b"", created_by=manager)
+    run_author = factories.make_author(project, kind="run", name="rules-1")
+    suggestions = factories.make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
-    rewriter = make_author(project, kind="run", name="llm-1")
+    rewriter = factories.make_author(project, kind="run", name="llm-1")
     rewriting = Run.objects.create(project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"})
-    RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
+    models.RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
     release = _release(project, note, manager)
     # Numbers of jobs and of gold versions differ between the projects, as ids do.
-    Project.objects.filter(pk=project.pk).update(last_job_number=Job.objects.count())
-    job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
-    counting = Job.objects.create(project=project, kind="agreement", key=f"matrix-{project.pk}-agreement")
-    stored = StoredFile.objects.create(
-        project=project, kind=StoredFileKind.EXPORT, name="brat.zip", created_by=manager,
+    models.Project.objects.filter(pk=project.pk).update(last_job_number=models.Job.objects.count())
+    job = models.Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
+    counting = models.Job.objects.create(project=project, kind="agreement", key=f"matrix-{project.pk}-agreement")
+    stored = models.StoredFile.objects.create(
+        project=project, kind=models.StoredFileKind.EXPORT, name="brat.zip", created_by=manager,
         expires_at="2099-01-01T00:00:00Z",
     )  # fmt: skip
     archive, upload = (
-        StoredFile.objects.create(project=project, kind=kind, name="archive.zip", expires_at=stored.expires_at)
-        for kind in (StoredFileKind.ARCHIVE, StoredFileKind.UPLOAD)
+        models.StoredFile.objects.create(project=project, kind=kind, name="archive.zip", expires_at=stored.expires_at)
+        for kind in (models.StoredFileKind.ARCHIVE, models.StoredFileKind.UPLOAD)
     )
-    weights = StoredFile.objects.create(project=project, kind=StoredFileKind.MODEL, name="crf-1.zip")
+    weights = models.StoredFile.objects.create(project=project, kind=models.StoredFileKind.MODEL, name="crf-1.zip")
     model = TrainedModel.objects.create(
         project=project, name="crf-1", backend="crf", state=TrainedModelState.READY, stored_file=weights
     )
     rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
-    number = 1 + GoldVersion.objects.count()
-    version = GoldVersion.objects.create(
+    number = 1 + models.GoldVersion.objects.count()
+    version = models.GoldVersion.objects.create(
         project=project, number=number, content_hash="0" * 64, note_count=0, span_count=0, created_by=manager
     )
-    calibration = make_calibration(run, version)
+    calibration = factories.make_calibration(run, version)
     judging = Judging.objects.create(
         project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
     )
-    bench, refiner = (make_author(project, kind="bench", name=name) for name in ("injected-1", "injected-1-offline-1"))
+    bench, refiner = (
+        factories.make_author(project, kind="bench", name=name) for name in ("injected-1", "injected-1-offline-1")
+    )
     injection = InjectedRun.objects.create(
         project=project, author=bench, gold_version=version, rules=["cities"], rate=0.1, seed=7
     )
@@ -174,11 +132,13 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     certificate = certified(project)
     mention = Mention(0, 11, "PATIENT", IdentifierType.NAME, note.text[:11])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
-    original = StoredFile.objects.create(project=project, kind=StoredFileKind.ORIGINAL, name="a.png")
-    DocumentSource.objects.create(document=note, original=original, name="a.png", kind="image")
-    webhook = Webhook.objects.create(project=project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"])
-    delivery = Delivery.objects.create(
-        webhook=webhook, kind="job.done", due_at=timezone.now(), state=DeliveryState.FAILED
+    original = models.StoredFile.objects.create(project=project, kind=models.StoredFileKind.ORIGINAL, name="a.png")
+    models.DocumentSource.objects.create(document=note, original=original, name="a.png", kind="image")
+    webhook = models.Webhook.objects.create(
+        project=project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"]
+    )
+    delivery = models.Delivery.objects.create(
+        webhook=webhook, kind="job.done", due_at=timezone.now(), state=models.DeliveryState.FAILED
     )
     return {
         "webhook": webhook.pk,
@@ -189,9 +149,11 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "note": note.pk,
         "start": 0,
         "end": 11,
-        "comment": Comment.objects.create(document=note, annotator=annotator, author=annotator, text="A word.").pk,
-        "flag": Flag.objects.create(document=note, user=annotator, reason="unsure").pk,
-        "entity": SurrogateEntity.objects.get(project=project).pk,
+        "comment": models.Comment.objects.create(
+            document=note, annotator=annotator, author=annotator, text="A word."
+        ).pk,
+        "flag": models.Flag.objects.create(document=note, user=annotator, reason="unsure").pk,
+        "entity": models.SurrogateEntity.objects.get(project=project).pk,
         "calibration": calibration.pk,
         "judging": judging.pk,
         "injection": injection.pk,
@@ -207,8 +169,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "model": model.pk,
         "import": staged.pk,
         "known_upload": known_upload.pk,
-        "group_role": GroupRole.objects.create(project=project, provider="none", group="g", role="viewer").pk,
-        "known_person": KnownPerson.objects.get(project=project).pk,
+        "group_role": models.GroupRole.objects.create(project=project, provider="none", group="g", role="viewer").pk,
+        "known_person": models.KnownPerson.objects.get(project=project).pk,
         "release": release.number,
         "job": job.number,
         "agreement_job": counting.number,
@@ -216,19 +178,19 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "policy": _own_policy(project),
         "mark": 0,
         "term": 0,
-        "mapping": LabelMapping.objects.create(project=project, name="Partner").pk,
+        "mapping": models.LabelMapping.objects.create(project=project, name="Partner").pk,
         "archive": archive.pk,
         "archive_upload": upload.pk,
-        "label": label_of(project, "CITY").pk,
-        "category": label_of(project, "CITY").category_id,
-        "member": Membership.objects.get(project=project, user=annotator).pk,
-        "membership": Membership.objects.get(project=project, user=annotator).pk,
+        "label": factories.label_of(project, "CITY").pk,
+        "category": factories.label_of(project, "CITY").category_id,
+        "member": models.Membership.objects.get(project=project, user=annotator).pk,
+        "membership": models.Membership.objects.get(project=project, user=annotator).pk,
         "author": annotation_set.author_id,
         "version": version.number,
-        "string": SuggestedString.objects.get(author=run_author).pk,
-        "bulk": str(BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
-        "vote": str(MajorityAct.objects.create(project=project, user=manager, planned=1).pk),
-        "search": str(Search.objects.create(project=project, user=annotator, text="Rossi").pk),
+        "string": models.SuggestedString.objects.get(author=run_author).pk,
+        "bulk": str(models.BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
+        "vote": str(models.MajorityAct.objects.create(project=project, user=manager, planned=1).pk),
+        "search": str(models.Search.objects.create(project=project, user=annotator, text="Rossi").pk),
         "project": project.pk,
         "labelset": project.label_set.pk,
         "user": annotator.pk,
@@ -238,57 +200,57 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     }
 
 
-def certified(project: Project) -> Certificate:
+def certified(project: models.Project) -> models.Certificate:
     """Create another release, which is signed. Its number differs between the projects, as ids do."""
-    number = 1 + Release.objects.count()
-    policy = ReleasePolicy.objects.get(project=project)
-    release = Release.objects.create(
-        project=project, number=number, set_spec="gold", policy=policy, state=ReleaseState.SIGNED
+    number = 1 + models.Release.objects.count()
+    policy = models.ReleasePolicy.objects.get(project=project)
+    release = models.Release.objects.create(
+        project=project, number=number, set_spec="gold", policy=policy, state=models.ReleaseState.SIGNED
     )
-    return Certificate.objects.create(
+    return models.Certificate.objects.create(
         release=release, number=number, key=newest_key(), sha256="0" * 64, json=b"{}", pdf=b"%PDF-", note_count=0,
         signed_at=timezone.now(),
     )  # fmt: skip
 
 
-def _release(project: Project, note: Document, manager: User) -> Release:
+def _release(project: models.Project, note: models.Document, manager: models.User) -> models.Release:
     """A prepared release of one note with a finding. Its number differs between the projects, as ids do."""
     rules = {code: {"kind": "other", "action": "mask"} for code in codes_of(project)}
     policy = save_policy(project=project, slug="mask", name="Mask", rules=rules, actor=manager)
-    release = Release.objects.create(
-        project=project, number=1 + Release.objects.count(), set_spec="gold", policy=policy, created_by=manager,
-        state=ReleaseState.PREPARED, note_count=1,
+    release = models.Release.objects.create(
+        project=project, number=1 + models.Release.objects.count(), set_spec="gold", policy=policy, created_by=manager,
+        state=models.ReleaseState.PREPARED, note_count=1,
     )  # fmt: skip
-    released = ReleasedNote.objects.create(
-        release=release, document=note, name=note.name, state=ReleasedNoteState.HELD,
+    released = models.ReleasedNote.objects.create(
+        release=release, document=note, name=note.name, state=models.ReleasedNoteState.HELD,
         text="[PATIENT]" + note.text[11:], pieces=[[0, 11, 0, 9, "PATIENT", "mask"]], spans=[[0, 9, "PATIENT"]],
     )  # fmt: skip
-    LeakFinding.objects.create(
+    models.LeakFinding.objects.create(
         note=released, start=11, end=13, original_start=13, original_end=15, origin="note", string_key=7, label="AGE",
         source=note, source_start=13, source_end=15,
     )  # fmt: skip
-    plan = AuditPlan.objects.create(
+    plan = models.AuditPlan.objects.create(
         release=release, confidence=0.95, target=0.05, planted_share=0.0, leaks_allowed=0, seed="1", drawn=1,
         strata={"": {"notes": 1, "simple": True}}, looks=[{"": 1}],
     )  # fmt: skip
-    AuditNote.objects.create(plan=plan, note=released, position=1, look=0)
+    models.AuditNote.objects.create(plan=plan, note=released, position=1, look=0)
     return release
 
 
-def _own_policy(project: Project) -> str:
+def _own_policy(project: models.Project) -> str:
     """Create a policy whose short name no other project has. Return this name."""
-    rules = ReleasePolicy.objects.get(project=project).rules
-    return ReleasePolicy.objects.create(
+    rules = models.ReleasePolicy.objects.get(project=project).rules
+    return models.ReleasePolicy.objects.create(
         project=project, slug=f"own-{project.slug}", version=1, name="Own", rules=rules
     ).slug
 
 
 def build_world() -> World:
-    ours, theirs = make_project("ours"), make_project("theirs")
-    people = {role: make_member(ours, role, role) for role in Role.values}
-    people["stranger"] = make_user("stranger")
-    people["other_manager"] = make_member(theirs, Role.MANAGER, "other_manager")
-    people["administrator"] = make_user("root", is_staff=True, is_superuser=True)
+    ours, theirs = factories.make_project("ours"), factories.make_project("theirs")
+    people = {role: factories.make_member(ours, role, role) for role in models.Role.values}
+    people["stranger"] = factories.make_user("stranger")
+    people["other_manager"] = factories.make_member(theirs, models.Role.MANAGER, "other_manager")
+    people["administrator"] = factories.make_user("root", is_staff=True, is_superuser=True)
     built = World(ours, theirs, people)
     built.objects["ours"] = fill(ours, people["manager"], people["annotator"])
     built.objects["theirs"] = fill(theirs, people["other_manager"], people["other_manager"])
@@ -419,7 +381,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "project_new": {"name": "A new one", "label_set": "meddocan"},
         "assign_notes": {
             "annotator": world.people["annotator"].pk,
-            "names": Document.objects.get(pk=ids["open_note"]).name,
+            "names": models.Document.objects.get(pk=ids["open_note"]).name,
         },
         "guidelines_edit": {"text": "# Names", "seen_version": 0},
         "skill": {"labels": "*", "text": "# Names", "seen_version": 0},

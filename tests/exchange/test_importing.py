@@ -2,18 +2,9 @@
 
 import pytest
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.exchange.services import importing
-from annotations.models import (
-    AnnotationSet,
-    Assignment,
-    AssignmentState,
-    Author,
-    Document,
-    Span,
-    SuggestedLabel,
-    SuggestedNote,
-)
 from tests.exchange.brat_files import brat, codes, spans_of
 from tests.factories import make_member, make_project, make_set
 
@@ -53,7 +44,7 @@ def take(project):
 )
 def test_text_is_stored_exactly(take, text):
     take([("n.txt", text.encode())], "text")
-    note = Document.objects.get()
+    note = models.Document.objects.get()
     assert (note.text, note.length) == (text, len(text))
 
 
@@ -65,10 +56,10 @@ def test_annotations_without_an_author_are_not_imported_and_a_warning_says_so(ta
 def test_annotations_of_a_member_complete_the_assignment_and_a_guest_needs_no_account(project, take):
     anna = make_member(project, user="anna")
     take(written_as="annotator:anna")
-    assert Author.objects.get(kind="annotator").user == anna
-    assert Assignment.objects.get(user=anna).state == AssignmentState.DONE
+    assert models.Author.objects.get(kind="annotator").user == anna
+    assert models.Assignment.objects.get(user=anna).state == models.AssignmentState.DONE
     take(written_as="annotator:guest")
-    assert Author.objects.get(kind="annotator", name="guest").user is None
+    assert models.Author.objects.get(kind="annotator", name="guest").user is None
 
 
 @pytest.mark.parametrize(
@@ -86,7 +77,7 @@ def test_annotations_of_a_member_complete_the_assignment_and_a_guest_needs_no_ac
 def test_a_bad_note_is_refused_whole_with_the_reason(take, files, code):
     report = take(files + brat("good", "Luigi Verdi.", "T1\tPATIENT 0 11\tLuigi Verdi\n"))
     assert report["refused_notes"] == 1
-    assert list(Document.objects.values_list("name", flat=True)) == ["good"]
+    assert list(models.Document.objects.values_list("name", flat=True)) == ["good"]
     assert code in " ".join(codes(report)) and "Mario" not in str(report)
 
 
@@ -102,13 +93,13 @@ def test_the_same_annotations_change_nothing_and_others_are_refused_or_another_s
     assert codes(take(brat(ann="T1\tPATIENT 0 5\tMario\n"))) == ["other-reading"]
     assert spans_of() == [(0, 11, "PATIENT"), (30, 36, "CITY")]
     report = take(written_as="run:rules")
-    assert (report["notes"], report["sets"], Document.objects.count()) == (0, 1, 1)
+    assert (report["notes"], report["sets"], models.Document.objects.count()) == (0, 1, 1)
 
 
 def test_a_draft_is_not_overwritten_by_an_import(project, take):
     anna = make_member(project, user="anna")
     take(brat()[:1], "text")
-    make_set(Document.objects.get(), anna, [(0, 5, "PATIENT")])
+    make_set(models.Document.objects.get(), anna, [(0, 5, "PATIENT")])
     assert codes(take(written_as="annotator:anna")) == ["other-reading"]
     assert spans_of("annotator") == [(0, 5, "PATIENT")]
 
@@ -119,13 +110,13 @@ def test_the_same_name_with_other_text_and_the_same_text_with_another_name(take)
     assert codes(take([("a.txt", b"two")], "text")) == ["other-text"]
     report = take([("b.txt", b"one")], "text")
     assert codes(report) == ["duplicate"] and "“a”" in report["refused"][0]["message"]
-    assert Document.objects.get().text == "one"
+    assert models.Document.objects.get().text == "one"
     assert take([("b.txt", b"one")], "text", take_duplicates=True)["notes"] == 1
 
 
 def test_patients_come_from_the_csv_beside_the_notes(take):
     take([("a.txt", b"one"), ("patients.csv", b"name,patient_id\na,P-7\n")], "text")
-    assert Document.objects.get().patient_id == "P-7"
+    assert models.Document.objects.get().patient_id == "P-7"
 
 
 def test_a_merged_label_is_imported_as_its_target(project, take):
@@ -140,7 +131,7 @@ def test_bad_author_specs(take):
     for spec in ("nobody", "annotator:", "run:", "judge:x"):
         with pytest.raises(ServiceError, match="must be gold, annotator:NAME or run:NAME"):
             take(written_as=spec)
-    assert not Document.objects.exists()
+    assert not models.Document.objects.exists()
 
 
 def test_notes_are_assigned_to_annotators():
@@ -148,7 +139,7 @@ def test_notes_are_assigned_to_annotators():
     annotators = [make_member(project), make_member(project)]
     files = [(f"{n}.txt", f"text {n}".encode()) for n in range(6)]
     importing.import_files(project=project, files=files, format="text")
-    assert [Assignment.objects.filter(user=annotator).count() for annotator in annotators] == [3, 3]
+    assert [models.Assignment.objects.filter(user=annotator).count() for annotator in annotators] == [3, 3]
 
 
 def test_the_size_limit_is_that_of_notes_and_not_of_their_conll(take, settings):
@@ -173,8 +164,8 @@ def test_an_unreadable_file_is_refused_and_the_others_are_imported(project, tmp_
 
 def test_imported_suggestions_can_be_reviewed_in_every_order_at_once(take):
     take(written_as="run:rules")
-    sets = AnnotationSet.objects.filter(author__kind="run")
-    assert sets and SuggestedNote.objects.count() == sets.count()
-    labels = {(one.document_id, one.label_id) for one in SuggestedLabel.objects.all()}
-    spans = Span.objects.filter(annotation_set__in=sets)
+    sets = models.AnnotationSet.objects.filter(author__kind="run")
+    assert sets and models.SuggestedNote.objects.count() == sets.count()
+    labels = {(one.document_id, one.label_id) for one in models.SuggestedLabel.objects.all()}
+    spans = models.Span.objects.filter(annotation_set__in=sets)
     assert labels == set(spans.values_list("annotation_set__document_id", "label_id"))

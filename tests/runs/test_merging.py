@@ -7,22 +7,11 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.batch_acts import begin_undo
-from annotations.models import (
-    AnnotationSet,
-    Author,
-    BulkAct,
-    Decision,
-    Event,
-    JobState,
-    PlantedLeak,
-    Role,
-    Span,
-    SuggestedString,
-)
 from annotations.review.events import REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import BulkRule, preview
 from annotations.review.selectors.decision_log import decisions
@@ -49,7 +38,7 @@ MARIO, ROSSI, WHOLE, TORINO = (0, 5), (6, 11), (0, 11), (21, 27)
 class World:
     def __init__(self):
         self.project = make.make_project("ward")
-        self.rita, self.rosa = (make.make_member(self.project, Role.REVIEWER, name) for name in ("rita", "rosa"))
+        self.rita, self.rosa = (make.make_member(self.project, models.Role.REVIEWER, name) for name in ("rita", "rosa"))
         self.notes = [make.make_note(self.project, TEXT) for _ in range(3)]
         self.imported("a", (*WHOLE, "PATIENT"), (*TORINO, "CITY"), confidence=0.9)
         self.imported("b", (*WHOLE, "PATIENT"), (*TORINO, "HOSPITAL"), confidence=0.6)
@@ -64,22 +53,22 @@ class World:
 
     def merged(self, *names, key="k", **options):
         run = review_together(project=self.project, runs=names or ("a", "b", "c"), actor=self.rita, key=key, **options)
-        if run.job.state == JobState.QUEUED:
+        if run.job.state == models.JobState.QUEUED:
             work(run.job_id)
             run.job.refresh_from_db()
-            assert run.job.state == JobState.DONE
+            assert run.job.state == models.JobState.DONE
         self.author = run.author
         return run
 
     def span(self, bounds, label, note=0):
-        return Span.objects.get(
+        return models.Span.objects.get(
             annotation_set__author=self.author, annotation_set__document=self.notes[note],
             start=bounds[0], end=bounds[1], label=make.label_of(self.project, label),
         )  # fmt: skip
 
     def decide(self, act, span=None, user=None, **options):
         request = Request(change_id=uuid.uuid4(), act=act, suggestion=span and span.pk, **options)
-        note = AnnotationSet.objects.get(pk=span.annotation_set_id).document if span else self.notes[0]
+        note = models.AnnotationSet.objects.get(pk=span.annotation_set_id).document if span else self.notes[0]
         return review.decide(document=note, author=self.author, user=user or self.rita, request=request)
 
     def states(self, note=0):
@@ -88,11 +77,11 @@ class World:
         return {(p["start"], p["end"], names[p["label"]]): p["state"] for p in found}
 
     def bulk(self, rule):
-        return plan_bulk(project=self.project, user=self.rita, rule=rule, act=BulkAct.Act.ACCEPT)
+        return plan_bulk(project=self.project, user=self.rita, rule=rule, act=models.BulkAct.Act.ACCEPT)
 
     def check_strings(self):
-        own = Span.objects.filter(annotation_set__author=self.author)
-        for row in SuggestedString.objects.filter(author=self.author):
+        own = models.Span.objects.filter(annotation_set__author=self.author)
+        for row in models.SuggestedString.objects.filter(author=self.author):
             spans = own.filter(string_key=row.string_key, label=row.label_id)
             assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
 
@@ -121,25 +110,25 @@ def test_one_list_of_what_all_runs_suggest(world):
 
 def test_attributes_of_all_runs_reach_the_list_and_gold(world):
     for name, given in (("a", {"Status": "past"}), ("b", {"Family": True, "Status": "current"})):
-        Span.objects.filter(annotation_set__author__name=name, start=0, end=11).update(attributes=given)
+        models.Span.objects.filter(annotation_set__author__name=name, start=0, end=11).update(attributes=given)
     world.merged("a", "b")
     span = world.span(WHOLE, "PATIENT")
     shown = review_state(document=world.notes[0], author=world.author)["suggestions"][0]
     assert (shown["attributes"], shown["differing"]) == ({"Family": True, "Status": "past"}, ["Status"])
     world.decide(Act.ACCEPT, span)
-    assert Span.objects.get(annotation_set__author__kind="gold").attributes == {"Family": True, "Status": "past"}
+    assert models.Span.objects.get(annotation_set__author__kind="gold").attributes == {"Family": True, "Status": "past"}
 
 
 def test_a_suggestion_that_all_its_runs_doubt_is_doubtful_in_the_list(world):
     doubt = {"removed": [], "unsupported": [[6, 11]], "places": 2}
-    Span.objects.filter(annotation_set__author__name__in=["a", "c"]).update(provenance=doubt)
+    models.Span.objects.filter(annotation_set__author__name__in=["a", "c"]).update(provenance=doubt)
     world.merged()
     found = review_state(document=world.notes[0], author=world.author)["suggestions"]
     assert [(p["start"], p["end"], p["source"], "doubt" in p) for p in found] == [
         (0, 5, "c", True), (0, 11, "a+b", False), (6, 11, "c", True), (21, 27, "a", True), (21, 27, "b", False)
     ]  # fmt: skip
     found = preview(BulkRule("threshold", [world.author.pk], least=0.0), "accept", world.project, world.rita)
-    every = Span.objects.filter(annotation_set__author=world.author)
+    every = models.Span.objects.filter(annotation_set__author=world.author)
     assert found.doubtful == every.filter(source__in=["a", "c"]).count() > 2
     assert found.open == every.exclude(source__in=["a", "c"]).count() > 0
 
@@ -148,7 +137,7 @@ def test_leaks_are_planted_in_a_merged_list_as_it_is_stored(world, monkeypatch):
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     type(world.project).objects.update(planted_share=10)
     world.merged("a", "b")
-    planted = PlantedLeak.objects.values_list("review__author", "suggestion__start", "suggestion__end", "known")
+    planted = models.PlantedLeak.objects.values_list("review__author", "suggestion__start", "suggestion__end", "known")
     assert list(planted) == [(world.author.pk, *WHOLE, "runs")] * 3, "the city overlaps the same with another label"
     assert set(world.states()) == {(*TORINO, "CITY"), (*TORINO, "HOSPITAL")}
 
@@ -185,7 +174,7 @@ def test_one_act_decides_conflicting_suggestions_and_one_undo_reopens_them(world
     state = world.decide(Act.ACCEPT, world.span(WHOLE, "PATIENT"))
     assert state["open"] == 2, "both names of the third run were rejected; the city still has two labels"
     assert world.states()[*MARIO, "PATIENT"] == world.states()[*ROSSI, "DOCTOR"] == "rejected"
-    gold = Span.objects.get(annotation_set__author__kind="gold")
+    gold = models.Span.objects.get(annotation_set__author__kind="gold")
     assert [one["run"] for one in gold.provenance["runs"]] == ["a", "b"]
     assert (gold.provenance["from"], gold.provenance["of"]) == ("run:together-1", 3)
     assert gold.provenance["runs"][0]["confidence"] == 0.9
@@ -196,7 +185,7 @@ def test_one_act_decides_conflicting_suggestions_and_one_undo_reopens_them(world
     assert len({row["event"] for row in rows}) == 1 and rows[1]["suggested_start"] is not None
     world.check_strings()
     world.decide(Act.UNDO)
-    assert set(world.states().values()) == {"open"} and not Decision.objects.exists()
+    assert set(world.states().values()) == {"open"} and not models.Decision.objects.exists()
     assert [row["after"] for row in decisions(world.project)][3:] == ["open"] * 3
     world.decide(Act.REDO)
     assert list(world.states().values()).count("rejected") == 2
@@ -206,10 +195,10 @@ def test_one_act_decides_conflicting_suggestions_and_one_undo_reopens_them(world
 def test_finishing_does_not_accept_conflicting_suggestions(world):
     world.merged()
     note = {"document": world.notes[0], "author": world.author, "user": world.rita}
-    rest = set(Span.objects.filter(annotation_set__author=world.author).values_list("pk", flat=True))
+    rest = set(models.Span.objects.filter(annotation_set__author=world.author).values_list("pk", flat=True))
     with pytest.raises(ServiceError, match="Choose one of them"):
         review_finishing.finish_review(**note, rest=rest)
-    assert not Decision.objects.exists()
+    assert not models.Decision.objects.exists()
     world.decide(Act.ACCEPT, world.span(WHOLE, "PATIENT"))
     world.decide(Act.REJECT, world.span(TORINO, "HOSPITAL"))
     assert review_finishing.finish_review(**note, rest=rest).finished_at is not None
@@ -242,10 +231,10 @@ def test_what_two_agree_on_is_one_bulk_act(world):
     assert bulk.planned == 2 and begin_bulk(bulk=bulk, user=world.rita)
     counts = at_once(bulk, run_bulk)
     assert (counts["decided"], counts["beside"], counts["left"]) == (2, 4, 0)
-    assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 2
+    assert models.Event.objects.filter(verb=REVIEW_DECIDED).count() == 2
     assert list(world.states().values()).count("open") == 2
     world.check_strings()
-    gold = Span.objects.filter(annotation_set__author__kind="gold")
+    gold = models.Span.objects.filter(annotation_set__author__kind="gold")
     assert [len(span.provenance["runs"]) for span in gold] == [2, 2]
     world.decide(Act.ACCEPT, world.span(MARIO, "PATIENT"), user=world.rosa)  # a person overrides the bulk act
     assert begin_undo(bulk)
@@ -286,7 +275,7 @@ def listed(covid, no_redis):
 
 
 def author(name):
-    return Author.objects.get(kind="run", name=name)
+    return models.Author.objects.get(kind="run", name=name)
 
 
 def shown(client, name, *args, query=""):

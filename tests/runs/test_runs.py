@@ -8,21 +8,11 @@ import pytest
 from django.db.models import Sum
 from django.db.models.functions import Now
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import LostLease, take
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep
-from annotations.models import (
-    AnnotationSet,
-    Author,
-    Document,
-    Job,
-    JobState,
-    PlantedLeak,
-    Review,
-    Span,
-    SuggestedString,
-)
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends.base import Budget, budget_of
 from models_runtime.models import Run, RunItem, RunItemState
@@ -45,19 +35,19 @@ def started(project, key="k", **options):
 
 
 def sets_of(run):
-    return AnnotationSet.objects.filter(author=run.author).count()
+    return models.AnnotationSet.objects.filter(author=run.author).count()
 
 
 def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
     run = started(project)
     job = finished(run)
-    assert (job.state, job.done, job.total) == (JobState.DONE, 10, 10)
-    assert AnnotationSet.objects.filter(author=run.author, state="submitted", blind=False).count() == 10
-    span = Span.objects.first()
+    assert (job.state, job.done, job.total) == (models.JobState.DONE, 10, 10)
+    assert models.AnnotationSet.objects.filter(author=run.author, state="submitted", blind=False).count() == 10
+    span = models.Span.objects.first()
     assert (span.label.code, span.confidence, span.source) == ("PATIENT", 0.9, "capital")
     assert runs.run_counts(run) == {"pending": 0, "done": 10, "failed": 0} and run.revision == "1"
     job = finished(started(project, "p", params={"label": "PLANET"}))
-    assert job.result["spans_without_label"] == 20 and Span.objects.count() == 20
+    assert job.result["spans_without_label"] == 20 and models.Span.objects.count() == 20
 
 
 def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
@@ -70,22 +60,22 @@ def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project
 
     def watched(row, results):
         dropped = write(row, results)
-        spans = Span.objects.filter(annotation_set__author=run.author)
-        counted = SuggestedString.objects.filter(author=run.author).aggregate(of=Sum("count"))["of"]
-        seen.append((spans.count(), PlantedLeak.objects.count(), Review.objects.count(), counted))
+        spans = models.Span.objects.filter(annotation_set__author=run.author)
+        counted = models.SuggestedString.objects.filter(author=run.author).aggregate(of=Sum("count"))["of"]
+        seen.append((spans.count(), models.PlantedLeak.objects.count(), models.Review.objects.count(), counted))
         return dropped
 
     monkeypatch.setattr(jobs, "_write", watched)
-    assert finished(run).state == JobState.DONE
+    assert finished(run).state == models.JobState.DONE
     assert seen == [(8, 4, 4, 4), (16, 8, 8, 8), (20, 10, 10, 10)]
-    assert set(Review.objects.values_list("planted_share", "ahead")) == {(10, True)}
-    assert set(PlantedLeak.objects.values_list("known", "result")) == {("string", "")}
+    assert set(models.Review.objects.values_list("planted_share", "ahead")) == {(10, True)}
+    assert set(models.PlantedLeak.objects.values_list("known", "result")) == {("string", "")}
 
 
 def test_only_the_leading_worker_records_its_device(project):
     run = started(project)
     late = take(run.job_id)
-    Job.objects.update(lease_token=uuid.uuid4())
+    models.Job.objects.update(lease_token=uuid.uuid4())
     backend = FakeBackend("i2b2-2014")
     backend.device = SimpleNamespace(description="GPU", memory=lambda: 1)
     with pytest.raises(LostLease):
@@ -95,7 +85,7 @@ def test_only_the_leading_worker_records_its_device(project):
 
 def test_a_double_click_is_one_run_and_names_count_up(project):
     assert started(project) == started(project)
-    assert (Run.objects.count(), Author.objects.count(), RunItem.objects.count()) == (1, 1, 10)
+    assert (Run.objects.count(), models.Author.objects.count(), RunItem.objects.count()) == (1, 1, 10)
     assert [run.author.name for run in (started(project), started(project, "b"))] == ["fake-1", "fake-2"]
     with pytest.raises(ServiceError, match="already exists"):
         started(project, "c", name="fake-1")
@@ -108,7 +98,7 @@ def test_an_unknown_backend_and_an_empty_project():
         runs.start_run(project=project, backend="none", actor=None, key="x")
     with pytest.raises(ServiceError, match="This project has no notes"):
         started(project)
-    assert not Author.objects.exists()
+    assert not models.Author.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -125,13 +115,13 @@ def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, mon
     monkeypatch.setattr(jobs, "MOST_SPANS", 5)
     bad = make_note(project, f"{text} LUIGI", name="bad")
     run = started(project)
-    assert finished(run).state == JobState.DONE
+    assert finished(run).state == models.JobState.DONE
     item = RunItem.objects.get(state=RunItemState.FAILED)
     assert (item.document, reason in item.error, "LUIGI" in item.error) == (bad, True, False)
     assert sets_of(run) == 10
-    Document.objects.filter(pk=bad.pk).update(text="Luigi")
+    models.Document.objects.filter(pk=bad.pk).update(text="Luigi")
     assert runs.retry_failed(run=run, actor=None) == 1
-    assert finished(run).state == JobState.DONE and sets_of(run) == 11
+    assert finished(run).state == models.JobState.DONE and sets_of(run) == 11
     with pytest.raises(ServiceError, match="nothing to retry"):
         runs.retry_failed(run=run, actor=None)
 
@@ -139,7 +129,7 @@ def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, mon
 def test_a_permanent_error_of_the_backend_stops_the_run(project):
     make_note(project, "HOPELESS")
     job = finished(started(project))
-    assert (job.state, job.error) == (JobState.FAILED, "the weights are gone")
+    assert (job.state, job.error) == (models.JobState.FAILED, "the weights are gone")
 
 
 def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
@@ -158,12 +148,12 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
     run = started(project, params={"notes": 3})
     with pytest.raises(Killed):
         work(run.job_id)
-    assert AnnotationSet.objects.count() == 6
+    assert models.AnnotationSet.objects.count() == 6
     monkeypatch.setattr(jobs, "_write", write)
-    Job.objects.update(lease_until=Now() - timedelta(seconds=1))
+    models.Job.objects.update(lease_until=Now() - timedelta(seconds=1))
     assert sweep().put_back == [run.job_id]
-    assert finished(run).state == JobState.DONE
-    assert AnnotationSet.objects.count() == 10
+    assert finished(run).state == models.JobState.DONE
+    assert models.AnnotationSet.objects.count() == 10
     assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
 
 
@@ -180,8 +170,8 @@ def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(p
     monkeypatch.setattr(jobs, "_write", with_merge)
     for key, sets in (("k", 10), ("later", 20)):
         finished(started(project, key))
-        assert set(Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
-        assert AnnotationSet.objects.filter(spans__isnull=False).distinct().count() == sets
+        assert set(models.Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
+        assert models.AnnotationSet.objects.filter(spans__isnull=False).distinct().count() == sets
 
 
 @pytest.mark.parametrize(
@@ -196,7 +186,7 @@ def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget,
         return predict(backend, items, claim)
 
     monkeypatch.setattr(jobs, "_predict", watched)
-    assert finished(started(project, params=budget)).state == JobState.DONE
+    assert finished(started(project, params=budget)).state == models.JobState.DONE
     assert seen == sizes
 
 

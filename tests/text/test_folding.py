@@ -7,19 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.search import (
-    WORD,
-    Covered,
-    Folded,
-    Sought,
-    all_words,
-    around,
-    find,
-    finder,
-    folded,
-    plain_words,
-    words,
-)
+from annotations.text import search
 from tests.text.strategies import texts
 
 FOLDED = [
@@ -34,39 +22,39 @@ FOLDED = [
 
 @pytest.mark.parametrize(("text", "expected"), FOLDED)
 def test_case_accents_and_invisible_characters_go(text: str, expected: str) -> None:
-    assert folded(text) == expected
+    assert search.folded(text) == expected
 
 
 @given(texts())
 def test_folding_character_by_character_gives_the_same_length(text: str) -> None:
-    whole = folded(text)
-    assert len(whole) == sum(len(folded(character)) for character in text)
-    assert all_words(whole) == WORD.findall(whole)
-    assert set(plain_words(whole)) >= {word for word in all_words(whole) if word.isascii()}
-    assert words("C/ Peña_12b") == ("c", "pena", "12", "b")
+    whole = search.folded(text)
+    assert len(whole) == sum(len(search.folded(character)) for character in text)
+    assert search.all_words(whole) == search.WORD.findall(whole)
+    assert set(search.plain_words(whole)) >= {word for word in search.all_words(whole) if word.isascii()}
+    assert search.words("C/ Peña_12b") == ("c", "pena", "12", "b")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_long_text_folds_as_its_short_parts(text: str) -> None:
-    assert folded("x" * 200 + text) == "x" * 200 + folded(text[:100]) + folded(text[100:])
+    assert search.folded("x" * 200 + text) == "x" * 200 + search.folded(text[:100]) + search.folded(text[100:])
 
 
 @given(texts(), st.data())
 def test_a_stretch_of_the_folded_text_comes_from_its_place(text: str, data: st.DataObject) -> None:
-    whole = Folded(text)
+    whole = search.Folded(text)
     if not whole.text:
         return
     start = data.draw(st.integers(0, len(whole.text) - 1))
     end = data.draw(st.integers(start + 1, len(whole.text)))
     first, last = whole.original_bounds(start, end)
     assert 0 <= first < last <= len(text)
-    assert len(folded(text[:first])) <= start
-    assert end <= len(folded(text[:last]))
+    assert len(search.folded(text[:first])) <= start
+    assert end <= len(search.folded(text[:last]))
 
 
 def test_bounds_are_those_of_the_text_where_folding_changes_lengths() -> None:
     text = "ß Weiß Pen\u0303a\u0301 end"
-    whole = Folded(text)
+    whole = search.Folded(text)
     for word, original in (("weiss", "Weiß"), ("pena", "Pen\u0303a\u0301"), ("end", "end")):
         at = whole.text.index(word)
         start, end = whole.original_bounds(at, at + len(word))
@@ -80,8 +68,8 @@ LETTERS = "aAeéÉE\u0301\u0308nñiİıIßsSkK\u212a 12-.*[(\\\n\r\t\u00a0\u200b
 
 
 def found(sought: str, text: str, **how: bool) -> list[str]:
-    wanted = Sought(sought, **how)
-    return [text[start:end] for start, end in find(text, finder(wanted), word=wanted.word)]
+    wanted = search.Sought(sought, **how)
+    return [text[start:end] for start, end in search.find(text, search.finder(wanted), word=wanted.word)]
 
 
 SEARCHES = [
@@ -117,8 +105,8 @@ def test_a_piece_of_a_text_is_found_where_it_is(before, piece, after):
     text = before + piece + after
     if not piece.strip("\u200b\n\r\t\u00a0 "):
         return
-    wanted = Sought(piece, accents=False)
-    matches = list(find(text, finder(wanted)))
+    wanted = search.Sought(piece, accents=False)
+    matches = list(search.find(text, search.finder(wanted)))
     bare = unicodedata.normalize("NFC", piece)
     assert all(0 <= start < end <= len(text) for start, end in matches)
     assert all(end <= start for (_, end), (start, _) in pairwise(matches))
@@ -127,18 +115,18 @@ def test_a_piece_of_a_text_is_found_where_it_is(before, piece, after):
 
 
 def test_covered():
-    spans = Covered([(5, 9), (0, 3), (9, 12), (2, 4)])
+    spans = search.Covered([(5, 9), (0, 3), (9, 12), (2, 4)])
     wholly = [spans.wholly(*bounds) for bounds in ((0, 4), (5, 12), (6, 8), (3, 6), (11, 13), (20, 21))]
     partly = [spans.partly(*bounds) for bounds in ((3, 5), (11, 20), (4, 5), (12, 13))]
     assert (wholly, partly) == ([True] * 3 + [False] * 3, [True, True, False, False])
-    assert not Covered([]).wholly(0, 1) and not Covered([]).partly(0, 1)
+    assert not search.Covered([]).wholly(0, 1) and not search.Covered([]).partly(0, 1)
     for nothing in ("", "  ", "\n\u200b"):
         with pytest.raises(ValueError, match="empty"):
-            finder(Sought(nothing))
+            search.finder(search.Sought(nothing))
 
 
 def test_the_words_around():
     text = "Il paziente Mario\r\nRossi, nato il 12 marzo a Torino."
     start = text.index("Rossi")
-    assert list(around(text, (start, start + 5), width=12)) == ["… Mario ", "Rossi", ", nato il …"]
-    assert list(around("Rossi", (0, 5))) == ["", "Rossi", ""]
+    assert list(search.around(text, (start, start + 5), width=12)) == ["… Mario ", "Rossi", ", nato il …"]
+    assert list(search.around("Rossi", (0, 5))) == ["", "Rossi", ""]

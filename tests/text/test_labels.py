@@ -13,15 +13,7 @@ from annotations.release.rules.redaction.policy import kinds_of
 from annotations.text import attributes
 from annotations.text.attributes import AttributeDef, AttributeDefError
 from annotations.text.hashes import gold_hash
-from annotations.text.labels import (
-    CODE,
-    CategoryDef,
-    LabelDef,
-    LabelSetDef,
-    LabelSetError,
-    ascii_code,
-    parse_label_set,
-)
+from annotations.text.labels import CODE, CategoryDef, LabelDef, LabelSetDef, LabelSetError, ascii_code, parse_label_set
 from annotations.text.spans import Span
 
 NOME = {"code": "NOME", "name": "NOME", "hotkey": "o", "description": "Names", "placeholder": "[NAME]"}

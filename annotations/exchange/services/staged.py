@@ -17,15 +17,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
+from annotations.exchange.services import import_plan
 from annotations.exchange.services.exporting import ExportOrder
-from annotations.exchange.services.import_plan import (
-    ImportContext,
-    ImportOptions,
-    ImportReport,
-    check_choices,
-    new_import,
-    plan_notes,
-)
 from annotations.exchange.services.importing import opened, undo_import
 from annotations.exchange.services.input_formats import check_reading, gate_sets
 from annotations.exchange.services.label_choices import begun, complete_choices, find_labels, labels_changed, unknown_of
@@ -61,7 +54,7 @@ def stage_import(
     content: IO[bytes],
     format: str,
     actor: User | None,
-    **options: Unpack[ImportOptions],
+    **options: Unpack[import_plan.ImportOptions],
 ) -> Import:
     """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
     size = content.seek(0, io.SEEK_END)
@@ -74,7 +67,7 @@ def stage_import(
             code="size",
         )
     source = _notes_in(content)
-    row = new_import(project=project, source=source, format=format, actor=actor, **options)
+    row = import_plan.new_import(project=project, source=source, format=format, actor=actor, **options)
     read_patients(source)
     read_names(source)
     row.labels_found, row.notes_found = find_labels(row.format, source)
@@ -118,7 +111,7 @@ def preview_import(row: Import) -> dict[str, Any]:
     """
     documents = row.has_documents
     with opened(row) as source:
-        context = ImportContext(row, source, row.created_by, preview=True)
+        context = import_plan.ImportContext(row, source, row.created_by, preview=True)
         groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
         begun = [group for group in groups if "document" in group.parts][:PREVIEWED_DOCUMENTS]
@@ -128,7 +121,7 @@ def preview_import(row: Import) -> dict[str, Any]:
             parsed, looked_at = next(found, ([], 0))
         if documents:
             _not_yet(context.report)
-        plan = plan_notes(context, parsed, {})
+        plan = import_plan.plan_notes(context, parsed, {})
         return asdict(context.report) | {
             # A document that is not read to its end may hold more notes.
             "total": max(looked_at + (row.format == DOCUMENTS and looked_at == most), total_of(row, groups)),
@@ -142,7 +135,7 @@ def preview_import(row: Import) -> dict[str, Any]:
         }
 
 
-def _not_yet(report: ImportReport) -> None:
+def _not_yet(report: import_plan.ImportReport) -> None:
     """Don't report documents as refused that only the preview has no time for."""
     late = [problem for problem in report.refused if problem["code"] == TIME]
     report.refused = [problem for problem in report.refused if problem not in late]
@@ -185,10 +178,10 @@ def discard(*, row: Import) -> None:
     undo_import(import_id=row.pk)
 
 
-def change_options(*, row: Import, **options: Unpack[ImportOptions]) -> None:
+def change_options(*, row: Import, **options: Unpack[import_plan.ImportOptions]) -> None:
     """Change options of a staged import. Raises ServiceError if it has started, or for an option that doesn't fit."""
     if "written_as" in options:
-        check_choices(row.format, options["written_as"])
+        import_plan.check_choices(row.format, options["written_as"])
     check_reading(options.get("encoding", ""), options.get("no_cleanup", ()))
     if "no_cleanup" in options:
         options["no_cleanup"] = sorted(set(options["no_cleanup"]))
@@ -201,7 +194,7 @@ def change_format(*, row: Import, format: str) -> None:
 
     Raises ServiceError if the import has started, or if the format can't be chosen.
     """
-    check_choices(format, row.written_as)
+    import_plan.check_choices(format, row.written_as)
     with opened(row) as source:
         found, notes = find_labels(format, source)
     waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
@@ -217,7 +210,9 @@ def same_waiting(row: Import) -> Import:
     if row.stored_file is None:
         return row
     same = {
-        name: getattr(row, name) for name in ("format", *ImportOptions.__annotations__) if name != "take_duplicates"
+        name: getattr(row, name)
+        for name in ("format", *import_plan.ImportOptions.__annotations__)
+        if name != "take_duplicates"
     }
     waiting = Import.objects.filter(
         project=row.project_id, created_by=row.created_by_id, state=ImportState.STAGED, **same

@@ -24,27 +24,10 @@ from annotations.jobs.api import JobItem, started
 from annotations.models import Document, StoredFile, StoredFileKind
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm
 from annotations.ops.selectors.free_texts import FreeText, free_texts, seen_weights
-from annotations.ops.services.archives.staging import (
-    ArchivePerson,
-    claim,
-    imported_self,
-    ready_archives,
-    stage_archive,
-    staged,
-    start_archive,
-    start_loading,
-    upload_of,
-)
+from annotations.ops.services import erasing
+from annotations.ops.services.archives import staging
 from annotations.ops.services.backup import EarlierBackup, backups_before_erasing
 from annotations.ops.services.deleting import delete_project
-from annotations.ops.services.erasing import (
-    delete_note,
-    erase_patient,
-    erasure_preview,
-    set_metadata,
-    set_patient_ids,
-    set_rows,
-)
 
 router = Router(tags=["Deleting and metadata"])
 
@@ -77,7 +60,7 @@ def remove_project(request: ApiRequest, slug: str, body: ProjectName) -> Status[
 def remove_note(request: ApiRequest, slug: str, note: int) -> Status[None]:
     """Delete a note with everything made from it. Nobody can undo this."""
     access = enter(request, slug, Can.MANAGE)
-    delete_note(project=access.project, note=note_for(access, note).pk, actor=access.user)
+    erasing.delete_note(project=access.project, note=note_for(access, note).pk, actor=access.user)
     return Status(204, None)
 
 
@@ -87,8 +70,8 @@ def change_metadata(request: ApiRequest, slug: str, note: int, body: Metadata) -
     access = enter(request, slug, Can.MANAGE)
     name = note_for(access, note).name
     row = NoteRow(body.patient_id, body.note_type, body.site)
-    patients = set_patient_ids(project=access.project, mapping={name: row.patient}, actor=access.user)
-    others = set_metadata(project=access.project, rows={name: row}, actor=access.user)
+    patients = erasing.set_patient_ids(project=access.project, mapping={name: row.patient}, actor=access.user)
+    others = erasing.set_metadata(project=access.project, rows={name: row}, actor=access.user)
     return Done(changed=bool(patients["changed"] or others["changed"]))
 
 
@@ -124,20 +107,22 @@ class ArchiveContent(Schema):
 
     name: str
     counts: dict[str, int]
-    people: list[ArchivePerson]
+    people: list[staging.ArchivePerson]
 
 
 @archives_router.get(ARCHIVES, response=list[FileItem])
 def list_archives(request: ApiRequest, slug: str) -> list[FileItem]:
     """List the archives of a project that can be downloaded."""
-    return [FileItem.of(one) for one in ready_archives(enter(request, slug, Can.ARCHIVE).project)]
+    return [FileItem.of(one) for one in staging.ready_archives(enter(request, slug, Can.ARCHIVE).project)]
 
 
 @archives_router.post(ARCHIVES, response={202: JobItem})
 def write_archive(request: ApiRequest, response: HttpResponse, slug: str) -> Status[JobItem]:
     """Start writing an archive of the whole project. The job's result has the id of the file."""
     access = enter(request, slug, Can.ARCHIVE)
-    return started(response, slug, start_archive(project=access.project, actor=access.user, token=uuid.uuid4().hex))
+    return started(
+        response, slug, staging.start_archive(project=access.project, actor=access.user, token=uuid.uuid4().hex)
+    )
 
 
 @archives_router.get(f"{ARCHIVES}/{{int:archive}}.zip", response={200: None}, openapi_extra=sends("application/zip"))
@@ -164,7 +149,7 @@ def stage_archive_import(
     wanted = check(ArchiveForm(options.dict(), request.FILES))
     file = wanted["archive"]
     with named({"archive": "archive", "exists": "slug", "slug": "slug"}):
-        project, stored = stage_archive(file=file, name=file.name, slug=wanted["slug"], actor=request.user)
+        project, stored = staging.stage_archive(file=file, name=file.name, slug=wanted["slug"], actor=request.user)
     return Status(201, StagedArchive(slug=project.slug, upload=stored.pk))
 
 
@@ -173,7 +158,7 @@ def read_archive_import(request: ApiRequest, slug: str, archive_upload: int) -> 
     """Read what an uploaded archive holds, and who of its people has an account here."""
     _access, stored = _staged(request, slug, archive_upload)
     with named({"archive": "archive"}):
-        found = staged(stored)
+        found = staging.staged(stored)
     return ArchiveContent(name=found.name, counts=dict(found.counts), people=found.people)
 
 
@@ -183,21 +168,21 @@ def confirm_archive_import(
 ) -> Status[JobItem]:
     """Confirm the people of an uploaded archive, and start its import."""
     access, stored = _staged(request, slug, archive_upload)
-    return started(response, slug, start_loading(project=access.project, stored=stored, actor=access.user))
+    return started(response, slug, staging.start_loading(project=access.project, stored=stored, actor=access.user))
 
 
 @archives_router.post("/projects/{slug:slug}/imported-work", response=ClaimedWork)
 def claim_imported_work(request: ApiRequest, slug: str) -> ClaimedWork:
     """Take over what an archive brought under the person's user name: it is theirs from then on."""
     access = enter(request, slug)
-    if imported_self(access.project, access.user) is None:
+    if staging.imported_self(access.project, access.user) is None:
         raise Http404("No archive brought work under this user name.")
-    return ClaimedWork(sets=claim(project=access.project, user=access.user))
+    return ClaimedWork(sets=staging.claim(project=access.project, user=access.user))
 
 
 def _staged(request: ApiRequest, slug: str, pk: int) -> tuple[Access, StoredFile]:
     access = enter(request, slug, Can.MANAGE)
-    stored = upload_of(access.project, pk)
+    stored = staging.upload_of(access.project, pk)
     if stored is None:
         raise Http404("This upload does not exist.")
     return access, stored
@@ -309,7 +294,7 @@ def set_patients(request: ApiRequest, slug: str, body: AboutNotes) -> SetPatient
         if row.name in rows:
             raise invalid((f"rows.{number}.name", _("Another row of this request has the same name.")))
         rows[row.name] = NoteRow(row.patient_id, row.note_type, row.site)
-    done = set_rows(project=access.project, rows=rows, actor=access.user)
+    done = erasing.set_rows(project=access.project, rows=rows, actor=access.user)
     return SetPatients(patients=done.patients["changed"], metadata=done.metadata["changed"], unknown=done.unknown)
 
 
@@ -319,7 +304,7 @@ def preview_erasure(request: ApiRequest, slug: str, body: PatientId) -> ErasedNo
     access = enter(request, slug, Can.MANAGE)
     patient = check(PatientForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):
-        return ErasedNotes.of(erasure_preview(project=access.project, patient_id=patient), access)
+        return ErasedNotes.of(erasing.erasure_preview(project=access.project, patient_id=patient), access)
 
 
 @patients_router.post(f"{PATIENTS}/erase", response=ErasedNotes)
@@ -328,5 +313,5 @@ def erase_notes_of_patient(request: ApiRequest, slug: str, body: RepeatedPatient
     access = enter(request, slug, Can.MANAGE)
     patient = check(EraseForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):
-        counts = erase_patient(project=access.project, patient_id=patient, actor=access.user)
+        counts = erasing.erase_patient(project=access.project, patient_id=patient, actor=access.user)
     return ErasedNotes.of(counts, access)

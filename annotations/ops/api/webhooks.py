@@ -16,16 +16,7 @@ from annotations.core.api.schemas import Body
 from annotations.models import Delivery, Webhook
 from annotations.ops.forms import WebhookForm
 from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of
-from annotations.ops.services.webhooks.webhooks import (
-    LONGEST,
-    add_webhook,
-    change_webhook,
-    remove_webhook,
-    renew_secret,
-    send_again,
-    send_test,
-    switch,
-)
+from annotations.ops.services.webhooks import webhooks
 
 router = Router(tags=["Webhooks"])
 PATH = "/projects/{slug:slug}/webhooks"
@@ -59,14 +50,14 @@ class WebhookWithSecret(WebhookItem):
 class NewWebhook(Body):
     """`kinds` are events: job.done, job.failed, note.submitted and gold.frozen."""
 
-    url: str = Field(max_length=LONGEST)
+    url: str = Field(max_length=webhooks.LONGEST)
     kinds: list[str] = Field(max_length=20)
 
 
 class ChangedWebhook(Body):
     """What to change; the rest stays. `on` switches the webhook on or off."""
 
-    url: str = Field("", max_length=LONGEST)
+    url: str = Field("", max_length=webhooks.LONGEST)
     kinds: list[str] = Field([], max_length=20)
     on: bool = True
 
@@ -108,7 +99,7 @@ def new_webhook(request: ApiRequest, slug: str, body: NewWebhook) -> Status[Webh
     access = enter(request, slug, Can.MANAGE)
     wanted = check(WebhookForm(body.dict()))
     with named(FIELDS):
-        made = add_webhook(project=access.project, actor=access.user, **wanted)
+        made = webhooks.add_webhook(project=access.project, actor=access.user, **wanted)
     return Status(201, WebhookWithSecret.of(made.webhook, made.secret))
 
 
@@ -127,9 +118,9 @@ def change_webhook_now(request: ApiRequest, slug: str, webhook: int, body: Chang
     if given:
         wanted = check(WebhookForm({"url": row.url, "kinds": row.kinds} | given))
         with named(FIELDS):
-            change_webhook(webhook=row, actor=access.user, **wanted)
+            webhooks.change_webhook(webhook=row, actor=access.user, **wanted)
     if on is not None:
-        switch(webhook=row, on=on, actor=access.user)
+        webhooks.switch(webhook=row, on=on, actor=access.user)
     return WebhookItem.from_orm(_webhook(request, slug, webhook)[1])
 
 
@@ -137,7 +128,7 @@ def change_webhook_now(request: ApiRequest, slug: str, webhook: int, body: Chang
 def remove_webhook_now(request: ApiRequest, slug: str, webhook: int) -> Status[None]:
     """Remove a webhook with its log."""
     access, row = _webhook(request, slug, webhook)
-    remove_webhook(webhook=row, actor=access.user)
+    webhooks.remove_webhook(webhook=row, actor=access.user)
     return Status(204, None)
 
 
@@ -146,14 +137,14 @@ def remove_webhook_now(request: ApiRequest, slug: str, webhook: int) -> Status[N
 def renew_webhook_secret(request: ApiRequest, slug: str, webhook: int) -> WebhookWithSecret:
     """Replace the secret of a webhook. Only this answer has the new one."""
     access, row = _webhook(request, slug, webhook)
-    return WebhookWithSecret.of(row, renew_secret(webhook=row, actor=access.user))
+    return WebhookWithSecret.of(row, webhooks.renew_secret(webhook=row, actor=access.user))
 
 
 @router.post(f"{ONE}/test", response={202: DeliveryItem})
 def send_webhook_test(request: ApiRequest, slug: str, webhook: int) -> Status[DeliveryItem]:
     """Send a test. It is tried once, also if the webhook is off."""
     access, row = _webhook(request, slug, webhook)
-    return Status(202, DeliveryItem.of(send_test(webhook=row, actor=access.user)))
+    return Status(202, DeliveryItem.of(webhooks.send_test(webhook=row, actor=access.user)))
 
 
 @router.get(DELIVERIES, response=Page[DeliveryItem])
@@ -169,7 +160,7 @@ def list_deliveries(
 def resend_delivery(request: ApiRequest, slug: str, webhook: int, delivery: int) -> Status[DeliveryItem]:
     """Send a delivery again, with the same id."""
     access, row = _webhook(request, slug, webhook)
-    send_again(delivery=delivery_of(row, delivery), actor=access.user)
+    webhooks.send_again(delivery=delivery_of(row, delivery), actor=access.user)
     return Status(202, DeliveryItem.of(delivery_of(row, delivery)))
 
 

@@ -9,30 +9,13 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED, Erasure
 from annotations.core.hooks import patient_erased
 from annotations.core.locks import begin_erasure, check_open
 from annotations.core.suggestions import remove_strings, tally_of
 from annotations.exchange.services.sources import NoteRow
-from annotations.models import (
-    AnnotationSet,
-    BulkAct,
-    Document,
-    DocumentSource,
-    Figures,
-    GoldVersion,
-    GoldVersionNote,
-    Import,
-    ImportState,
-    NoteMetadata,
-    Project,
-    Span,
-    Stale,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.selectors.free_texts import weights_elsewhere
 from annotations.release.selectors.known import is_known
@@ -43,17 +26,17 @@ TRIES = 5
 NO_STRING = -1
 
 
-def erasure_preview(*, project: Project, patient_id: str) -> Erasure:
+def erasure_preview(*, project: models.Project, patient_id: str) -> Erasure:
     """Count what an erasure would delete. Raises ServiceError `none` for an unknown patient id."""
     return _counted(project, _of_patient(project, patient_id))
 
 
-def note_preview(*, project: Project, note: int) -> Erasure:
+def note_preview(*, project: models.Project, note: int) -> Erasure:
     """Count what deleting the note with this id would delete. Raises ServiceError `none` if there is no such note."""
     return _counted(project, _of_id(project, note))
 
 
-def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> Erasure:
+def erase_patient(*, project: models.Project, patient_id: str, actor: models.User | None) -> Erasure:
     """Delete the notes and everything derived from them. Return the counts.
 
     Frozen versions record how many notes they lost. Long work that has read the notes stores no results from them
@@ -67,7 +50,7 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> E
     return _erase_again_after_collisions(project, partial(_of_patient, project, patient_id), record, patient_id)
 
 
-def delete_note(*, project: Project, note: int, actor: User | None) -> Erasure:
+def delete_note(*, project: models.Project, note: int, actor: models.User | None) -> Erasure:
     """Delete one note, for example one imported by mistake, with the reach of `erase_patient`. Return the counts."""
 
     def record(counts: Erasure, ids: list[int]) -> None:
@@ -76,44 +59,46 @@ def delete_note(*, project: Project, note: int, actor: User | None) -> Erasure:
     return _erase_again_after_collisions(project, partial(_of_id, project, note), record, "")
 
 
-def _of_patient(project: Project, patient_id: str) -> QuerySet[Document]:
-    notes = Document.objects.filter(project=project, patient_id=patient_id)
+def _of_patient(project: models.Project, patient_id: str) -> QuerySet[models.Document]:
+    notes = models.Document.objects.filter(project=project, patient_id=patient_id)
     if not patient_id or not (notes.exists() or is_known(project, patient_id)):
         raise ServiceError(_("No note in this project has this patient ID. Nothing was erased."), code="none")
     return notes
 
 
-def _of_id(project: Project, note: int) -> QuerySet[Document]:
-    notes = Document.objects.filter(project=project, pk=note)
+def _of_id(project: models.Project, note: int) -> QuerySet[models.Document]:
+    notes = models.Document.objects.filter(project=project, pk=note)
     if not notes.exists():
         raise ServiceError(_("This note no longer exists. Nothing was deleted."), code="none")
     return notes
 
 
-def _counted(project: Project, notes: QuerySet[Document]) -> Erasure:
+def _counted(project: models.Project, notes: QuerySet[models.Document]) -> Erasure:
     return {
         "notes": notes.count(),
         "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
-        "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
+        "gold_versions": models.GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
         "stored_files": _deletable_files(project, notes).count(),
         # Trained weights may contain words of the notes. They are counted, so that a manager can retire the models.
         # Those of other projects that learned from this project's gold count too.
-        "models": StoredFile.objects.filter(project=project, kind=StoredFileKind.MODEL).count()
+        "models": models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.MODEL).count()
         + len(weights_elsewhere(project)),
         "copies": copies_of(notes).count(),
     }
 
 
-def copies_of(notes: QuerySet[Document]) -> QuerySet[Document]:
+def copies_of(notes: QuerySet[models.Document]) -> QuerySet[models.Document]:
     """The notes of other projects with the same text as one of these, for example in a copy of the whole project."""
-    return Document.objects.filter(sha256__in=notes.values("sha256")).exclude(project__in=notes.values("project"))
+    return models.Document.objects.filter(sha256__in=notes.values("sha256")).exclude(
+        project__in=notes.values("project")
+    )
 
 
-Chosen = Callable[[], QuerySet[Document]]
+Chosen = Callable[[], QuerySet[models.Document]]
 Record = Callable[[Erasure, list[int]], None]
 
 
-def _erase_again_after_collisions(project: Project, chosen: Chosen, record: Record, patient: str) -> Erasure:
+def _erase_again_after_collisions(project: models.Project, chosen: Chosen, record: Record, patient: str) -> Erasure:
     for tries_left in reversed(range(TRIES)):
         try:
             return _erase(project, chosen, record, patient)
@@ -123,13 +108,13 @@ def _erase_again_after_collisions(project: Project, chosen: Chosen, record: Reco
     raise AssertionError("The last try returns or raises.")
 
 
-def _erase(project: Project, chosen: Chosen, record: Record, patient: str) -> Erasure:
+def _erase(project: models.Project, chosen: Chosen, record: Record, patient: str) -> Erasure:
     """Erase the chosen notes in one transaction. `chosen` raises ServiceError if there are none."""
     with transaction.atomic():
         begin_erasure(project.pk)
-        Project.objects.select_for_update().get(pk=project.pk)
+        models.Project.objects.select_for_update().get(pk=project.pk)
         check_open(project.pk)
-        running = Import.objects.select_for_update().filter(project=project, state=ImportState.RUNNING)
+        running = models.Import.objects.select_for_update().filter(project=project, state=models.ImportState.RUNNING)
         if running.exists():
             raise ServiceError(
                 _("An import is running and could add these notes again. Wait until it finishes, or cancel it."),
@@ -139,35 +124,37 @@ def _erase(project: Project, chosen: Chosen, record: Record, patient: str) -> Er
         preview = _counted(project, notes)
         ids = list(notes.select_for_update().order_by("pk").values_list("pk", flat=True))
         # Locking the sets waits for changes under way; the locked notes keep new sets from being made.
-        locked_sets = AnnotationSet.objects.select_for_update().filter(document__in=ids).order_by("document_id", "pk")
+        locked_sets = (
+            models.AnnotationSet.objects.select_for_update().filter(document__in=ids).order_by("document_id", "pk")
+        )
         list(locked_sets.values_list("pk"))
         _count_in_versions(ids)
         _clear_reports(project)
-        _deletable_files(project, Document.objects.filter(pk__in=ids)).delete()
-        Figures.objects.filter(project=project).delete()
+        _deletable_files(project, models.Document.objects.filter(pk__in=ids)).delete()
+        models.Figures.objects.filter(project=project).delete()
         # Comments and flags are deleted with their notes. Each feature erases its other data itself.
         patient_erased(project=project, notes=ids, patient=patient)
-        spans = Span.objects.filter(annotation_set__document__in=ids)
+        spans = models.Span.objects.filter(annotation_set__document__in=ids)
         tally = tally_of(spans)
         strings = set(spans.order_by().values_list("string_key", flat=True))
-        Document.objects.filter(pk__in=ids).delete()
+        models.Document.objects.filter(pk__in=ids).delete()
         remove_strings(tally)
         _forget_strings(project, strings)
         # A database trigger marked the notes as stale when their submitted sets were deleted.
-        Stale.objects.filter(document_id__in=ids).delete()
+        models.Stale.objects.filter(document_id__in=ids).delete()
         record(preview, ids)
         transaction.on_commit(empty_write_ahead_log)
     return preview
 
 
-def _deletable_files(project: Project, notes: QuerySet[Document]) -> "QuerySet[StoredFile]":
+def _deletable_files(project: models.Project, notes: QuerySet[models.Document]) -> "QuerySet[models.StoredFile]":
     """Uploads and exports, but not the weights of trained models; of original documents, those of the notes.
 
     An original with several notes is deleted with the first of them, since it holds their texts.
     """
-    originals = DocumentSource.objects.filter(document__in=notes, original__isnull=False).values("original")
-    kept = [StoredFileKind.MODEL, StoredFileKind.ORIGINAL]
-    return StoredFile.objects.filter(project=project).filter(~Q(kind__in=kept) | Q(pk__in=originals))
+    originals = models.DocumentSource.objects.filter(document__in=notes, original__isnull=False).values("original")
+    kept = [models.StoredFileKind.MODEL, models.StoredFileKind.ORIGINAL]
+    return models.StoredFile.objects.filter(project=project).filter(~Q(kind__in=kept) | Q(pk__in=originals))
 
 
 def empty_write_ahead_log() -> None:
@@ -182,19 +169,19 @@ def empty_write_ahead_log() -> None:
 
 def _count_in_versions(documents: Sequence[int]) -> None:
     """Record in every frozen version how many of its notes are erased."""
-    held = GoldVersionNote.objects.filter(version=OuterRef("pk"), document__in=documents).order_by()
+    held = models.GoldVersionNote.objects.filter(version=OuterRef("pk"), document__in=documents).order_by()
     counted = held.values("version").annotate(number=Count("pk")).values("number")
-    versions = GoldVersion.objects.filter(Exists(held))
+    versions = models.GoldVersion.objects.filter(Exists(held))
     versions.update(erased_count=F("erased_count") + Subquery(counted))
 
 
-def _clear_reports(project: Project) -> None:
+def _clear_reports(project: models.Project) -> None:
     """Replace all lines of all import reports by counts, because a line may name a file of the patient or of the note.
 
     Labels of the files are deleted too: in a damaged annotation file, a word of the text may stand in their place.
     """
     cleared = []
-    for done in Import.objects.filter(project=project):
+    for done in models.Import.objects.filter(project=project):
         lines = {key: len(done.report.get(key, [])) for key in ("refused", "warnings")}
         named = done.report.get("labels") or done.report.get("layers")
         if any(lines.values()) or named or done.labels_found or done.label_choices:
@@ -208,25 +195,25 @@ def _clear_reports(project: Project) -> None:
             if any(lines.values()):
                 done.report["cleared"] = True
             cleared.append(done)
-    Import.objects.bulk_update(cleared, ["report", "labels_found", "label_choices"])
+    models.Import.objects.bulk_update(cleared, ["report", "labels_found", "label_choices"])
 
 
-def _forget_strings(project: Project, strings: set[int | None]) -> None:
+def _forget_strings(project: models.Project, strings: set[int | None]) -> None:
     """Remove the numbers of strings that no note contains any more from bulk acts.
 
     A string's number is a hash, so a person who knows a name could test whether a bulk act was about that name.
     """
-    by_string = BulkAct.objects.filter(project=project, rule__kind="string")
+    by_string = models.BulkAct.objects.filter(project=project, rule__kind="string")
     acts = [act for act in by_string if act.rule.get("string") in strings]
     if not acts:
         return
     named = {act.rule["string"] for act in acts}
-    spans = Span.objects.filter(annotation_set__document__project=project, string_key__in=named).order_by()
+    spans = models.Span.objects.filter(annotation_set__document__project=project, string_key__in=named).order_by()
     present = set(spans.values_list("string_key", flat=True).distinct())
     forgotten = [act for act in acts if act.rule["string"] not in present]
     for act in forgotten:
         act.rule["string"] = NO_STRING
-    BulkAct.objects.bulk_update(forgotten, ["rule"])
+    models.BulkAct.objects.bulk_update(forgotten, ["rule"])
 
 
 # Set the patient ids, types and sites of notes. An erasure finds a patient's notes by this id.
@@ -244,7 +231,7 @@ class SetRows:
     unknown: list[str]
 
 
-def set_rows(*, project: Project, rows: Mapping[str, NoteRow], actor: User | None) -> SetRows:
+def set_rows(*, project: models.Project, rows: Mapping[str, NoteRow], actor: models.User | None) -> SetRows:
     """Set patient ids, types and sites by note name. A row with a type or site need not have an id, too."""
     mapping = {name: row.patient for name, row in rows.items() if row.patient or not (row.note_type or row.site)}
     with transaction.atomic():
@@ -253,7 +240,9 @@ def set_rows(*, project: Project, rows: Mapping[str, NoteRow], actor: User | Non
     return SetRows(patients, metadata, sorted({*patients["unknown"], *metadata["unknown"]}))
 
 
-def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User | None) -> dict[str, Any]:
+def set_patient_ids(
+    *, project: models.Project, mapping: Mapping[str, str], actor: models.User | None
+) -> dict[str, Any]:
     """Set patient ids by note name. Return counts, and the names that match no note of this project.
 
     A name without an id is ignored: an empty cell must not put a note out of reach of an erasure. The event contains
@@ -265,7 +254,7 @@ def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User
     with transaction.atomic():
         for at in range(0, len(names), BATCH):
             notes = list(
-                Document.objects.filter(project=project, name__in=names[at : at + BATCH]).only(
+                models.Document.objects.filter(project=project, name__in=names[at : at + BATCH]).only(
                     "id", "name", "patient_id"
                 )
             )
@@ -273,7 +262,7 @@ def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User
             to_change = [note for note in notes if note.patient_id != given[note.name]]
             for note in to_change:
                 note.patient_id = given[note.name]
-            Document.objects.bulk_update(to_change, ["patient_id"], batch_size=BATCH)
+            models.Document.objects.bulk_update(to_change, ["patient_id"], batch_size=BATCH)
             changed += len(to_change)
         if changed:
             PATIENTS_SET.record(actor=actor, project_id=project.pk, data={"notes": changed})
@@ -285,25 +274,25 @@ def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User
     }
 
 
-def set_metadata(*, project: Project, rows: Mapping[str, NoteRow], actor: User | None) -> dict[str, Any]:
+def set_metadata(*, project: models.Project, rows: Mapping[str, NoteRow], actor: models.User | None) -> dict[str, Any]:
     """Set types and sites by note name, by which audits are stratified and scores are split. Return counts.
 
     An empty cell changes nothing. The event contains counts only.
     """
     given = {name: row for name, row in rows.items() if name and (row.note_type or row.site)}
     names = list(given)
-    changed: list[NoteMetadata] = []
+    changed: list[models.NoteMetadata] = []
     known: set[str] = set()
     with transaction.atomic():
         for at in range(0, len(names), BATCH):
-            notes = Document.objects.filter(project=project, name__in=names[at : at + BATCH])
+            notes = models.Document.objects.filter(project=project, name__in=names[at : at + BATCH])
             found = notes.values_list("pk", "name", "metadata__note_type", "metadata__site")
             for pk, name, note_type, site in found:
                 known.add(name)
                 wanted = (given[name].note_type or note_type or "", given[name].site or site or "")
                 if wanted != (note_type or "", site or ""):
-                    changed.append(NoteMetadata(document_id=pk, note_type=wanted[0], site=wanted[1]))
-        NoteMetadata.objects.bulk_create(
+                    changed.append(models.NoteMetadata(document_id=pk, note_type=wanted[0], site=wanted[1]))
+        models.NoteMetadata.objects.bulk_create(
             changed, batch_size=BATCH, update_conflicts=True, unique_fields=["document"],
             update_fields=["note_type", "site"],
         )  # fmt: skip

@@ -19,16 +19,7 @@ from annotations.core.requests import Request, takes_uploads
 from annotations.jobs.tokens import form_token
 from annotations.models import StoredFile, StoredFileKind
 from annotations.ops.forms import ArchiveForm
-from annotations.ops.services.archives.staging import (
-    claim,
-    imported_self,
-    ready_archives,
-    stage_archive,
-    staged,
-    start_archive,
-    start_loading,
-    upload_of,
-)
+from annotations.ops.services.archives import staging
 from annotations.ops.services.archives.writing import LEFT_OUT
 
 
@@ -39,7 +30,7 @@ def archive_export(request: Request, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "token": uuid.uuid4(),
-        "files": ready_archives(access.project),
+        "files": staging.ready_archives(access.project),
         "left_out": LEFT_OUT.items(),
         "hours": settings.STORED_FILE_HOURS,
     }
@@ -49,7 +40,7 @@ def archive_export(request: Request, slug: str) -> HttpResponse:
 @require_POST
 def archive_start(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.ARCHIVE)
-    job = start_archive(project=access.project, actor=access.user, token=form_token(request))
+    job = staging.start_archive(project=access.project, actor=access.user, token=form_token(request))
     return redirect("job", slug, job.number)
 
 
@@ -72,7 +63,7 @@ def archive_import(request: Request) -> HttpResponse:
     if form.is_valid():
         upload = form.cleaned_data["archive"]
         try:
-            project, stored = stage_archive(
+            project, stored = staging.stage_archive(
                 file=upload, name=upload.name, slug=form.cleaned_data["slug"], actor=request.user
             )
         except ServiceError as error:
@@ -86,14 +77,14 @@ def archive_import(request: Request) -> HttpResponse:
 def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
     """The people of the archive, and which accounts here have their names; a POST starts the import."""
     access = enter(request.user, slug, Can.MANAGE)
-    stored = upload_of(access.project, pk)
+    stored = staging.upload_of(access.project, pk)
     if stored is None:
         raise Http404("This upload does not exist.")
     try:
         if request.method == "POST":
-            job = start_loading(project=access.project, stored=stored, actor=access.user)
+            job = staging.start_loading(project=access.project, stored=stored, actor=access.user)
             return redirect("job", slug, job.number)
-        found = staged(stored)
+        found = staging.staged(stored)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("project", slug)
@@ -107,13 +98,13 @@ def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
 def archive_claim(request: Request, slug: str) -> HttpResponse:
     """What an archive brought under the person's user name; a POST takes it over."""
     access = enter(request.user, slug)
-    author = imported_self(access.project, access.user)
+    author = staging.imported_self(access.project, access.user)
     if author is None:
         raise Http404("No archive brought work under this user name.")
     error = ""
     if request.method == "POST":
         try:
-            claim(project=access.project, user=access.user)
+            staging.claim(project=access.project, user=access.user)
         except ServiceError as refused:
             error = str(refused)
         else:

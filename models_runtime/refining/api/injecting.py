@@ -24,27 +24,7 @@ from models_runtime.models import InjectedRun, SystemicError
 from models_runtime.refining.rules.injection import LEAST_RATE, MOST_RATE
 from models_runtime.refining.rules.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
 from models_runtime.refining.selectors import systemic_rows
-from models_runtime.refining.services.bench import (
-    BenchedError,
-    authors_on,
-    errors_behind,
-    is_complete,
-    refiners_of,
-    require_complete,
-    row_of_error,
-    score_authors,
-)
-from models_runtime.refining.services.injecting import (
-    ALL,
-    MOST_SEED,
-    Numbered,
-    accept_cluster,
-    clusters_in_context,
-    clusters_of,
-    remove_systemic,
-    rule_of,
-    start_injection,
-)
+from models_runtime.refining.services import bench, injecting
 
 router = Router(tags=["Injected errors"])
 MOST_REASONS = 100
@@ -117,7 +97,7 @@ class NewInjection(Body):
     rules: list[str] | None = Field(None, max_length=100)
     terms: list[NewTerm] = Field([], max_length=MOST_TERMS)
     rate: float = Field(0.1, ge=LEAST_RATE, le=MOST_RATE)
-    seed: int = Field(7, ge=0, le=MOST_SEED)
+    seed: int = Field(7, ge=0, le=injecting.MOST_SEED)
     name: str = ""
 
 
@@ -167,9 +147,9 @@ def start_injection_now(
     """Inject errors into a copy of a frozen gold version."""
     access = enter(request, slug, Can.MANAGE)
     terms = _terms(access, body.terms)
-    rules = body.rules if body.rules is not None else [] if terms else [ALL]
+    rules = body.rules if body.rules is not None else [] if terms else [injecting.ALL]
     with named(FIELDS):
-        row = start_injection(
+        row = injecting.start_injection(
             project=access.project, gold=body.gold, actor=access.user, rules=rules, rate=body.rate, seed=body.seed,
             name=body.name, terms=terms, key=new_key(access),
         )  # fmt: skip
@@ -181,7 +161,7 @@ def read_injection(request: ApiRequest, slug: str, injection: int) -> InjectionO
     """Read an injection, with the authors who can be scored."""
     access = enter(request, slug, Can.MANAGE)
     row = _injection(access, injection)
-    authors = refiners_of(row, authors_for(access)) if is_complete(row) else []
+    authors = bench.refiners_of(row, authors_for(access)) if bench.is_complete(row) else []
     return InjectionOut.of(
         row,
         possible=row.possible_by_rule() if row.possible else {},
@@ -194,8 +174,8 @@ def read_injection_score(request: ApiRequest, slug: str, injection: int, author:
     """Read what an author caught: shares are from 0 to 1, and null where there is nothing to count."""
     access = enter(request, slug, Can.MANAGE)
     row = _injection(access, injection)
-    require_complete(row)
-    (score,) = score_authors(row, [_author(access, row, author)])
+    bench.require_complete(row)
+    (score,) = bench.score_authors(row, [_author(access, row, author)])
     return score.as_json()
 
 
@@ -206,11 +186,11 @@ def list_injected_errors(
     """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
     access = enter(request, slug, Can.MANAGE)
     row = _injection(access, injection)
-    require_complete(row)
+    bench.require_complete(row)
     author = _author(access, row, wanted.author) if wanted.author else None
-    found = errors_behind(row, author, wanted.kind, wanted.rule)
+    found = bench.errors_behind(row, author, wanted.kind, wanted.rule)
 
-    return paged_in_context(request, paging, access, found, row_of_error, _error, "injections")
+    return paged_in_context(request, paging, access, found, bench.row_of_error, _error, "injections")
 
 
 def _terms(access: Access, rows: Sequence[NewTerm]) -> list[Term]:
@@ -227,7 +207,7 @@ def _terms(access: Access, rows: Sequence[NewTerm]) -> list[Term]:
     return terms
 
 
-def _error(one: BenchedError, entry: Entry) -> InjectedErrorOut:
+def _error(one: bench.BenchedError, entry: Entry) -> InjectedErrorOut:
     error, outcome = one.error, one.outcome
     return InjectedErrorOut(
         start=error.start, end=error.end, label=error.label, gold=error.was, rule=error.rule,
@@ -243,14 +223,14 @@ def _injection(access: Access, pk: int) -> InjectedRun:
 
 
 def _author(access: Access, run: InjectedRun, pk: int) -> Author:
-    return get_object_or_404(authors_on(run).filter(pk__in=authors_for(access).values("pk")), pk=pk)
+    return get_object_or_404(bench.authors_on(run).filter(pk__in=authors_for(access).values("pk")), pk=pk)
 
 
 # Routes of systemic errors: clusters of rejected suggestions, and those that a manager accepted under a name.
 
 
 SYSTEMIC = "/projects/{slug:slug}/injections/systemic"
-SEED = Field(7, ge=0, le=MOST_SEED)
+SEED = Field(7, ge=0, le=injecting.MOST_SEED)
 
 
 class SystemicItem(Schema):
@@ -270,7 +250,7 @@ class SystemicItem(Schema):
     @classmethod
     def of(cls, row: SystemicError) -> Self:
         return cls(
-            id=row.pk, name=row.name, rule=rule_of(row), label=row.label, examples=row.examples.count(),
+            id=row.pk, name=row.name, rule=injecting.rule_of(row), label=row.label, examples=row.examples.count(),
             created_by=row.created_by.username if row.created_by else None, created_at=row.created_at,
         )  # fmt: skip
 
@@ -331,7 +311,7 @@ def list_clusters(
 ) -> dict[str, Any] | HttpResponseBase:
     """List clusters of rejected suggestions, the largest first. The audit log records the notes of the examples."""
     access = enter(request, slug, Can.MANAGE)
-    found = clusters_of(access.project, wanted.seed)
+    found = injecting.clusters_of(access.project, wanted.seed)
 
     def fetch(after: int | None, size: int) -> Sequence[ClusterOut]:
         return _shown(access, found[after or 0 : (after or 0) + size])
@@ -351,7 +331,7 @@ def accept_systemic_error(request: ApiRequest, slug: str, body: NewSystemic) -> 
     """Accept a cluster under a name, so that injections can make errors like it. 409 if new decisions changed it."""
     access = enter(request, slug, Can.MANAGE)
     with named({"name": "name", "exists": "name"}):
-        row = accept_cluster(
+        row = injecting.accept_cluster(
             project=access.project, name=body.name, key=body.key, seed=body.seed, actor=access.user
         )  # fmt: skip
     return Status(201, SystemicItem.of(row))
@@ -362,12 +342,12 @@ def remove_systemic_error(request: ApiRequest, slug: str, systemic: int) -> Stat
     """Remove an accepted systemic error. Injections with such errors keep them."""
     access = enter(request, slug, Can.MANAGE)
     row = get_object_or_404(SystemicError, project=access.project, pk=systemic)
-    remove_systemic(project=access.project, name=row.name, actor=access.user)
+    injecting.remove_systemic(project=access.project, name=row.name, actor=access.user)
     return Status(204, None)
 
 
-def _shown(access: Access, found: Sequence[Numbered]) -> list[ClusterOut]:
-    shown = clusters_in_context(access, found)
+def _shown(access: Access, found: Sequence[injecting.Numbered]) -> list[ClusterOut]:
+    shown = injecting.clusters_in_context(access, found)
     return [
         ClusterOut(
             number=one.number, key=one.cluster.key, label=one.cluster.label, size=len(one.cluster.examples),

@@ -22,16 +22,8 @@ from annotations.models import Document, GoldVersionNote
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span, overlaps
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm import driver
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
-from models_runtime.backends.llm.driver import (
-    AnswerCache,
-    Conversation,
-    FixedCapacity,
-    NoCache,
-    ServerQueue,
-    cached_or_asked,
-    converse,
-)
 from models_runtime.backends.llm.prompts import digest
 from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.correcting import ANSWERS, Correction, Shot, applied, question_about, shown_about
@@ -248,15 +240,17 @@ class _SingleRefiner(ModelRefiner):
 
     def answers(self) -> Generator[tuple[int, Any], None, None]:
         at_once = self._completion.at_once
-        queue: ServerQueue[_Asked, None] = ServerQueue(self._talks(), at_once, self.capacity or FixedCapacity(at_once))
-        asked = converse([queue], self.claim.check)
+        queue: driver.ServerQueue[_Asked, None] = driver.ServerQueue(
+            self._talks(), at_once, self.capacity or driver.FixedCapacity(at_once)
+        )
+        asked = driver.converse([queue], self.claim.check)
         with closing(asked) as results:
             yield from ((note, error) for (note, _number), error in results)
 
     def receive(self, note: int, outcome: Any) -> None:
         self._finish_if_decided(note)
 
-    def _talks(self) -> Iterator[tuple[_Asked, Completion, Conversation[None]]]:
+    def _talks(self) -> Iterator[tuple[_Asked, Completion, driver.Conversation[None]]]:
         for note, todo in self.begun():
             self._todos[note] = todo
             names = Document.objects.filter(pk=note).values_list("patient_id", "name").first()
@@ -267,7 +261,7 @@ class _SingleRefiner(ModelRefiner):
             if not numbers:
                 self._finish_if_decided(note)
 
-    def _conversation(self, note: int, number: int, examples: list[Shot]) -> Conversation[None]:
+    def _conversation(self, note: int, number: int, examples: list[Shot]) -> driver.Conversation[None]:
         """Ask, and keep the answer and the decision. An answer that arrives after the job was stopped is kept, too."""
         todo = self._todos.get(note)
         if todo is None:
@@ -278,8 +272,8 @@ class _SingleRefiner(ModelRefiner):
         # An answer belongs to one refinement: a later one asks anew, for example after the server was repaired.
         key = digest("single", str(row.pk), row.server, row.model, row.prompt, shown, *sorted(todo.labels))
         # Erasing a patient deletes the answers about their notes. With examples, an answer may quote another patient.
-        replies: AnswerCache[str] = NoCache() if examples else self._replies
-        reply = yield from cached_or_asked(replies, key, todo.text, question, _written, self.meter)
+        replies: driver.AnswerCache[str] = driver.NoCache() if examples else self._replies
+        reply = yield from driver.cached_or_asked(replies, key, todo.text, question, _written, self.meter)
         todo = self._todos.get(note)
         if todo is None:
             return

@@ -17,16 +17,9 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.spans import Span
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import InjectedError, InjectedRun
+from models_runtime.refining import selectors
 from models_runtime.refining.rules.injection import Draw, Injection, Ticket, ticket
 from models_runtime.refining.rules.rules import InjectionRule, candidates
-from models_runtime.refining.selectors import (
-    BATCH,
-    errors_in,
-    frozen_gold,
-    labels_for,
-    sources_of,
-    wanted_errors,
-)
 
 
 def run(claim: Claim) -> dict[str, Any]:
@@ -44,8 +37,8 @@ def run(claim: Claim) -> dict[str, Any]:
     )
     total = row.gold_version.notes.count()
     done = total - len(notes)
-    for at in range(0, len(notes), BATCH):
-        batch = notes[at : at + BATCH]
+    for at in range(0, len(notes), selectors.BATCH):
+        batch = notes[at : at + selectors.BATCH]
         done += len(batch)
         with transaction.atomic():
             keep_labels(row.project_id)
@@ -61,11 +54,14 @@ def run(claim: Claim) -> dict[str, Any]:
 def _draw(claim: Claim, row: InjectedRun) -> None:
     """Draw the errors from all that the rules can make, and store them in one transaction."""
     begun = erasures_of(row.project_id)
-    labels, draw = labels_for(row.project), Draw(wanted_errors(row))
-    rules, sources = [InjectionRule(rule) for rule in row.rules if rule in set(InjectionRule)], sources_of(row)
+    labels, draw = selectors.labels_for(row.project), Draw(selectors.wanted_errors(row))
+    rules, sources = (
+        [InjectionRule(rule) for rule in row.rules if rule in set(InjectionRule)],
+        selectors.sources_of(row),
+    )
     for some in _batches(row.gold_version):
         claim.check()
-        gold = frozen_gold(row.gold_version, some)
+        gold = selectors.frozen_gold(row.gold_version, some)
         columns = ("pk", "text", "sha256", "language")
         for pk, text, sha256, language in Document.objects.filter(pk__in=some).values_list(*columns):
             found = candidates(
@@ -92,8 +88,8 @@ def _error(row: InjectedRun, drawn: Ticket) -> InjectedError:
 
 def _batches(version: GoldVersion) -> Iterator[list[int]]:
     notes = list(version.notes.order_by("document_id").values_list("document_id", flat=True))
-    for at in range(0, len(notes), BATCH):
-        yield notes[at : at + BATCH]
+    for at in range(0, len(notes), selectors.BATCH):
+        yield notes[at : at + selectors.BATCH]
 
 
 def with_errors(gold: Sequence[Span], errors: Sequence[Injection]) -> list[Span]:
@@ -107,8 +103,8 @@ def _write(row: InjectedRun, notes: Sequence[int]) -> None:
     hold(row.project_id)
     accepted, ids = accepted_labels(row.project)
     present = set(Document.objects.filter(pk__in=notes).values_list("pk", flat=True))
-    gold = {note: spans for note, spans in frozen_gold(row.gold_version, notes).items() if note in present}
-    errors = errors_in(row, list(gold))
+    gold = {note: spans for note, spans in selectors.frozen_gold(row.gold_version, notes).items() if note in present}
+    errors = selectors.errors_in(row, list(gold))
     made = {
         note: {
             (0, span.start, span.end, ids[accepted[span.label]])

@@ -155,10 +155,7 @@ def _loaded(project: Project, spec: str) -> tuple[Backend, str]:
 
 
 def _add(
-    total: dict[str, Rates],
-    gold: Sequence[set[Span]],
-    predicted: Sequence[Sequence[Span]],
-    left_out: Collection[str],
+    total: dict[str, Rates], gold: Sequence[set[Span]], predicted: Sequence[Sequence[Span]], left_out: Collection[str]
 ) -> None:
     """Add the counts of exact spans with labels."""
     for ours, theirs in zip(gold, predicted, strict=True):

@@ -20,13 +20,7 @@ from annotations.notes.selectors.in_context import Entry, LabelLook, with_contex
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.selectors.surrogates import in_parts
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
-from models_runtime.refining.events import (
-    ERRORS_INJECTED,
-    SYSTEMIC_ACCEPTED,
-    SYSTEMIC_REMOVED,
-    ErrorsInjected,
-    SystemicAccepted,
-)
+from models_runtime.refining import events
 from models_runtime.refining.rules.rules import InjectionRule, missing
 from models_runtime.refining.rules.systemic import PREFIX, Cluster, RejectedAnnotation, clusters
 from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, read_terms
@@ -80,8 +74,8 @@ def start_injection(
             total=version.note_count,
         )  # fmt: skip
         run.save(update_fields=["job"])
-        data: ErrorsInjected = {"author": author.pk, "gold": gold, "rules": chosen, "rate": rate, "seed": seed}
-        ERRORS_INJECTED.record(actor=actor, project_id=project.pk, data=data)
+        data: events.ErrorsInjected = {"author": author.pk, "gold": gold, "rules": chosen, "rate": rate, "seed": seed}
+        events.ERRORS_INJECTED.record(actor=actor, project_id=project.pk, data=data)
     return run
 
 
@@ -219,8 +213,8 @@ def accept_cluster(*, project: Project, name: str, seed: int, actor: User | None
                 ),
             )
             count = min(len(one.examples), MOST_EXAMPLES)
-            data: SystemicAccepted = {"systemic": row.pk, "examples": count, "seed": seed}
-            SYSTEMIC_ACCEPTED.record(actor=actor, project_id=project.pk, data=data)
+            data: events.SystemicAccepted = {"systemic": row.pk, "examples": count, "seed": seed}
+            events.SYSTEMIC_ACCEPTED.record(actor=actor, project_id=project.pk, data=data)
     except IntegrityError as error:
         there = SystemicError.objects.filter(project=project, name=name, label=one.label).first()
         if there and _places(one) == _stored(there):
@@ -242,7 +236,7 @@ def remove_systemic(*, project: Project, name: str, actor: User | None) -> None:
                 % {"name": name[:40], "known": ", ".join(known) or _("none yet")},
                 code="name",
             )
-        SYSTEMIC_REMOVED.record(actor=actor, project_id=project.pk, data={"systemic": row.pk})
+        events.SYSTEMIC_REMOVED.record(actor=actor, project_id=project.pk, data={"systemic": row.pk})
         row.delete()
 
 

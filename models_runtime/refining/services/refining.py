@@ -219,8 +219,7 @@ def _gold(project: Project, source: Author, number: int | None, *, needed: bool)
     newest = next((version for version in versions(project) if version.span_count), None)
     if newest is None and needed:
         raise ServiceError(
-            _("Examples need gold. This project has no frozen gold version. Freeze one first."),
-            code="gold",
+            _("Examples need gold. This project has no frozen gold version. Freeze one first."), code="gold"
         )
     return newest
 

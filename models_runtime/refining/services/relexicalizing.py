@@ -19,16 +19,7 @@ from annotations.release.rules.surrogates.folding import LONG, folded, runs
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
 from annotations.release.rules.surrogates.writing import parts_of
 from annotations.release.selectors.surrogates import in_parts
-from annotations.release.services.surrogates.makers import (
-    PAYER,
-    Draft,
-    MakerChoice,
-    MakerKind,
-    Params,
-    PatientDrafts,
-    RulesMaker,
-    in_turn,
-)
+from annotations.release.services.surrogates import makers
 from annotations.release.services.surrogates.patients import Patient
 from models_runtime.backends.base import BackendError
 from models_runtime.core.llm import Bill, capacity_of
@@ -100,7 +91,7 @@ T = TypeVar("T")
 class ModelMaker:
     """A maker that asks a language model, and uses `rules` for every step without a usable answer."""
 
-    def __init__(self, model: Any, rules: RulesMaker) -> None:
+    def __init__(self, model: Any, rules: makers.RulesMaker) -> None:
         """`model` is a models_runtime.backends.llm.relexicalizing.Relexicalizer."""
         self._model, self._rules = model, rules
         # Answers about the same drafts, because a plan that must be made again must come out the same.
@@ -133,7 +124,7 @@ class ModelMaker:
                 decided[at] = answer[0]
         return decided
 
-    def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
+    def generate(self, patients: Sequence[makers.PatientDrafts]) -> list[list[Surrogate]]:
         keys = [_key(one) for one in patients]
         missing = [at for at, key in enumerate(keys) if key not in self._replaced]
         wanted = [([draft.cluster for draft in patients[at].drafts], _taken(patients[at])) for at in missing]
@@ -144,10 +135,12 @@ class ModelMaker:
         self._model.meter.record()
         return made
 
-    def _made(self, patient: PatientDrafts, texts: Sequence[str | None] | None, *, count: bool) -> list[Surrogate]:
+    def _made(
+        self, patient: makers.PatientDrafts, texts: Sequence[str | None] | None, *, count: bool
+    ) -> list[Surrogate]:
         by_draft = {id(draft): text for draft, text in zip(patient.drafts, texts or (), strict=False)}
 
-        def make(draft: Draft, around: Around) -> Surrogate:
+        def make(draft: makers.Draft, around: Around) -> Surrogate:
             text = by_draft.get(id(draft))
             parts = None if text is None else parts_of(draft.cluster, text)
             if parts is not None and text is not None:
@@ -157,10 +150,10 @@ class ModelMaker:
             self._model.meter.add(hallucinated=int(count and text is not None))
             return self._rules.make(draft, around)
 
-        return in_turn(patient, make)
+        return makers.in_turn(patient, make)
 
 
-def _acceptable(made: Surrogate, text: str, draft: Draft) -> bool:
+def _acceptable(made: Surrogate, text: str, draft: makers.Draft) -> bool:
     """Whether a replacement is no original, nor one that could not be used before."""
     own = {folded(form) for form in draft.cluster.forms}
     refused = {surrogate_key(one) for one in draft.refused}
@@ -183,13 +176,13 @@ def _kind(group: Sequence[Any]) -> IdentifierType:
     return IdentifierType.STAFF if kinds[0] in PEOPLE and IdentifierType.STAFF in kinds else IdentifierType(kinds[0])
 
 
-def _taken(patient: PatientDrafts) -> list[str]:
+def _taken(patient: makers.PatientDrafts) -> list[str]:
     known = [surrogate_key(one.surrogate) for one in (*patient.own, *patient.shared)]
     refused = [surrogate_key(one) for draft in patient.drafts for one in draft.refused]
     return list(dict.fromkeys([*refused, *known]))[:MOST_TAKEN]
 
 
-def _key(patient: PatientDrafts) -> tuple[Any, ...]:
+def _key(patient: makers.PatientDrafts) -> tuple[Any, ...]:
     return tuple((draft.cluster.kind, draft.scope, *draft.cluster.forms, draft.attempt) for draft in patient.drafts)
 
 
@@ -201,10 +194,10 @@ def _asked(ask: Callable[[], T]) -> T:
         raise ServiceError(str(error), code="server") from error
 
 
-def choices() -> list[MakerChoice]:
+def choices() -> list[makers.MakerChoice]:
     """The models of all listed servers."""
     return [
-        MakerChoice(
+        makers.MakerChoice(
             f"{server.name}/{model}",
             _("%(model)s on %(server)s") % {"model": model, "server": server.name},
             server.host if server.leaves_machine else "",
@@ -221,7 +214,7 @@ def checked(project: Project, value: str, may_leave: bool) -> dict[str, Any]:
     return {"server": name, "model": model}
 
 
-def make(project: Project, params: Params) -> ModelMaker:
+def make(project: Project, params: makers.Params) -> ModelMaker:
     """Make the maker in a worker, for a release or else for the project. What was answered before is not asked again.
 
     Raises ServiceError `server` if the server or the model is no longer listed.
@@ -232,14 +225,14 @@ def make(project: Project, params: Params) -> ModelMaker:
             _("The server or the model that makes surrogates is no longer listed. Start the release again."),
             code="server",
         )
-    payer = Release.objects.filter(project=project, pk=int(params.get(PAYER) or 0)).first()
+    payer = Release.objects.filter(project=project, pk=int(params.get(makers.PAYER) or 0)).first()
     key, bill = project_key(project), Bill(payer or project, server.price)
     answers = SealedAnswers(project, key, bill)
     more = {"capacity": capacity_of(server), "meter": bill, "answers": answers}
     model = _asked(
         lambda: load("models_runtime.backends.llm.relexicalizing.Relexicalizer")(server, params["model"], **more)
     )
-    return ModelMaker(model, RulesMaker(key))
+    return ModelMaker(model, makers.RulesMaker(key))
 
 
-LANGUAGE_MODEL: Final = MakerKind(choices=choices, checked=checked, make=make, queue=str(Job.Queue.LLM))
+LANGUAGE_MODEL: Final = makers.MakerKind(choices=choices, checked=checked, make=make, queue=str(Job.Queue.LLM))

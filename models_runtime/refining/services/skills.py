@@ -66,8 +66,6 @@ def set_skill(
             project=project, name=name, version=old.version + 1, labels=codes, text=text, created_by=actor
         )
         SKILL_CHANGED.record(
-            actor=actor,
-            project_id=project.pk,
-            data={"skill": row.pk, "version": row.version, "length": len(text)},
+            actor=actor, project_id=project.pk, data={"skill": row.pk, "version": row.version, "length": len(text)}
         )
     return row.version

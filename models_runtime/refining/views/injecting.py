@@ -21,6 +21,7 @@ from annotations.notes.selectors.in_context import LabelLook, label_looks, with_
 from models_runtime.models import InjectedRun
 from models_runtime.refining.forms import INJECTION_REFUSED_AT, AcceptForm, InjectForm
 from models_runtime.refining.selectors import systemic_errors
+from models_runtime.refining.services import injecting
 from models_runtime.refining.services.bench import (
     KINDS,
     BenchedError,
@@ -32,16 +33,6 @@ from models_runtime.refining.services.bench import (
     row_of_error,
     rule_name,
     sets_of,
-)
-from models_runtime.refining.services.injecting import (
-    MOST_SEED,
-    Numbered,
-    accept_cluster,
-    clusters_in_context,
-    clusters_of,
-    remove_systemic,
-    rule_of,
-    start_injection,
 )
 
 ROWS, PAGE, CLUSTERS = 30, 25, 10
@@ -83,7 +74,9 @@ def injections(request: Request, slug: str) -> HttpResponse:
 def _start(request: Request, access: Access, cleaned: dict[str, Any]) -> InjectedRun:
     chosen = {name: cleaned[name] for name in ("gold", "rules", "rate", "seed", "name")}
     key = form_key(request, access)
-    return start_injection(project=access.project, actor=access.user, key=key, terms=cleaned["vocabulary"], **chosen)
+    return injecting.start_injection(
+        project=access.project, actor=access.user, key=key, terms=cleaned["vocabulary"], **chosen
+    )
 
 
 @require_safe
@@ -137,35 +130,35 @@ def systemic(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     if "remove" in request.POST:
         with error_as_message(request):
-            remove_systemic(project=access.project, name=request.POST["remove"], actor=access.user)
+            injecting.remove_systemic(project=access.project, name=request.POST["remove"], actor=access.user)
         return redirect("systemic_errors", slug)
     sent = request.method == "POST"
     form = AcceptForm(request.POST if sent else None, auto_id="accept-%s")
     row = attempted(
         form,
-        lambda: accept_cluster(project=access.project, actor=access.user, **form.cleaned_data),
+        lambda: injecting.accept_cluster(project=access.project, actor=access.user, **form.cleaned_data),
         {"exists": "name"},
     )
     if row:
-        messages.success(request, _("Accepted as the rule %(rule)s.") % {"rule": rule_of(row)})
+        messages.success(request, _("Accepted as the rule %(rule)s.") % {"rule": injecting.rule_of(row)})
         return redirect("systemic_errors", slug)
-    wanted = number(request.POST if sent else request.GET, "seed", MOST_SEED)
+    wanted = number(request.POST if sent else request.GET, "seed", injecting.MOST_SEED)
     seed = SEED if wanted is None else wanted
-    page = paged(request, clusters_of(access.project, seed), CLUSTERS)
+    page = paged(request, injecting.clusters_of(access.project, seed), CLUSTERS)
     context = {
         "access": access,
         "form": form,
         "page": page,
-        "accepted": [(row, rule_of(row)) for row in systemic_errors(access.project)],
+        "accepted": [(row, injecting.rule_of(row)) for row in systemic_errors(access.project)],
         "clusters": _clusters(access, list(page.object_list), form, seed),
     }
     return render(request, "refining/injecting/systemic.html", context, status=422 if sent else 200)
 
 
-def _clusters(access: Access, found: list[Numbered], form: AcceptForm, seed: int) -> list[dict[str, Any]]:
+def _clusters(access: Access, found: list[injecting.Numbered], form: AcceptForm, seed: int) -> list[dict[str, Any]]:
     """Each cluster with its examples in their sentences, and its form: the one that was sent, or an empty one."""
     looks = label_looks(access.project)
-    shown = clusters_in_context(access, found, looks)
+    shown = injecting.clusters_in_context(access, found, looks)
     return [
         {
             "one": one,

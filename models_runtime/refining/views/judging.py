@@ -18,15 +18,8 @@ from annotations.notes.selectors.in_context import LabelLook, label_looks, with_
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.models import Judging
 from models_runtime.refining.forms import JUDGING_REFUSED_AT, JudgeForm
+from models_runtime.refining.services import judging_results
 from models_runtime.refining.services.judging import PROMPTS, RULE_NAMES, UNIT_NAMES, judge_again, start_judging
-from models_runtime.refining.services.judging_results import (
-    KINDS,
-    Discards,
-    discards_of,
-    judged_entities,
-    result_of,
-    row_of_entity,
-)
 from models_runtime.runs.services.llm import leaving, prompts_of, servers
 
 ROWS, PAGE = 30, 25
@@ -54,7 +47,7 @@ def judgings(request: Request, slug: str) -> HttpResponse:
 
 def _discards(access: Access, rows: list[Judging]) -> dict[str, Any] | None:
     """Return the table of discarded entities by judging and label; None without verdicts."""
-    found = discards_of(access.project, rows)
+    found = judging_results.discards_of(access.project, rows)
     if not found:
         return None
     looks = label_looks(access.project)
@@ -71,7 +64,7 @@ def _discards(access: Access, rows: list[Judging]) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _cells(figures: Discards, order: list[str], most: int) -> list[dict[str, Any]]:
+def _cells(figures: judging_results.Discards, order: list[str], most: int) -> list[dict[str, Any]]:
     """Return the discarded entities by label, with their share of the highest number, which colors the cell."""
     by_label = {row["label"]: row for row in figures["labels"]}
     cells = []
@@ -126,7 +119,7 @@ def judging(request: Request, slug: str, pk: int) -> HttpResponse:
         "unit": UNIT_NAMES[row.unit],
     }
     if status is None or not status.live:
-        context |= _figures(access, result_of(row))
+        context |= _figures(access, judging_results.result_of(row))
     return render_part(request, "refining/judging/judging.html", "refining/judging/state.html", context)
 
 
@@ -158,7 +151,7 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
         "gold_spans": result["spans"]["micro"]["tp"] + result["spans"]["micro"]["fn"],
         "labels": labels,
         "pairs": pairs,
-        "kinds": [(kind, KIND_NAMES[kind], sizes[kind]) for kind in KINDS],
+        "kinds": [(kind, KIND_NAMES[kind], sizes[kind]) for kind in judging_results.KINDS],
         "unfinished": any(found["stopped"] or found["failed_notes"] for found in result["judges"])
         or any(found["notes"] < result["notes"] + result["unjudged_notes"] for found in result["judges"])
         or not result["notes"],
@@ -170,12 +163,12 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show the entities behind a count (?kind=) in their sentences, with each judge's verdict."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = _judging_of(access, pk)
-    kind = one_of(request, "kind", KINDS)
-    page = paged(request, judged_entities(row, kind), PAGE)
+    kind = one_of(request, "kind", judging_results.KINDS)
+    page = paged(request, judging_results.judged_entities(row, kind), PAGE)
     names = [one.name for one in row.judges.all()]
     shown = [
         (entry, list(zip(names, one.verdicts, strict=True)), one.entity)
-        for one, entry in with_context(access, list(page.object_list), row_of_entity, "judges")
+        for one, entry in with_context(access, list(page.object_list), judging_results.row_of_entity, "judges")
     ]
     context = {
         "access": access,
@@ -184,7 +177,7 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
         "entries": shown,
         "kind": kind,
         "kind_names": {kind: str(name) for kind, name in KIND_NAMES.items()},
-        "kinds": [(name, KIND_NAMES[name]) for name in KINDS],
+        "kinds": [(name, KIND_NAMES[name]) for name in judging_results.KINDS],
     }
     return render(request, "refining/judging/entities.html", context)
 

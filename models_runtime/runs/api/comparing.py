@@ -23,15 +23,7 @@ from annotations.scores.selectors import note_languages
 from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans
 from annotations.text.names import MAX_ID
 from models_runtime.runs.forms.runs import COMPARISON_REFUSED_AT
-from models_runtime.runs.services.comparing import (
-    MOST_CHARACTERS,
-    StrategyRow,
-    as_dict,
-    asked,
-    compared_strategies,
-    start_comparison,
-    takes_long,
-)
+from models_runtime.runs.services import comparing
 from models_runtime.runs.services.loop import loop_answer
 
 router = Router(tags=["Comparisons"])
@@ -100,7 +92,7 @@ class StrategiesOut(Schema):
     """Runs of trained models by language strategy, on `notes` from which none of them learned."""
 
     notes: int
-    rows: list[StrategyRow]
+    rows: list[comparing.StrategyRow]
 
 
 @router.get(PATH, response=ComparisonOut)
@@ -108,7 +100,7 @@ def read_comparison(request: ApiRequest, slug: str, wanted: Query[ComparedAuthor
     """Compare authors with gold on the notes that all of them annotated. A long comparison needs a job first (409)."""
     access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
-        return ComparisonOut(figures=as_dict(_at_once(request, _asked(access, wanted))))
+        return ComparisonOut(figures=comparing.as_dict(_at_once(request, _asked(access, wanted))))
 
 
 @router.post(f"{PATH}/jobs", response={202: JobItem})
@@ -118,7 +110,7 @@ def start_comparison_job(
     """Start the job of a long comparison."""
     access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
-        job = start_comparison(wanted=_asked(access, body), actor=access.user)
+        job = comparing.start_comparison(wanted=_asked(access, body), actor=access.user)
     return started(response, slug, job)
 
 
@@ -147,9 +139,9 @@ def read_strategies(request: ApiRequest, slug: str, wanted: Query[StrategiesWant
         )
     if wanted.language not in ("", *note_languages(access.project)):
         raise invalid(("language", _("This project has no notes in this language.")))
-    found = compared_strategies(
+    found = comparing.compared_strategies(
         access.project, version, language=wanted.language, split=wanted.split, among=authors_for(access),
-        most=None if request.patient else MOST_CHARACTERS,
+        most=None if request.patient else comparing.MOST_CHARACTERS,
     )  # fmt: skip
     if found.late:
         raise Problem(409, "long", _("These notes are too long for a request. Use the command “do read_strategies”."))
@@ -157,11 +149,11 @@ def read_strategies(request: ApiRequest, slug: str, wanted: Query[StrategiesWant
 
 
 def _asked(access: Access, wanted: ComparedAuthors) -> ComparisonRequest:
-    return asked(access, ids=wanted.authors, gold=wanted.gold, split=wanted.split, language=wanted.language)
+    return comparing.asked(access, ids=wanted.authors, gold=wanted.gold, split=wanted.split, language=wanted.language)
 
 
 def _at_once(request: ApiRequest, wanted: ComparisonRequest) -> ComparisonRequest:
-    if not request.patient and takes_long(wanted, common_notes(wanted)):
+    if not request.patient and comparing.takes_long(wanted, common_notes(wanted)):
         raise Problem(409, "no-figures", _("This comparison needs a job first. Start it, and read the figures then."))
     return wanted
 

@@ -33,14 +33,7 @@ from models_runtime.runs.services.rewriting import (
     rewritten_facts,
     unmapped_placeholders,
 )
-from models_runtime.runs.services.runs import (
-    LONGEST_NAME,
-    RunRow,
-    rename_run,
-    retry_failed,
-    run_counts,
-    run_rows,
-)
+from models_runtime.runs.services.runs import LONGEST_NAME, RunRow, rename_run, retry_failed, run_counts, run_rows
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"

@@ -71,11 +71,7 @@ class LlmForm(forms.Form):
 
     model = forms.ChoiceField(label=_("Model"), error_messages={"required": _("Choose a model.")})
     may_leave = agreed_field()
-    strategy = forms.ChoiceField(
-        label=_("Strategy"),
-        choices=list(STRATEGIES.items()),
-        initial="extract",
-    )
+    strategy = forms.ChoiceField(label=_("Strategy"), choices=list(STRATEGIES.items()), initial="extract")
     language = forms.ChoiceField(
         label=_("Language of the prompt"),
         choices=list(LANGUAGES.items()),

@@ -8,18 +8,9 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.models import Project
+from models_runtime.core import registry
 from models_runtime.core.external import FOUND
 from models_runtime.core.health import Health, ModelHealth, Workers
-from models_runtime.core.registry import (
-    BACKENDS,
-    ENSEMBLE,
-    EXTERNAL,
-    LLM,
-    REMOTE,
-    BackendKind,
-    backend_kind,
-    trainable_kind,
-)
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.external import INSTALL
@@ -54,47 +45,47 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     workers = Workers()
     rows = [
         BackendRow(key, _(kind.title), _(kind.description), kind.queue, workers.health(key, kind, kind.queue))
-        for key, kind in BACKENDS.items()
+        for key, kind in registry.BACKENDS.items()
     ]
-    llm = backend_kind(LLM)
-    rows.append(BackendRow(LLM, _(llm.title), _(llm.description), llm.queue, _of_servers(workers, llm)))
+    llm = registry.backend_kind(registry.LLM)
+    rows.append(BackendRow(registry.LLM, _(llm.title), _(llm.description), llm.queue, _of_servers(workers, llm)))
     if project is None:
         return rows
     rows.append(
         BackendRow(
-            ENSEMBLE,
+            registry.ENSEMBLE,
             _("Ensemble"),
             _("Backends, models and finished runs that vote. You choose the members when you start a run."),
             "cpu",
-            workers.health(ENSEMBLE, BackendKind("", "", ""), "cpu"),
+            workers.health(registry.ENSEMBLE, registry.BackendKind("", "", ""), "cpu"),
         )
     )
-    for key in EXTERNAL:
-        kind = backend_kind(key)
+    for key in registry.EXTERNAL:
+        kind = registry.backend_kind(key)
         rows.append(BackendRow(key, _(kind.title), _(kind.description), kind.queue, _of_external(key, kind, workers)))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
 
 
-def _of_servers(workers: Workers, llm: BackendKind) -> Health:
+def _of_servers(workers: Workers, llm: registry.BackendKind) -> Health:
     """Return the health of the language model: no server in the settings counts before missing workers."""
     if servers():
-        return workers.health(LLM, llm, llm.queue)
+        return workers.health(registry.LLM, llm, llm.queue)
     return Health(
         ModelHealth.NO_SERVER,
         _("No server is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS."),
     )
 
 
-def _of_external(key: str, kind: BackendKind, workers: Workers) -> Health:
+def _of_external(key: str, kind: registry.BackendKind, workers: Workers) -> Health:
     """Return the health of a backend for external models: no model at hand counts before missing workers."""
     if FOUND[key]():
         return workers.health(key, kind, kind.queue)
-    return Health(ModelHealth.NO_SERVER if key == REMOTE else ModelHealth.WEIGHTS, INSTALL[key]())
+    return Health(ModelHealth.NO_SERVER if key == registry.REMOTE else ModelHealth.WEIGHTS, INSTALL[key]())
 
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:
-    kind = trainable_kind(model.backend)
+    kind = registry.trainable_kind(model.backend)
     health = workers.health(model.backend, kind, kind.queue)
     if trouble := trouble_of(model):
         health = Health(ModelHealth.LABELS if model.stored_file_id else ModelHealth.WEIGHTS, trouble)

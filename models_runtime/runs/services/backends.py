@@ -10,18 +10,9 @@ from annotations.core.errors import ServiceError
 from annotations.models import Job, Project
 from annotations.scores.rules.operating import OperatingPoint, for_precision, for_recall, nearest
 from models_runtime.backends.listed import Listed
+from models_runtime.core import registry
 from models_runtime.core.known import check_known
 from models_runtime.core.model_files import missing_labels
-from models_runtime.core.registry import (
-    BACKENDS,
-    ENSEMBLE,
-    EXTERNAL,
-    KNOWN,
-    LLM,
-    backend_kind,
-    language_models,
-    trainable_kind,
-)
 from models_runtime.models import OF_MODEL, Run, TrainedModel, TrainedModelState
 
 # A worker with a GPU can also call a server of language models, but not the other way round.
@@ -40,20 +31,20 @@ class Chosen:
 def ready_models(project: Project) -> list[TrainedModel]:
     """List the models that can be run, by name. A language model can't."""
     rows = TrainedModel.objects.filter(project=project, state=TrainedModelState.READY)
-    rows = rows.exclude(backend__in=language_models())
+    rows = rows.exclude(backend__in=registry.language_models())
     return list(rows.select_related("gold_version").order_by("name"))
 
 
 def queue_of(run: Run) -> str:
     """Return the queue of the run's backend; for an ensemble, the queue of its most demanding member."""
     if run.model is not None:
-        return trainable_kind(run.model.backend).queue
-    if run.backend != ENSEMBLE:
-        return backend_kind(run.backend).queue
+        return registry.trainable_kind(run.model.backend).queue
+    if run.backend != registry.ENSEMBLE:
+        return registry.backend_kind(run.backend).queue
     keys = [each["backend"] for each in run.params["members"] if "backend" in each]
     models = TrainedModel.objects.filter(pk__in=[key.removeprefix(OF_MODEL) for key in keys if OF_MODEL in key])
-    queues = {trainable_kind(key).queue for key in models.values_list("backend", flat=True)}
-    queues |= {backend_kind(key).queue for key in keys if OF_MODEL not in key}
+    queues = {registry.trainable_kind(key).queue for key in models.values_list("backend", flat=True)}
+    queues |= {registry.backend_kind(key).queue for key in keys if OF_MODEL not in key}
     return next((queue for queue in DEMANDING if queue in queues), Job.Queue.CPU)
 
 
@@ -62,24 +53,24 @@ def chosen(project: Project, spec: str) -> Chosen:
 
     Raises ServiceError, with the choices or the missing labels in its message.
     """
-    if spec == ENSEMBLE:
+    if spec == registry.ENSEMBLE:
         raise ServiceError(
             _("An ensemble needs members. Choose them on the page “Combine”, or with --members."), code="members"
         )
-    if spec == LLM:
+    if spec == registry.LLM:
         raise ServiceError(_("A language model needs a server and a model. Choose both."), code="llm")
-    if spec in EXTERNAL:
+    if spec in registry.EXTERNAL:
         raise ServiceError(
             _("Choose a model of this type and a project label for each of its labels."), code="pipeline"
         )
-    if spec == KNOWN:
+    if spec == registry.KNOWN:
         check_known(project)
-    if spec in BACKENDS:
+    if spec in registry.BACKENDS:
         return Chosen(spec, None, spec)
     models = ready_models(project)
     model = next((row for row in models if spec in (f"{OF_MODEL}{row.pk}", row.name)), None)
     if model is None:
-        choices = ", ".join([*sorted(BACKENDS), *(row.name for row in models)])
+        choices = ", ".join([*sorted(registry.BACKENDS), *(row.name for row in models)])
         raise ServiceError(
             _("There is no backend “%(name)s”. Choose one of: %(choices)s.") % {"name": spec, "choices": choices},
             code="backend",
@@ -128,8 +119,8 @@ def points_of(model: TrainedModel) -> list[OperatingPoint]:
 def gives_marginals(backend: str, model: TrainedModel | None) -> bool:
     """Return whether a backend gives probabilities of labels, so that it can read at a threshold."""
     if model is not None:
-        return trainable_kind(model.backend).marginals
-    return backend != ENSEMBLE and backend_kind(backend).marginals
+        return registry.trainable_kind(model.backend).marginals
+    return backend != registry.ENSEMBLE and registry.backend_kind(backend).marginals
 
 
 def at_threshold(choice: Chosen, wanted: ThresholdGoal) -> tuple[Chosen, dict[str, Any]]:

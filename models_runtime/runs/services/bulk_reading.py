@@ -20,17 +20,8 @@ from models_runtime.core.embeddings import factory_params
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import KNOWN, backend_kind, trainable_kind
 from models_runtime.runs.events import FILES_READ
+from models_runtime.runs.services import bulk_pool
 from models_runtime.runs.services.backends import Chosen, chosen
-from models_runtime.runs.services.bulk_pool import (
-    Counts,
-    Part,
-    counts_of,
-    described,
-    opened,
-    part_in,
-    part_path,
-    read_parts,
-)
 
 MOST_PROCESSES = 256
 # Bytes that are read ahead of a file.
@@ -87,7 +78,7 @@ def read_parquet(
     total = sum(parquet.read_metadata(path).num_rows for path in files)
     try:
         reader = BatchReader(*_factory(project, choice), id_column, text_column, accepted_labels(project)[0], threshold)
-        backend = described(reader)
+        backend = bulk_pool.described(reader)
         outcome = Reading(choice.stem, backend.revision)
         about = {
             "model": backend.revision,
@@ -95,10 +86,10 @@ def read_parquet(
             "columns": [id_column, text_column],
             "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files],
         }
-        with opened(target, about):
+        with bulk_pool.opened(target, about):
             FILES_READ.record(actor=actor, project_id=project.pk, data={"backend": choice.backend, "notes": total})
             parts = _missing(files, reader, target, outcome)
-            for counts in read_parts(reader, parts, processes or (1 if backend.on_gpu else cores())):
+            for counts in bulk_pool.read_parts(reader, parts, processes or (1 if backend.on_gpu else cores())):
                 _add(outcome, counts)
                 progress(outcome.notes, total)
     except BackendError as error:
@@ -114,27 +105,27 @@ def read_parquet(
     return outcome
 
 
-def _add(outcome: Reading, counts: Counts) -> None:
+def _add(outcome: Reading, counts: bulk_pool.Counts) -> None:
     outcome.notes += counts.notes
     outcome.spans += counts.spans
     outcome.unread += counts.failed
 
 
-def _missing(files: Sequence[Path], reader: BatchReader, target: Path, outcome: Reading) -> Iterator[Part]:
+def _missing(files: Sequence[Path], reader: BatchReader, target: Path, outcome: Reading) -> Iterator[bulk_pool.Part]:
     """The parts whose files are not there yet. Those that are there are counted."""
     number = first = 0
     for file in files:
         # By default, pyarrow keeps the compressed columns of the whole file in memory.
         opened_file = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
         for batch in opened_file.iter_batches(ROWS, columns=[reader.id, reader.text]):
-            path = part_path(target, number)
-            earlier = part_in(path)
+            path = bulk_pool.part_path(target, number)
+            earlier = bulk_pool.part_in(path)
             if earlier is not None and _answers(earlier, reader, batch):
-                counts = counts_of(earlier)
+                counts = bulk_pool.counts_of(earlier)
                 _add(outcome, counts)
                 outcome.earlier += counts.notes
             else:
-                yield Part(path, batch, first)
+                yield bulk_pool.Part(path, batch, first)
             number += 1
             first += batch.num_rows
 

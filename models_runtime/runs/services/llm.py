@@ -12,17 +12,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import Project, Release, User
 from annotations.projects.selectors.labels import labels_of
-from models_runtime.backends.llm.prompts import (
-    BY_LABEL,
-    LANGUAGES,
-    PRESETS,
-    LabelWord,
-    presets_of,
-    printed,
-    prompt_of_run,
-    system_prompt,
-    version_of,
-)
+from models_runtime.backends.llm import prompts
 from models_runtime.backends.llm.servers import Params, Server, read_params
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
@@ -53,9 +43,9 @@ def checked_params(given: Mapping[str, object], *, may_leave: bool) -> Params:
     return params
 
 
-def prompt_labels(project: Project) -> list[LabelWord]:
+def prompt_labels(project: Project) -> list[prompts.LabelWord]:
     """Return the project's labels for the prompt. Raises ServiceError `labels` if there are none."""
-    labels = [LabelWord(row.code, row.name, row.description, row.placeholder) for row in labels_of(project)]
+    labels = [prompts.LabelWord(row.code, row.name, row.description, row.placeholder) for row in labels_of(project)]
     if not labels:
         raise ServiceError(_("This project has no labels. Add labels first."), code="labels")
     return labels
@@ -71,7 +61,7 @@ def start_llm_run(
     params = checked_params({"language": default_language(project)} | dict(given), may_leave=may_leave)
     labels = prompt_labels(project)
     stored = params.as_dict() | {
-        "prompt": prompt_of_run(
+        "prompt": prompts.prompt_of_run(
             params.strategy,
             params.language,
             labels,
@@ -79,33 +69,33 @@ def start_llm_run(
             descriptions=params.descriptions,
             shots=shots_of(params.language, labels, project.label_set.key) if params.examples else [],
         ),
-        "prompt_version": version_of(params.template),
+        "prompt_version": prompts.version_of(params.template),
         "mapping": mapping_for(project),
         "labels": [[label.code, label.name, label.description, label.placeholder] for label in labels],
     }
     return started(project=project, choice=Chosen(LLM, None, LLM), actor=actor, name=name, params=stored, key=key)
 
 
-def prompt_of(task: str, language: str, labels: Sequence[LabelWord], preset: str) -> dict[str, str]:
+def prompt_of(task: str, language: str, labels: Sequence[prompts.LabelWord], preset: str) -> dict[str, str]:
     """Return the prompt of judges or refiners, its version and language, as fields of their rows.
 
     A preset decides on the language. Raises ServiceError `preset` for one that isn't for the task.
     """
-    if preset and preset not in presets_of([task]):
+    if preset and preset not in prompts.presets_of([task]):
         raise ServiceError(
             _("There is no printed prompt “%(name)s” for these rules or this method. Choose one of: %(choices)s.")
-            % {"name": preset[:80], "choices": ", ".join(presets_of([task])) or _("none")},
+            % {"name": preset[:80], "choices": ", ".join(prompts.presets_of([task])) or _("none")},
             code="preset",
         )
-    template = printed(preset) if preset else ""
-    language = PRESETS[preset].language if preset else language
-    prompt = system_prompt(task, language, labels, template)
-    return {"prompt": prompt, "prompt_version": version_of(template), "language": language}
+    template = prompts.printed(preset) if preset else ""
+    language = prompts.PRESETS[preset].language if preset else language
+    prompt = prompts.system_prompt(task, language, labels, template)
+    return {"prompt": prompt, "prompt_version": prompts.version_of(template), "language": language}
 
 
 def default_language(project: Project) -> str:
     """Return the language of the prompt: the project's if there is a prompt in it."""
-    return project.language if project.language in LANGUAGES else ""
+    return project.language if project.language in prompts.LANGUAGES else ""
 
 
 @dataclass(frozen=True)
@@ -123,11 +113,14 @@ def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[PromptView]:
     """
     labels = prompt_labels(project)
     built_in = [
-        PromptView(f"{title}, {language}", system_prompt(task, code, labels[:1] if task == BY_LABEL else labels))
+        PromptView(
+            f"{title}, {language}",
+            prompts.system_prompt(task, code, labels[:1] if task == prompts.BY_LABEL else labels),
+        )
         for task, title in tasks.items()
-        for code, language in LANGUAGES.items()
+        for code, language in prompts.LANGUAGES.items()
     ]
-    return built_in + [PromptView(source, printed(name)) for name, source in presets_of(tasks).items()]
+    return built_in + [PromptView(source, prompts.printed(name)) for name, source in prompts.presets_of(tasks).items()]
 
 
 @dataclass(frozen=True)

@@ -9,37 +9,25 @@ from django.db import connection, transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError, good_name
 from annotations.jobs.services.queue import LIVE, enqueue, key_of, locked, started_with
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Document,
-    Job,
-    JobState,
-    Project,
-    Release,
-    Review,
-    User,
-)
 from annotations.release.services.sources import specs_of
 from annotations.review.selectors.reviewing import Waiting, waiting_of
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
 from models_runtime.runs.events import RUN_RENAMED, RUN_STARTED, RunStarted
 from models_runtime.runs.services.backends import NOTHING, Chosen, ThresholdGoal, at_threshold, chosen, queue_of
 
-SUBMITTED: Final = str(AnnotationSetState.SUBMITTED)
+SUBMITTED: Final = str(models.AnnotationSetState.SUBMITTED)
 # How many failed notes a run's page and commands list with their reasons.
 SHOWN_ERRORS: Final = 100
 
 
 def start_run(
     *,
-    project: Project,
+    project: models.Project,
     backend: str,
-    actor: User | None,
+    actor: models.User | None,
     name: str = "",
     params: dict[str, Any] | None = None,
     key: str,
@@ -61,9 +49,9 @@ def start_run(
 
 def started(
     *,
-    project: Project,
+    project: models.Project,
     choice: Chosen,
-    actor: User | None,
+    actor: models.User | None,
     name: str,
     params: dict[str, Any],
     key: str,
@@ -81,10 +69,10 @@ def started(
     with locked(project, exists):
         if existing := started_with(Run, project, "run", key):
             return existing
-        author = Author.objects.create(
+        author = models.Author.objects.create(
             project=project,
-            kind=AuthorKind.RUN,
-            name=name or free_name(project, AuthorKind.RUN, choice.stem),
+            kind=models.AuthorKind.RUN,
+            name=name or free_name(project, models.AuthorKind.RUN, choice.stem),
             merged_from=list(merged_from) or None,
         )
         run = Run.objects.create(
@@ -99,7 +87,7 @@ def started(
     return run
 
 
-def _enqueue(run: Run, key: str, actor: User | None, notes: int) -> None:
+def _enqueue(run: Run, key: str, actor: models.User | None, notes: int) -> None:
     run.job = enqueue(
         kind="run",
         project=run.project,
@@ -112,9 +100,9 @@ def _enqueue(run: Run, key: str, actor: User | None, notes: int) -> None:
     run.save(update_fields=["job"])
 
 
-def free_name(project: Project, kind: str, stem: str) -> str:
+def free_name(project: models.Project, kind: str, stem: str) -> str:
     """Return the stem with the first number that gives a name no author of this kind has."""
-    taken = set(Author.objects.filter(project=project, kind=kind).values_list("name", flat=True))
+    taken = set(models.Author.objects.filter(project=project, kind=kind).values_list("name", flat=True))
     return next(name for number in count(1) if (name := f"{stem}-{number}") not in taken)
 
 
@@ -128,10 +116,12 @@ def _reason_for_no_notes(read_by: Sequence[int], left: bool) -> str:
 
 def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
     """Make one item per note by one statement, because a project may have a million notes."""
-    item, note, annotation_set = (table._meta.db_table for table in (RunItem, Document, AnnotationSet))
+    item, note, annotation_set = (table._meta.db_table for table in (RunItem, models.Document, models.AnnotationSet))
     of_author = f"(SELECT document_id FROM {annotation_set} WHERE author_id = %s AND state = %s)"  # noqa: S608 - as below
     chosen = f" AND id IN {of_author}" * len(read_by)
-    gold = Author.objects.filter(project=run.project_id, kind=AuthorKind.GOLD).values_list("pk", flat=True)
+    gold = models.Author.objects.filter(project=run.project_id, kind=models.AuthorKind.GOLD).values_list(
+        "pk", flat=True
+    )
     without = list(gold) if left else []
     chosen += f" AND id NOT IN {of_author}" * len(without)
     authors = [*read_by, *without]
@@ -172,7 +162,7 @@ class RunRow:
     """A run in the list: notes by state, reviewed notes, and notes that wait for a second reviewer."""
 
     run: Run
-    job: Job | None
+    job: models.Job | None
     done: int
     failed: int
     total: int
@@ -180,14 +170,14 @@ class RunRow:
     second: Waiting
 
 
-def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
+def run_rows(runs: Iterable[Run], user: models.User) -> list[RunRow]:
     """Return the rows of the list for this person. The number of queries does not depend on the number of runs."""
     listed = list(runs)
     counted: dict[int, dict[str, int]] = {run.pk: {} for run in listed}
     states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("id")).order_by()
     for pk, state, number in states:
         counted[pk][state] = number
-    finished = Review.objects.filter(author__in=[run.author_id for run in listed], finished_at__isnull=False)
+    finished = models.Review.objects.filter(author__in=[run.author_id for run in listed], finished_at__isnull=False)
     reviewed = dict(finished.values_list("author").annotate(count=Count("id")).order_by())
     between = waiting_of([run.author_id for run in listed], user)
     return [
@@ -204,23 +194,29 @@ def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
     ]
 
 
-def retry_failed(*, run: Run, actor: User | None) -> int:
+def retry_failed(*, run: Run, actor: models.User | None) -> int:
     """Start a new job for the unfinished notes of an ended run. Return their number."""
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
+        models.Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
         if held.model is not None and held.model.state == TrainedModelState.RETIRED:
             raise ServiceError(
                 _("The model “%(name)s” was retired. Start a new run with another model.") % {"name": held.model.name},
                 code="model",
             )
-        if held.job is not None and held.job.state in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED):
+        if held.job is not None and held.job.state in (
+            models.JobState.QUEUED,
+            models.JobState.RUNNING,
+            models.JobState.PAUSED,
+        ):
             raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItemState.DONE)
         left = unfinished.update(state=RunItemState.PENDING, error="")
         if not left:
             raise ServiceError(_("All notes of this run are done, so there is nothing to retry."), code="none")
-        times = Job.objects.filter(project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-").count()
+        times = models.Job.objects.filter(
+            project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-"
+        ).count()
         notes = RunItem.objects.filter(run=run).count()
         _enqueue(held, f"run-{run.pk}-again-{times + 1}", actor, notes)
     return left
@@ -232,7 +228,7 @@ def retry_failed(*, run: Run, actor: User | None) -> int:
 LONGEST_NAME = 80
 
 
-def rename_run(*, run: Run, name: str, actor: User | None) -> Run:
+def rename_run(*, run: Run, name: str, actor: models.User | None) -> Run:
     """Give a run another name. Ensembles keep the old name in the list of their members.
 
     Raises ServiceError `name`, `exists`, `live` while a job uses the run by its name, and `released` where a release,
@@ -245,7 +241,7 @@ def rename_run(*, run: Run, name: str, actor: User | None) -> Run:
         )
     exists = _("A run named “%(name)s” already exists. Choose another name.") % {"name": name}
     with locked(run.project, exists):  # Starting a job or a release locks the project too.
-        author = Author.objects.select_for_update().get(pk=run.author_id)
+        author = models.Author.objects.select_for_update().get(pk=run.author_id)
         if author.name != name:
             _check_unused(author)
             author.name = name
@@ -255,15 +251,15 @@ def rename_run(*, run: Run, name: str, actor: User | None) -> Run:
     return run
 
 
-def _check_unused(author: Author) -> None:
+def _check_unused(author: models.Author) -> None:
     """Raise ServiceError where a live job or a release names the run."""
     spec = f"run:{author.name}"
-    for params in Job.objects.filter(project=author.project_id, state__in=LIVE).values_list("params", flat=True):
+    for params in models.Job.objects.filter(project=author.project_id, state__in=LIVE).values_list("params", flat=True):
         if spec in specs_of(str(params.get("set", ""))):
             raise ServiceError(
                 _("A job is using this run by its name. Wait until the job ends, or cancel it."), code="live"
             )
-    for number, named in Release.objects.filter(project=author.project_id).values_list("number", "set_spec"):
+    for number, named in models.Release.objects.filter(project=author.project_id).values_list("number", "set_spec"):
         if spec in specs_of(named):
             raise ServiceError(
                 _("Release %(number)d names this run, also in its certificate. The run keeps its name.")

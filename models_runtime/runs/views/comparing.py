@@ -30,18 +30,7 @@ from annotations.scores.services.side_by_side import (
     telling_spans,
 )
 from models_runtime.runs.forms.runs import COMPARISON_REFUSED_AT, CompareForm, StrategiesForm
-from models_runtime.runs.services.comparing import (
-    MOST_CHARACTERS,
-    asked,
-    compared_strategies,
-    figure_rows,
-    label_rows,
-    learned_here,
-    pace_rows,
-    start_comparison,
-    takes_long,
-    thresholds_of,
-)
+from models_runtime.runs.services import comparing
 
 PAGE = 25
 
@@ -99,8 +88,8 @@ def strategies(request: Request, slug: str) -> HttpResponse:
     if (gold and version is None) or split not in ("", *Split) or language not in ("", *languages) or form.errors:
         raise Http404("This comparison does not exist.")
     authors = authors_for(access)
-    found = compared_strategies(
-        access.project, version, language=language, split=split, among=authors, most=MOST_CHARACTERS
+    found = comparing.compared_strategies(
+        access.project, version, language=language, split=split, among=authors, most=comparing.MOST_CHARACTERS
     ) if version else None  # fmt: skip
     context = {
         "access": access,
@@ -122,7 +111,9 @@ def _wanted(access: Access, form: CompareForm) -> ComparisonRequest:
     Raises ServiceError, and Http404 for annotation sets that this person may not see individually.
     """
     data = form.cleaned_data
-    return asked(access, ids=data["a"], gold=data["gold"] or 0, split=data["split"], language=data["language"])
+    return comparing.asked(
+        access, ids=data["a"], gold=data["gold"] or 0, split=data["split"], language=data["language"]
+    )
 
 
 def _sent_back(request: Request, form: CompareForm, back: str) -> HttpResponse:
@@ -141,21 +132,22 @@ def _query(wanted: ComparisonRequest, **more: object) -> str:
 
 def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
     notes = common_notes(wanted)
-    if takes_long(wanted, notes):
+    if comparing.takes_long(wanted, notes):
         return {"wanted": wanted, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
     table = side_by_side(wanted, notes=notes)
     looks = label_looks(access.project)
-    learned = learned_here(wanted, notes.of[0].annotation_sets)
-    thresholds = thresholds_of(author.pk for author in wanted.authors)
+    learned = comparing.learned_here(wanted, notes.of[0].annotation_sets)
+    thresholds = comparing.thresholds_of(author.pk for author in wanted.authors)
     spans_url = reverse("compare_spans", args=[access.project.slug])
     return {
         "wanted": wanted,
         "headed": [(author, thresholds.get(author.pk)) for author in wanted.authors],
         "table": table,
         "notes": table["notes"],
-        "rows": figure_rows(table) + pace_rows(access.project, [author.pk for author in wanted.authors]),
+        "rows": comparing.figure_rows(table)
+        + comparing.pace_rows(access.project, [author.pk for author in wanted.authors]),
         "few_notes": table["authors"][0]["table"]["few_notes"],
-        "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in label_rows(table)],
+        "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in comparing.label_rows(table)],
         "learned": [(author.name, learned[author.pk]) for author in wanted.authors if author.pk in learned],
         "gold_spans": table["authors"][0]["table"]["levels"][0]["micro"]["gold"],
         "missed_url": spans_url + _query(wanted, kind=MISSED),
@@ -178,7 +170,7 @@ def compare_spans(request: Request, slug: str) -> HttpResponse:
         return _sent_back(request, form, back)
     try:
         wanted = _wanted(access, form)
-        if takes_long(wanted, common_notes(wanted)):
+        if comparing.takes_long(wanted, common_notes(wanted)):
             return redirect(back + _query(wanted))
         spans = telling_spans(wanted)
     except ServiceError as error:
@@ -215,5 +207,5 @@ def compare_start(request: Request, slug: str) -> HttpResponse:
     except ServiceError as error:
         add_error(form, error)
         return _sent_back(request, form, back)
-    job = start_comparison(wanted=wanted, actor=access.user, token=form_token(request))
+    job = comparing.start_comparison(wanted=wanted, actor=access.user, token=form_token(request))
     return redirect("job", slug, job.number)

@@ -28,25 +28,11 @@ from models_runtime.core.registry import BACKENDS
 from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.forms.models import PlaceholderForm
 from models_runtime.runs.forms.runs import METHODS, REFUSED_AT, RunForm
+from models_runtime.runs.services import rewriting
 from models_runtime.runs.services.backend_rows import backend_rows
 from models_runtime.runs.services.backends import expected, points_of, ready_models
 from models_runtime.runs.services.llm import server_of, suggests_all_places, usage_of
-from models_runtime.runs.services.rewriting import (
-    export_rewritten,
-    map_placeholders,
-    placeholder_choices,
-    rewriting_for,
-    rewritten_facts,
-    unmapped_placeholders,
-)
-from models_runtime.runs.services.runs import (
-    LONGEST_NAME,
-    SHOWN_ERRORS,
-    rename_run,
-    retry_failed,
-    run_counts,
-    run_rows,
-)
+from models_runtime.runs.services.runs import LONGEST_NAME, SHOWN_ERRORS, rename_run, retry_failed, run_counts, run_rows
 from models_runtime.training.services.calibration import calibration_in_use
 
 ROWS = 30
@@ -143,7 +129,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "usage": usage_of(row),
         "all_places": suggests_all_places(row),
         "server": server_of(row),
-        "rewritten": rewritten_facts(row),
+        "rewritten": rewriting.rewritten_facts(row),
         "expected": expected(row),
         "poll_url": request.path,
         "longest_name": LONGEST_NAME,
@@ -192,15 +178,15 @@ def backends(request: Request, slug: str) -> HttpResponse:
 def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
     """Choose labels for the placeholders of a run that are no label's. Their spans then become suggestions."""
     access = enter(request.user, slug, Can.MANAGE)
-    run = rewriting_for(access.project, pk)
-    counts = unmapped_placeholders(run)
+    run = rewriting.rewriting_for(access.project, pk)
+    counts = rewriting.unmapped_placeholders(run)
     form = PlaceholderForm(
         request.POST if request.method == "POST" else None,
-        choices=placeholder_choices(run, counts),
+        choices=rewriting.placeholder_choices(run, counts),
         labels=labels_of(access.project),
         auto_id="choose-%s",
     )
-    made = attempted(form, lambda: map_placeholders(run=run, labels=form.decided, actor=access.user))
+    made = attempted(form, lambda: rewriting.map_placeholders(run=run, labels=form.decided, actor=access.user))
     if made is not None:
         said = ngettext("%(count)s suggestion was added.", "%(count)s suggestions were added.", made)
         messages.success(request, said % {"count": made} if form.decided else _("Nothing was changed."))
@@ -218,6 +204,6 @@ def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
 def run_rewritten(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
     """Download the rewritten notes as JSON Lines. `?prompt=yes` adds the prompt to each line."""
     access = enter(request.user, slug, Can.EXPORT)
-    run = rewriting_for(access.project, pk)
-    lines, name = export_rewritten(run=run, prompt=request.GET.get("prompt") == "yes", actor=access.user)
+    run = rewriting.rewriting_for(access.project, pk)
+    lines, name = rewriting.export_rewritten(run=run, prompt=request.GET.get("prompt") == "yes", actor=access.user)
     return streamed(lines, "application/jsonl", name)

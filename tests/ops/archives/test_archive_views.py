@@ -5,20 +5,9 @@ import io
 import pytest
 from django.urls import reverse
 
+from annotations import models
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.jobs.runner import run
-from annotations.models import (
-    AnnotationSet,
-    Comment,
-    Document,
-    Event,
-    Job,
-    Membership,
-    Project,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.members import add_member
 from annotations.projects.services.projects import archive_project, restore_project
@@ -52,7 +41,7 @@ def upload(client, archive, **fields):
 
 def job_of(response):
     slug, number = response.url.strip("/").split("/")[1], response.url.strip("/").split("/")[-1]
-    return Job.objects.get(project__slug=slug, number=number)
+    return models.Job.objects.get(project__slug=slug, number=number)
 
 
 def test_a_manager_exports_and_downloads_an_archive(world, mia, sign_in):
@@ -64,13 +53,13 @@ def test_a_manager_exports_and_downloads_an_archive(world, mia, sign_in):
     job = done(response)
     assert (job.state, job.error) == ("done", "")
     check_page(mia.get(reverse("job", args=["covid", job.number])))
-    stored = StoredFile.objects.get(kind=StoredFileKind.ARCHIVE)
+    stored = models.StoredFile.objects.get(kind=models.StoredFileKind.ARCHIVE)
     url = reverse("archive_file", args=["covid", stored.pk])
     assert url in check_page(mia.get(EXPORT))
     ours, fresh = files_of(b"".join(mia.get(url).streaming_content)), files_of(archive_of(world.project))
     assert ours.pop("manifest.json") and fresh.pop("manifest.json") and ours == fresh
-    assert Event.objects.filter(verb=FILE_DOWNLOADED, actor=world.mia).exists()
-    assert Event.objects.get(verb="archive.written").data["notes"] == 9
+    assert models.Event.objects.filter(verb=FILE_DOWNLOADED, actor=world.mia).exists()
+    assert models.Event.objects.get(verb="archive.written").data["notes"] == 9
     # A reviewer gets none, not by the page of exports either, and nobody once a patient is erased.
     rita = sign_in(world.rita)
     assert rita.get(url).status_code == 403
@@ -78,27 +67,27 @@ def test_a_manager_exports_and_downloads_an_archive(world, mia, sign_in):
     assert stored.name not in rita.get(reverse("export", args=["covid"])).content.decode()
     restore_project(project=world.project, actor=world.mia)
     erase_patient(project=world.project, patient_id="P-2", actor=world.mia)
-    assert not StoredFile.objects.filter(kind=StoredFileKind.ARCHIVE).exists()
+    assert not models.StoredFile.objects.filter(kind=models.StoredFileKind.ARCHIVE).exists()
 
 
 def test_an_archive_is_imported_once_its_people_are_confirmed(world, mia):
     archive = archive_of(world.project)
-    User.objects.filter(username="rosa").update(username="rosina")
+    models.User.objects.filter(username="rosa").update(username="rosina")
     assert IMPORT in check_page(mia.get(reverse("project_new")))
     check_page(mia.get(IMPORT))
     response = upload(mia, archive, slug="copy")
     page = check_page(mia.get(response.url))
     assert "none of this name" in page and " anna " in page
-    assert not Document.objects.filter(project__slug="copy").exists(), "nothing is imported before"
+    assert not models.Document.objects.filter(project__slug="copy").exists(), "nothing is imported before"
     begun = mia.post(response.url)
     assert job_of(mia.post(response.url)) == job_of(begun)
     job = done(begun)
     assert (job.state, job.error, job.result["notes"], job.result["accounts"]) == ("done", "", 9, 6)
     check_page(mia.get(reverse("job", args=["copy", job.number])))
-    copy = Project.objects.get(slug="copy")
-    assert not User.objects.get(username="rosa (imported)").is_active
-    assert not StoredFile.objects.filter(project=copy).exists(), "the upload is deleted"
-    roles = dict(Membership.objects.filter(project=copy).values_list("user__username", "role"))
+    copy = models.Project.objects.get(slug="copy")
+    assert not models.User.objects.get(username="rosa (imported)").is_active
+    assert not models.StoredFile.objects.filter(project=copy).exists(), "the upload is deleted"
+    roles = dict(models.Membership.objects.filter(project=copy).values_list("user__username", "role"))
     assert roles == {"mia": "manager"}, "nobody becomes a member by the act of somebody else"
     assert mia.post(response.url).status_code == 404
     for name in ("project", "notes", "labels", "people", "gold", "guidelines", "project_settings", "agreement"):
@@ -114,7 +103,7 @@ def test_an_archive_is_imported_once_its_people_are_confirmed(world, mia):
 def test_people_take_over_their_own_imported_work(world, mia, sign_in):
     """Only they can, before they begin to work in the copy; afterwards it is theirs, and they continue it."""
     done(mia.post(upload(mia, archive_of(world.project), slug="copy").url))
-    copy, url = Project.objects.get(slug="copy"), reverse("archive_claim", args=["copy"])
+    copy, url = models.Project.objects.get(slug="copy"), reverse("archive_claim", args=["copy"])
     anna = sign_in(world.anna)
     assert anna.get(url).status_code == 404, "she is no member yet"
     for person, role in ((world.anna, "annotator"), (world.bruno, "annotator"), (world.rita, "reviewer")):
@@ -122,20 +111,22 @@ def test_people_take_over_their_own_imported_work(world, mia, sign_in):
     assert url in anna.get(reverse("project", args=["copy"])).content.decode()
     check_page(anna.get(url))
     assert anna.post(url).status_code == 302 and anna.get(url).status_code == 404
-    others = AnnotationSet.objects.filter(author__project=copy).exclude(author__user=world.anna)
+    others = models.AnnotationSet.objects.filter(author__project=copy).exclude(author__user=world.anna)
     assert others.exists() and not others.filter(imported_by=None).exists(), (
         "also gold and runs say that they are imported"
     )
-    assert not AnnotationSet.objects.filter(author__project=copy, author__user=world.anna).exclude(imported_by=None)
+    assert not models.AnnotationSet.objects.filter(author__project=copy, author__user=world.anna).exclude(
+        imported_by=None
+    )
     check_page(mia.get(reverse("import", args=["copy"])))
     check_page(mia.get(reverse("import_preview", args=["copy", others.first().imported_by_id])))
     assert copy.authors.get(user=world.anna).name == "anna" and not copy.authors.filter(name="anna (imported)").exists()
-    before = AnnotationSet.objects.filter(author__project=world.project, author__user=world.anna)
-    after = AnnotationSet.objects.filter(author__project=copy, author__user=world.anna)
+    before = models.AnnotationSet.objects.filter(author__project=world.project, author__user=world.anna)
+    after = models.AnnotationSet.objects.filter(author__project=copy, author__user=world.anna)
     states = [sorted(rows.values_list("document__name", "state")) for rows in (before, after)]
     assert states[0] == states[1]
-    assert Comment.objects.filter(document__project=copy, author=world.anna).exists()
-    assert Event.objects.get(verb="archive.claimed").data == {"sets": before.count()}
+    assert models.Comment.objects.filter(document__project=copy, author=world.anna).exists()
+    assert models.Event.objects.get(verb="archive.claimed").data == {"sets": before.count()}
     # Who has begun keeps both apart. Rita did no annotations, so there is nothing to take over.
     make.make_set(copy.documents.get(name="review-4"), world.bruno)
     assert Program(world.bruno).post("/projects/copy/imported-work").status_code == 409
@@ -155,14 +146,14 @@ def test_a_failed_or_refused_import_leaves_nothing(world, mia):
         response = upload(mia, wrong)
         assert response.status_code == 422
         check_page(response)
-    assert Project.objects.count() == 1
+    assert models.Project.objects.count() == 1
     job = done(mia.post(upload(mia, changed(archive, "flag.jsonl", b"{}\n"), slug="copy").url))
     assert job.state == "failed" and job.error.startswith("flag.jsonl, line 1: ")
-    copy = Project.objects.get(slug="copy")
+    copy = models.Project.objects.get(slug="copy")
     assert not copy.documents.exists() and not copy.authors.exists() and not copy.stored_files.exists()
     check_page(mia.get(reverse("project", args=["copy"])))
     # A filled project takes no archive.
     response = upload(mia, archive, slug="third")
-    make.make_note(Project.objects.get(slug="third"))
+    make.make_note(models.Project.objects.get(slug="third"))
     assert mia.post(response.url).url == reverse("project", args=["third"])
-    assert not Job.objects.filter(kind="archive_import", project__slug="third").exists()
+    assert not models.Job.objects.filter(kind="archive_import", project__slug="third").exists()

@@ -9,13 +9,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, AuthorKind, Event, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
-from models_runtime.refining.services.injecting import (
-    accept_cluster,
-    clusters_of,
-    remove_systemic,
-    start_injection,
-    terms_in,
-)
+from models_runtime.refining.services import injecting
 from tests import factories as make
 from tests.refining.conftest import inject, score_of
 from tests.refining.injecting.conftest import client_of
@@ -27,8 +21,8 @@ pytestmark = [pytest.mark.queue]
 
 def accept(number, name, project):
     """Accept the cluster with this number under a name."""
-    key = clusters_of(project, 7)[number - 1].cluster.key
-    return accept_cluster(project=project, name=name, seed=7, actor=None, key=key)
+    key = injecting.clusters_of(project, 7)[number - 1].cluster.key
+    return injecting.accept_cluster(project=project, name=name, seed=7, actor=None, key=key)
 
 
 def test_errors_of_the_log_are_injected_verbatim(reviewed):
@@ -51,12 +45,14 @@ def test_rejections_that_overlap_gold_are_no_errors(reviewed):
     gold = AnnotationSet.objects.get(author__kind="gold", document=reviewed.notes[0])
     start = reviewed.notes[0].text.index("Real Betis")
     make.make_span(gold, start, start + 4, "HOSPITAL")
-    found = [one.cluster for one in clusters_of(reviewed.project, 7)]
+    found = [one.cluster for one in injecting.clusters_of(reviewed.project, 7)]
     assert "Real Betis" not in str(found) and sum(len(one.examples) for one in found) == 11
 
 
 def test_a_vocabulary_comes_from_a_csv_file(reviewed):
-    terms = terms_in(reviewed.project, "string,label,count\nSocia,PATIENT,1\nfútbol,HOSPITAL,2\nGil,DOCTOR,1\n", "x")
+    terms = injecting.terms_in(
+        reviewed.project, "string,label,count\nSocia,PATIENT,1\nfútbol,HOSPITAL,2\nGil,DOCTOR,1\n", "x"
+    )
     found = inject(rules=[], terms=terms)
     assert found.possible_by_rule() == {"csv": 8}
     assert errors_of(found.author.name)[-2:] == [
@@ -73,14 +69,14 @@ def test_errors_of_a_csv_file_and_of_a_log_without_rejections(frozen):
         ("string,label\na,CITY\nb,TOWN\n", "Line 3: There is no label “TOWN”. Use one of: "),
     ):
         with pytest.raises(ServiceError, match=said):
-            terms_in(frozen.project, content, "x")
+            injecting.terms_in(frozen.project, content, "x")
     with pytest.raises(ServiceError, match=r"no rejected suggestion yet\. Review a run first"):
         inject(rules=["log"])
-    assert clusters_of(frozen.project, 7) == [] and not InjectedRun.objects.exists()
+    assert injecting.clusters_of(frozen.project, 7) == [] and not InjectedRun.objects.exists()
 
 
 def test_a_cluster_is_accepted_and_injected_into_other_notes(reviewed):
-    listed = clusters_of(reviewed.project, 7)
+    listed = injecting.clusters_of(reviewed.project, 7)
     assert [(one.number, one.cluster.label, len(one.cluster.examples)) for one in listed] == [
         (1, "CITY", 6), (2, "CITY", 6)
     ]  # fmt: skip
@@ -96,7 +92,7 @@ def test_a_cluster_is_accepted_and_injected_into_other_notes(reviewed):
     assert errors_of(found.author.name) == [("caso-new", "Atlético Burgos", "CITY", "", "systemic:clubs", "systemic")]
     assert inject(rules=["all"]).rules[-1] == "systemic:clubs"
     # Removing it keeps the run and its figures.
-    remove_systemic(project=reviewed.project, name="clubs", actor=None)
+    injecting.remove_systemic(project=reviewed.project, name="clubs", actor=None)
     assert score_of(found, found.author.name)["injected"] == 1
     with pytest.raises(ServiceError, match=r"Unknown: systemic:clubs"):
         inject(rules=["systemic:clubs"])
@@ -105,11 +101,11 @@ def test_a_cluster_is_accepted_and_injected_into_other_notes(reviewed):
 def test_erasing_a_patient_reaches_examples_and_vocabularies(reviewed):
     for number in (1, 2):
         accept(number, f"cluster-{number}", reviewed.project)
-    terms = terms_in(reviewed.project, "string,label\nreal betis,CITY\nfútbol,CITY\nmoto,CITY\n", "x")
-    waiting = start_injection(project=reviewed.project, gold=1, actor=None, rules=[], terms=terms, key="k")
+    terms = injecting.terms_in(reviewed.project, "string,label\nreal betis,CITY\nfútbol,CITY\nmoto,CITY\n", "x")
+    waiting = injecting.start_injection(project=reviewed.project, gold=1, actor=None, rules=[], terms=terms, key="k")
     erase_patient(project=reviewed.project, patient_id="p0", actor=reviewed.mia)
     assert SystemicExample.objects.count() == 11
-    assert "Real Betis" not in str(clusters_of(reviewed.project, 7))
+    assert "Real Betis" not in str(injecting.clusters_of(reviewed.project, 7))
     waiting.refresh_from_db()
     assert waiting.terms == [["moto", "CITY", 1]]
 

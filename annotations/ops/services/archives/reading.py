@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.authors import ARCHIVE, IMPORTED
 from annotations.core.bulk import insert_rows
 from annotations.core.errors import ServiceError
@@ -20,27 +21,6 @@ from annotations.core.suggestions import add_notes, add_strings, tally_of
 from annotations.formats import DETECT
 from annotations.formats.files.archives import ArchiveError, ArchiveReader, is_archive
 from annotations.gold.selectors import hashed
-from annotations.models import (
-    AnnotationSet,
-    Author,
-    AuthorKind,
-    Comment,
-    Document,
-    GoldVersion,
-    GoldVersionNote,
-    Import,
-    ImportState,
-    Label,
-    LabelSet,
-    MappedLabel,
-    Membership,
-    NoteMetadata,
-    Project,
-    Role,
-    Span,
-    SuggestedNote,
-    User,
-)
 from annotations.ops.events import ARCHIVE_IMPORTED
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Bad, FromArchive, file_of, reserve
@@ -68,7 +48,7 @@ class Imported(NamedTuple):
     accounts: int
 
 
-def import_archive(*, file: IO[bytes], slug: str = "", actor: User | None = None) -> Imported:
+def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None = None) -> Imported:
     """Make a new project from an archive; its short name is `slug`, or that of the archive. Raises ServiceError.
 
     Its only member is `actor`, as a manager. Without one it has no member.
@@ -80,20 +60,25 @@ def import_archive(*, file: IO[bytes], slug: str = "", actor: User | None = None
         if not chosen:
             raise ServiceError(_("Choose a short name with letters a–z or digits."), code="slug")
         with transaction.atomic():
-            if Project.objects.filter(slug=chosen).exists():
+            if models.Project.objects.filter(slug=chosen).exists():
                 raise ServiceError(
                     _("A project with the short name “%(slug)s” already exists. Choose another one.")
                     % {"slug": chosen},
                     code="exists",
                 )
-            project = Project.objects.create(slug=chosen, name=name, created_by=actor)
+            project = models.Project.objects.create(slug=chosen, name=name, created_by=actor)
             if actor is not None:
-                add_member(project=project, user=actor, role=Role.MANAGER, actor=actor)
+                add_member(project=project, user=actor, role=models.Role.MANAGER, actor=actor)
             return _Loading(archive, project, actor).everything()
 
 
 def fill_project(
-    *, project: Project, file: IO[bytes], actor: User | None, progress: Progress, finish: Callable[[Row], None]
+    *,
+    project: models.Project,
+    file: IO[bytes],
+    actor: models.User | None,
+    progress: Progress,
+    finish: Callable[[Row], None],
 ) -> None:
     """Import an archive into an empty project, whose managers stay managers. Raises ServiceError.
 
@@ -102,8 +87,11 @@ def fill_project(
     with said(), ArchiveReader(file, tables.NAMES) as archive:
         _verify(archive, progress)
         with transaction.atomic():
-            Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-            if Document.objects.filter(project=project).exists() or Author.objects.filter(project=project).exists():
+            models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+            if (
+                models.Document.objects.filter(project=project).exists()
+                or models.Author.objects.filter(project=project).exists()
+            ):
                 raise ServiceError(_("The project is not empty. Import the archive as a new project."), code="filled")
             finish(_Loading(archive, project, actor).everything()._asdict())
 
@@ -117,15 +105,15 @@ def _verify(archive: ArchiveReader, progress: Progress) -> None:
 class _Loading:
     """Stores the rows of an archive in one project, inside the caller's transaction. Raises ArchiveError."""
 
-    def __init__(self, archive: ArchiveReader, project: Project, actor: User | None) -> None:
+    def __init__(self, archive: ArchiveReader, project: models.Project, actor: models.User | None) -> None:
         self.archive, self.project, self.actor = archive, project, actor
         people, self.accounts = store_people(archive)
         keys = {model: reserve(model, self.count(model)) for model in tables.TABLES}
         self.numbers = FromArchive(keys, people)
         self.people = len(people)
         # The sets name this import, so that every place that shows them can say so.
-        self.by = Import.objects.create(
-            project=project, format=ARCHIVE, state=ImportState.DONE, created_by=actor, finished_at=timezone.now()
+        self.by = models.Import.objects.create(
+            project=project, format=ARCHIVE, state=models.ImportState.DONE, created_by=actor, finished_at=timezone.now()
         )
         self.merged: dict[int, int] = {}
         self.codes: dict[tuple[int, str], str] = {}
@@ -140,20 +128,24 @@ class _Loading:
 
     def everything(self) -> Imported:
         # A project that was made for the upload has labels, which those of the archive replace.
-        Label.objects.filter(label_set__project=self.project).delete()
-        LabelSet.objects.filter(project=self.project).delete()
-        if self.count(LabelSet) != 1:
-            raise ArchiveError("There must be exactly one row.", file=file_of(LabelSet))
+        models.Label.objects.filter(label_set__project=self.project).delete()
+        models.LabelSet.objects.filter(project=self.project).delete()
+        if self.count(models.LabelSet) != 1:
+            raise ArchiveError("There must be exactly one row.", file=file_of(models.LabelSet))
         for model in tables.TABLES:
             self.store(model)
-            if model is Label:
+            if model is models.Label:
                 self.check_merges()
                 self.defined = definitions_by_label(self.project.pk)
         if wrong := self.numbers.wrong_later():
             raise ArchiveError("The row names a row about another note.", file=wrong[0], line=wrong[1])
         check_versions(self.project)
         list_for_review(self.project)
-        counts = {"notes": self.count(Document), "sets": self.count(AnnotationSet), "spans": self.count(Span)}
+        counts = {
+            "notes": self.count(models.Document),
+            "sets": self.count(models.AnnotationSet),
+            "spans": self.count(models.Span),
+        }
         self.by.report = {"notes": counts["notes"], "spans": counts["spans"]}
         self.by.save(update_fields=["report"])
         imported = Imported(slug=self.project.slug, **counts, people=self.people, accounts=self.accounts)
@@ -168,9 +160,9 @@ class _Loading:
         file = file_of(model)
         many = [column.field for column in columns_of(model) if column.field.many_to_many]
         writers = {field.attname: writer(field) for field in model._meta.concrete_fields}
-        owned = [field.attname for field in model._meta.concrete_fields if field.related_model is Project]
-        for batch in _batches(self.archive.rows(file), SPANS_AT_ONCE if model is Span else BATCH):
-            if model is Span:
+        owned = [field.attname for field in model._meta.concrete_fields if field.related_model is models.Project]
+        for batch in _batches(self.archive.rows(file), SPANS_AT_ONCE if model is models.Span else BATCH):
+            if model is models.Span:
                 self.read_texts(batch)
             rows: list[Row] = []
             links: list[Model] = []
@@ -198,7 +190,7 @@ class _Loading:
         file = file_of(model)
         self.numbers.begin(file, line)
         values = values_of(self.numbers, model, file, line, row)
-        if model in tables.TABLES and model is not NoteMetadata:
+        if model in tables.TABLES and model is not models.NoteMetadata:
             values["id"] = self.numbers.key(model, line)
         at(file, line, self.check, model, values, row)
         self.numbers.end(model)
@@ -209,30 +201,30 @@ class _Loading:
         start, end, length = values.get("start"), values.get("end"), self.numbers.length
         if length is not None and start is not None and end is not None and not start <= end <= length:
             raise Bad(_("must have “start” and “end” within the note"))
-        if model is Label and values["merged_into_id"]:
+        if model is models.Label and values["merged_into_id"]:
             self.merged[values["id"]] = values["merged_into_id"]
-        elif model is MappedLabel:
+        elif model is models.MappedLabel:
             # Readers of files confuse codes that differ only in case.
             code = values["code"]
             if self.codes.setdefault((values["mapping_id"], code.casefold()), code) != code:
                 raise Bad(_("has a “code” that differs only in case from another code of the mapping"))
-        elif model is Author:
-            if values["kind"] == AuthorKind.ANNOTATOR:
+        elif model is models.Author:
+            if values["kind"] == models.AuthorKind.ANNOTATOR:
                 values["name"] = self.numbers.name(values["name"])
-            elif values["kind"] in Author.MODELS:
+            elif values["kind"] in models.Author.MODELS:
                 self.models.add(values["id"])
-        elif model is Document:
+        elif model is models.Document:
             if text_sha256(values["text"]) != values["sha256"]:
                 raise Bad(_("has a “sha256” that doesn't fit the text"))
             values["length"] = len(values["text"])
             self.numbers.lengths.append(values["length"])
-        elif model is AnnotationSet:
+        elif model is models.AnnotationSet:
             values["imported_by_id"] = self.by.pk
             if values["author_id"] in self.models:
                 self.suggested[values["id"]] = values["document_id"]
-        elif model is Span:
+        elif model is models.Span:
             self.check_span(values)
-        elif model is Comment and row.get("answers") and row["answers"] >= self.numbers.at[1]:
+        elif model is models.Comment and row.get("answers") and row["answers"] >= self.numbers.at[1]:
             raise Bad(_("can answer only an earlier comment"))
 
     def check_span(self, values: Row) -> None:
@@ -254,9 +246,9 @@ class _Loading:
     def read_texts(self, batch: Lines) -> None:
         """Read the texts of the notes in which a batch of spans has suggestions."""
         numbers = (row.get("annotation_set") for _line, row in batch)
-        good = {number for number in numbers if type(number) is int and 1 <= number <= self.count(AnnotationSet)}
-        notes = {self.suggested.get(self.numbers.key(AnnotationSet, number), 0) for number in good}
-        self.texts = dict(Document.objects.filter(pk__in=notes).values_list("pk", "text"))
+        good = {number for number in numbers if type(number) is int and 1 <= number <= self.count(models.AnnotationSet)}
+        notes = {self.suggested.get(self.numbers.key(models.AnnotationSet, number), 0) for number in good}
+        self.texts = dict(models.Document.objects.filter(pk__in=notes).values_list("pk", "text"))
 
     def check_merges(self) -> None:
         for label in self.merged:
@@ -264,18 +256,18 @@ class _Loading:
             while (label := self.merged.get(label, 0)) and label not in seen:
                 seen.add(label)
             if label:
-                raise ArchiveError("Labels are merged into each other in a circle.", file=file_of(Label))
+                raise ArchiveError("Labels are merged into each other in a circle.", file=file_of(models.Label))
 
     def store_project(self) -> None:
-        file = file_of(Project)
+        file = file_of(models.Project)
         found = list(islice(self.archive.rows(file), 2))
         if len(found) != 1:
             raise ArchiveError("There must be exactly one row.", file=file)
-        values = self.row(Project, *found[0])
+        values = self.row(models.Project, *found[0])
         seed = values["seed_from_id"]
         if seed is not None and seed not in self.models:
             raise ArchiveError("“seed_from” must be a run.", file=file, line=1)
-        Project.objects.filter(pk=self.project.pk).update(**values)
+        models.Project.objects.filter(pk=self.project.pk).update(**values)
 
 
 def values_of(numbers: FromArchive, model: type[Model], file: str, line: int, row: Row) -> Row:
@@ -320,33 +312,35 @@ def store_people(archive: ArchiveReader) -> tuple[dict[str, int], int]:
                 accounts += 1
             found[name] = here[marked].pk
             if isinstance(row["member"], dict):
-                values_of(FromArchive({}, {}), Membership, tables.PEOPLE, line, row["member"])
+                values_of(FromArchive({}, {}), models.Membership, tables.PEOPLE, line, row["member"])
             elif row["member"] is not None:
                 raise ArchiveError("“member” must be an object or null.", file=tables.PEOPLE, line=line)
     return found, accounts
 
 
-def check_versions(project: Project) -> None:
+def check_versions(project: models.Project) -> None:
     """Frozen versions that lost no note must have the content of their hash."""
-    for version in GoldVersion.objects.filter(project=project, erased_count=0):
-        notes = GoldVersionNote.objects.filter(version=version).order_by()
+    for version in models.GoldVersion.objects.filter(project=project, erased_count=0):
+        notes = models.GoldVersionNote.objects.filter(version=version).order_by()
         frozen = notes.values_list("document__name", "document__sha256", "spans").iterator(chunk_size=BATCH)
         found = gold_hash((name, sha256, map(hashed, spans)) for name, sha256, spans in frozen)
         if found != version.content_hash:
             raise ArchiveError(
                 f"The notes and spans of gold version {version.number} don't fit its content hash.",
-                file=file_of(GoldVersionNote),
+                file=file_of(models.GoldVersionNote),
             )
 
 
-def list_for_review(project: Project) -> None:
+def list_for_review(project: models.Project) -> None:
     """Write the counts and lists that review keeps of suggestions."""
-    for author in Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", flat=True):
-        listed = SuggestedNote.objects.filter(author=author).values("document")
-        sets = AnnotationSet.objects.filter(author=author).order_by("pk").values_list("pk", "document_id")
+    for author in models.Author.objects.filter(project=project, kind__in=models.Author.MODELS).values_list(
+        "pk", flat=True
+    ):
+        listed = models.SuggestedNote.objects.filter(author=author).values("document")
+        sets = models.AnnotationSet.objects.filter(author=author).order_by("pk").values_list("pk", "document_id")
         for batch in _batches(sets.iterator(chunk_size=BATCH)):
             pks = [pk for pk, _note in batch]
-            add_strings(tally_of(Span.objects.filter(annotation_set__in=pks)))
+            add_strings(tally_of(models.Span.objects.filter(annotation_set__in=pks)))
             add_notes(author, dict(sets.filter(pk__in=pks, document__in=listed)))
 
 
@@ -371,7 +365,7 @@ WHOLE: Final = "archive"
 """The name of the format, as used for `--format`."""
 
 
-def export_to(*, project: Project, out: Path, actor: User | None) -> dict[str, Any]:
+def export_to(*, project: models.Project, out: Path, actor: models.User | None) -> dict[str, Any]:
     """Write an archive to a new file. Raises ServiceError."""
     out = out.absolute()
     with progress_bar("Exporting") as progress:
@@ -387,7 +381,7 @@ def say_exported(result: dict[str, Any]) -> str:
     )
 
 
-def import_from(*, path: Path, slug: str, actor: User | None) -> dict[str, Any]:
+def import_from(*, path: Path, slug: str, actor: models.User | None) -> dict[str, Any]:
     """Make a new project from an archive; an empty `slug` takes the short name in the archive. Raises ServiceError."""
     try:
         with path.open("rb") as file:

@@ -13,24 +13,12 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.authors import IMPORTED
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import open_stored, store_file
 from annotations.formats.files.archives import MANIFEST, ArchiveError, ArchiveReader
 from annotations.jobs.services.queue import enqueue, once
-from annotations.models import (
-    AnnotationSet,
-    Assignment,
-    Author,
-    AuthorKind,
-    Document,
-    Handover,
-    Job,
-    Project,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 from annotations.ops.events import WORK_CLAIMED
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Bad
@@ -67,17 +55,17 @@ def name_of(row: dict[str, Any]) -> str:
     return name
 
 
-def accounts_here(names: list[str]) -> dict[str, User]:
+def accounts_here(names: list[str]) -> dict[str, models.User]:
     """The accounts of this instance by the lower-case user name, for the names that have one."""
-    found: dict[str, User] = {}
+    found: dict[str, models.User] = {}
     for at in range(0, len(names), BATCH):
         wanted = [name.lower() for name in names[at : at + BATCH]]
-        rows = User.objects.annotate(lower=Lower("username")).filter(lower__in=wanted)
+        rows = models.User.objects.annotate(lower=Lower("username")).filter(lower__in=wanted)
         found |= {user.username.lower(): user for user in rows}
     return found
 
 
-def make_account(name: str) -> User:
+def make_account(name: str) -> models.User:
     """Make the account that stands for a person of an archive: inactive, and without a password. Raises Bad."""
     typed = name
     while typed.endswith(IMPORTED):  # It was imported before.
@@ -86,7 +74,7 @@ def make_account(name: str) -> User:
         get_adapter().clean_username(typed, shallow=True)
     except ValidationError:
         raise Bad(_("has a user name that is not allowed here")) from None
-    user = User(username=name + IMPORTED, is_active=False)
+    user = models.User(username=name + IMPORTED, is_active=False)
     user.set_unusable_password()
     user.save()
     return user
@@ -164,7 +152,9 @@ class said:
 LABEL_SET = "i2b2-2014"
 
 
-def stage_archive(*, file: IO[bytes], name: str, slug: str, actor: User) -> tuple[Project, StoredFile]:
+def stage_archive(
+    *, file: IO[bytes], name: str, slug: str, actor: models.User
+) -> tuple[models.Project, models.StoredFile]:
     """Create an empty project with `actor` as its manager, and keep the archive in it. Raises ServiceError."""
     found = look_into(file)
     file.seek(0)
@@ -172,31 +162,31 @@ def stage_archive(*, file: IO[bytes], name: str, slug: str, actor: User) -> tupl
         project = create_project(
             name=found.name, label_set_key=LABEL_SET, slug=slug or found.slug, manager=actor, actor=actor
         )
-        stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=name, content=file, actor=actor)
+        stored = store_file(project=project, kind=models.StoredFileKind.UPLOAD, name=name, content=file, actor=actor)
     return project, stored
 
 
-def upload_of(project: Project, pk: int) -> StoredFile | None:
-    return StoredFile.objects.filter(project=project, kind=StoredFileKind.UPLOAD, pk=pk).first()
+def upload_of(project: models.Project, pk: int) -> models.StoredFile | None:
+    return models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.UPLOAD, pk=pk).first()
 
 
 def drop_upload(pk: int) -> None:
-    StoredFile.objects.filter(kind=StoredFileKind.UPLOAD, pk=pk).delete()
+    models.StoredFile.objects.filter(kind=models.StoredFileKind.UPLOAD, pk=pk).delete()
 
 
-def is_empty(project: Project) -> bool:
+def is_empty(project: models.Project) -> bool:
     """Whether an archive may fill the project."""
-    held = (Document.objects.filter(project=project), Author.objects.filter(project=project))
+    held = (models.Document.objects.filter(project=project), models.Author.objects.filter(project=project))
     return not any(rows.exists() for rows in held)
 
 
-def staged(stored: StoredFile) -> ArchiveSummary:
+def staged(stored: models.StoredFile) -> ArchiveSummary:
     """What the stored archive says of itself, with the accounts that its people have here now. Raises ServiceError."""
     with open_stored(stored) as file:
         return look_into(file)
 
 
-def start_loading(*, project: Project, stored: StoredFile, actor: User) -> Job:
+def start_loading(*, project: models.Project, stored: models.StoredFile, actor: models.User) -> models.Job:
     """Start the import of a staged archive, once. Raises ServiceError if the project is not empty any more."""
     if not is_empty(project):
         raise ServiceError(_("The project is not empty. Import the archive as a new project."), code="filled")
@@ -209,35 +199,35 @@ def start_loading(*, project: Project, stored: StoredFile, actor: User) -> Job:
     )
 
 
-def start_archive(*, project: Project, actor: User, token: str) -> Job:
+def start_archive(*, project: models.Project, actor: models.User, token: str) -> models.Job:
     """Start writing an archive. The same `token` (one per form) gives the same job."""
     return once("archive_export", project, {}, actor, token)
 
 
-def ready_archives(project: Project) -> "list[StoredFile]":
+def ready_archives(project: models.Project) -> "list[models.StoredFile]":
     """The archives of the project that can be downloaded."""
-    rows = StoredFile.objects.filter(project=project, kind=StoredFileKind.ARCHIVE)
+    rows = models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.ARCHIVE)
     return list(rows.select_related("created_by").order_by("-pk"))
 
 
 # A person takes over what an archive brought under their user name. Only they can say that it is theirs.
 
 
-def imported_self(project: Project, user: User) -> Author | None:
+def imported_self(project: models.Project, user: models.User) -> models.Author | None:
     """The imported annotator with the person's user name, if the project has one."""
-    return Author.objects.filter(
-        project=project, kind=AuthorKind.ANNOTATOR, user__username__iexact=user.username + IMPORTED
+    return models.Author.objects.filter(
+        project=project, kind=models.AuthorKind.ANNOTATOR, user__username__iexact=user.username + IMPORTED
     ).first()
 
 
-def claim(*, project: Project, user: User) -> int:
+def claim(*, project: models.Project, user: models.User) -> int:
     """Give a person the imported work under their user name. Return the number of annotation sets.
 
     Raises ServiceError: `none` without such work, `begun` if the person has begun to work in the project.
     """
     try:
         with transaction.atomic():
-            Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+            models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
             author = imported_self(project, user)
             if author is None or author.user is None:
                 raise ServiceError(_("No archive brought work under your user name into this project."), code="none")
@@ -254,25 +244,25 @@ def _begun() -> ServiceError:
     )
 
 
-def _move(project: Project, author: Author, marked: User, user: User) -> int:
-    own = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR, user=user).first()
+def _move(project: models.Project, author: models.Author, marked: models.User, user: models.User) -> int:
+    own = models.Author.objects.filter(project=project, kind=models.AuthorKind.ANNOTATOR, user=user).first()
     if own is not None:
         if own.annotation_sets.exists():
             raise _begun()
         own.delete()
     # The rule assigns notes to whoever becomes a member. The imported assignments count.
-    notes = Assignment.objects.filter(project=project, user=marked).values("document")
-    Assignment.objects.filter(
+    notes = models.Assignment.objects.filter(project=project, user=marked).values("document")
+    models.Assignment.objects.filter(
         project=project, user=user, document__in=list(notes.values_list("document", flat=True))
     ).delete()
-    Author.objects.filter(pk=author.pk).update(name=user.username)
-    AnnotationSet.objects.filter(author=author).update(imported_by=None)
+    models.Author.objects.filter(pk=author.pk).update(name=user.username)
+    models.AnnotationSet.objects.filter(author=author).update(imported_by=None)
     for model in tables.TABLES:
         rows = tables.rows_of(model, project)
         for field in model._meta.concrete_fields:
-            if field.related_model is User:
+            if field.related_model is models.User:
                 change: dict[str, Any] = {field.name: user}
                 rows.filter(**{field.name: marked}).order_by().update(**change)
-    taken = Handover.people.through.objects.filter(handover__review__document__project=project, user=marked)
+    taken = models.Handover.people.through.objects.filter(handover__review__document__project=project, user=marked)
     taken.update(user=user)
-    return AnnotationSet.objects.filter(author=author).count()
+    return models.AnnotationSet.objects.filter(author=author).count()

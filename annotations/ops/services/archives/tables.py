@@ -14,28 +14,8 @@ from django.db.models import BooleanField, CharField, ExpressionWrapper, F, JSON
 from django.utils.translation import gettext as _
 
 from annotations import models
+from annotations.ops.services.archives import shapes
 from annotations.ops.services.archives.numbers import Bad, file_of
-from annotations.ops.services.archives.shapes import (
-    ATTRIBUTES,
-    DEFINITIONS,
-    Both,
-    ByRow,
-    Each,
-    Instead,
-    Items,
-    Maybe,
-    Name,
-    Person,
-    Plain,
-    Record,
-    Row,
-    Shape,
-    Text,
-    Within,
-    checked,
-    shape_of,
-    yes_no,
-)
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.text.labels import CODE
 from annotations.text.names import bad_character
@@ -125,14 +105,14 @@ def _shares(value: Any) -> Any:
     return _when(good, value, _("must be null, or give a whole number for each split"))
 
 
-def _finished(done: str) -> Instead:
+def _finished(done: str) -> shapes.Instead:
     """The state of an act. One whose job is unfinished is archived as done, since jobs are not archived."""
-    return Instead(lambda state: done if state in ("working", "undoing") else state, lambda state: state)
+    return shapes.Instead(lambda state: done if state in ("working", "undoing") else state, lambda state: state)
 
 
-def _plain(kind: type) -> dict[str, Shape]:
+def _plain(kind: type) -> dict[str, shapes.Shape]:
     """The keys of a TypedDict or dataclass, each a plain value of its type."""
-    return {key: Plain(*_types(hint)) for key, hint in get_type_hints(kind).items()}
+    return {key: shapes.Plain(*_types(hint)) for key, hint in get_type_hints(kind).items()}
 
 
 def _types(hint: Any) -> list[type]:
@@ -144,87 +124,103 @@ def _types(hint: Any) -> list[type]:
     return [dict if is_typeddict(hint) else get_origin(hint) or hint]
 
 
-_NUMBER: Final = Plain(*_types(float | None))
-PROVENANCE: Final = Record(
+_NUMBER: Final = shapes.Plain(*_types(float | None))
+PROVENANCE: Final = shapes.Record(
     {
         **_plain(Provenance),
         **_plain(Backed),
         **_plain(Doubt),
         **_plain(Refined),
-        "from": Name("annotator", "reviewer"),
-        "by": Name(),
-        "set": Maybe(Row(models.AnnotationSet)),
-        "suggestion": Maybe(Row(models.Span)),
-        "annotators": Each(Row(models.Author)),
-        "cause": Maybe(Text(Row(models.BulkAct))),
-        "runs": Each(Record(_plain(RunSays), required=tuple(RunSays.__annotations__))),
+        "from": shapes.Name("annotator", "reviewer"),
+        "by": shapes.Name(),
+        "set": shapes.Maybe(shapes.Row(models.AnnotationSet)),
+        "suggestion": shapes.Maybe(shapes.Row(models.Span)),
+        "annotators": shapes.Each(shapes.Row(models.Author)),
+        "cause": shapes.Maybe(shapes.Text(shapes.Row(models.BulkAct))),
+        "runs": shapes.Each(shapes.Record(_plain(RunSays), required=tuple(RunSays.__annotations__))),
     }
 )
-PROVENANCE.keys["adjudication"] = Maybe(PROVENANCE)
-_GOLD_SPAN: Final = Within(_NUMBER, Plain(str), Maybe(PROVENANCE), Maybe(ATTRIBUTES), optional=1)
-_STATE: Final = Record(
+PROVENANCE.keys["adjudication"] = shapes.Maybe(PROVENANCE)
+_GOLD_SPAN: Final = shapes.Within(
+    _NUMBER, shapes.Plain(str), shapes.Maybe(PROVENANCE), shapes.Maybe(shapes.ATTRIBUTES), optional=1
+)
+_STATE: Final = shapes.Record(
     {
-        "verdict": checked(lambda value: _when(value in ("accepted", "rejected"), value, _("has a wrong verdict"))),
-        "bounds": Maybe(Within()),
-        "cause": Maybe(Text(Row(models.BulkAct))),
+        "verdict": shapes.checked(
+            lambda value: _when(value in ("accepted", "rejected"), value, _("has a wrong verdict"))
+        ),
+        "bounds": shapes.Maybe(shapes.Within()),
+        "cause": shapes.Maybe(shapes.Text(shapes.Row(models.BulkAct))),
     },
     required=("verdict", "bounds"),
 )
-SHAPES: Final[dict[tuple[type[Model], str], Shape]] = {
-    (models.Label, "attributes"): DEFINITIONS,
-    (models.LabelMapping, "name"): checked(_mapping_name),
-    (models.MappedLabel, "code"): checked(_written_code),
-    (models.Author, "merged_from"): Maybe(Each(Row(models.Author))),
+SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
+    (models.Label, "attributes"): shapes.DEFINITIONS,
+    (models.LabelMapping, "name"): shapes.checked(_mapping_name),
+    (models.MappedLabel, "code"): shapes.checked(_written_code),
+    (models.Author, "merged_from"): shapes.Maybe(shapes.Each(shapes.Row(models.Author))),
     # Exceptions of an act on a string matter only before it runs.
-    (models.BulkAct, "rule"): Record(
+    (models.BulkAct, "rule"): shapes.Record(
         {
             **_plain(BulkRule),
-            "kind": Plain(str),
-            "runs": Each(Row(models.Author)),
-            "label": Maybe(Row(models.Label)),
-            "to": Maybe(Row(models.Label)),
-            "but": Instead(lambda but: [], lambda but: []),
+            "kind": shapes.Plain(str),
+            "runs": shapes.Each(shapes.Row(models.Author)),
+            "label": shapes.Maybe(shapes.Row(models.Label)),
+            "to": shapes.Maybe(shapes.Row(models.Label)),
+            "but": shapes.Instead(lambda but: [], lambda but: []),
         },
         required=("kind", "runs"),
     ),
     (models.BulkAct, "state"): _finished(models.BulkActState.DONE),
     (models.MajorityAct, "state"): _finished(models.MajorityActState.DONE),
-    (models.Document, "name"): checked(_note_name),
-    (models.Span, "provenance"): Maybe(PROVENANCE),
-    (models.Span, "attributes"): Maybe(ATTRIBUTES),
-    (models.Decision, "label_id"): Maybe(Row(models.Label)),
-    (models.Handover, "outcome"): Record(
-        {"suggestions": ByRow(models.Span, Maybe(Within())), "others": Each(Within()), "before": Each(Within())},
+    (models.Document, "name"): shapes.checked(_note_name),
+    (models.Span, "provenance"): shapes.Maybe(PROVENANCE),
+    (models.Span, "attributes"): shapes.Maybe(shapes.ATTRIBUTES),
+    (models.Decision, "label_id"): shapes.Maybe(shapes.Row(models.Label)),
+    (models.Handover, "outcome"): shapes.Record(
+        {
+            "suggestions": shapes.ByRow(models.Span, shapes.Maybe(shapes.Within())),
+            "others": shapes.Each(shapes.Within()),
+            "before": shapes.Each(shapes.Within()),
+        },
         required=("suggestions", "others"),
     ),
-    (models.Handover, "kept"): Maybe(
-        Record(
+    (models.Handover, "kept"): shapes.Maybe(
+        shapes.Record(
             {
-                "decisions": Each(Items(Row(models.Span), Maybe(_STATE), Person())),
-                "touched": Each(Row(models.Span)),
-                "removed": Each(_GOLD_SPAN),
-                "added": Each(_GOLD_SPAN),
+                "decisions": shapes.Each(shapes.Items(shapes.Row(models.Span), shapes.Maybe(_STATE), shapes.Person())),
+                "touched": shapes.Each(shapes.Row(models.Span)),
+                "removed": shapes.Each(_GOLD_SPAN),
+                "added": shapes.Each(_GOLD_SPAN),
             },
             required=("decisions", "touched", "removed", "added"),
         )
     ),
-    (models.Resolution, "author"): Maybe(Row(models.Author)),
-    (models.Resolution, "spans"): Each(Within()),
-    (models.Resolution, "heard"): ByRow(models.Author, Each(Within(ATTRIBUTES, optional=1))),
+    (models.Resolution, "author"): shapes.Maybe(shapes.Row(models.Author)),
+    (models.Resolution, "spans"): shapes.Each(shapes.Within()),
+    (models.Resolution, "heard"): shapes.ByRow(
+        models.Author, shapes.Each(shapes.Within(shapes.ATTRIBUTES, optional=1))
+    ),
     # An empty hash is filled in by the next comparison of the note; one of zeros never fits.
-    (models.Adjudication, "heard"): Instead(bool, lambda current: "" if yes_no(current) else NEVER_CURRENT),
-    (models.Comment, "span_id"): Maybe(Row(models.Span)),
-    (models.GoldVersion, "split_shares"): Maybe(checked(_shares)),
-    (models.GoldVersionNote, "spans"): Each(Within(Maybe(PROVENANCE), ATTRIBUTES, label=Plain(str), optional=1)),
-    (models.RewrittenNote, "unmapped"): Each(
-        Items(Plain(int), Plain(int), Plain(str), Plain(str), Plain(dict, type(None)))
+    (models.Adjudication, "heard"): shapes.Instead(
+        bool, lambda current: "" if shapes.yes_no(current) else NEVER_CURRENT
+    ),
+    (models.Comment, "span_id"): shapes.Maybe(shapes.Row(models.Span)),
+    (models.GoldVersion, "split_shares"): shapes.Maybe(shapes.checked(_shares)),
+    (models.GoldVersionNote, "spans"): shapes.Each(
+        shapes.Within(shapes.Maybe(PROVENANCE), shapes.ATTRIBUTES, label=shapes.Plain(str), optional=1)
+    ),
+    (models.RewrittenNote, "unmapped"): shapes.Each(
+        shapes.Items(
+            shapes.Plain(int), shapes.Plain(int), shapes.Plain(str), shapes.Plain(str), shapes.Plain(dict, type(None))
+        )
     ),
 }
 # What is read from the database in place of a field.
 READ: Final[dict[tuple[type[Model], str], Any]] = {
     (models.Adjudication, "heard"): ExpressionWrapper(
         Q(heard="") | Q(heard=F("document__comparison__heard")), BooleanField()
-    ),
+    )
 }
 
 
@@ -235,7 +231,7 @@ class Column:
     key: str
     field: Any
     path: str
-    shape: Shape
+    shape: shapes.Shape
     default: Any
 
 
@@ -251,13 +247,13 @@ def columns_of(model: type[Model]) -> Sequence[Column]:
 
 def _column(model: type[Model], name: str) -> Column:
     field: Any = model._meta.get_field(name)
-    shape = SHAPES.get((model, name)) or shape_of(field)
+    shape = SHAPES.get((model, name)) or shapes.shape_of(field)
     if (model, name) in READ:
         return Column(name, field, f"read_{name}", shape, MISSING)
     if field.many_to_many:
         return Column(name, field, "pk", shape, MISSING)
     if (model, name) in SHAPES and isinstance(field, CharField):
-        shape = Both(shape_of(field), shape)
+        shape = shapes.Both(shapes.shape_of(field), shape)
     default = field.get_default() if field.has_default() or field.null or field.blank else MISSING
     # A moment that is set automatically has no default of its own.
     if not field.null and (default is None or isinstance(field, JSONField)):

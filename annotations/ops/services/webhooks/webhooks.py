@@ -15,16 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
 from annotations.models import Delivery, DeliveryState, Event, Job, JobState, Project, Span, User, Webhook, WebhookState
-from annotations.ops.events import (
-    WEBHOOK_ADDED,
-    WEBHOOK_CHANGED,
-    WEBHOOK_OFF,
-    WEBHOOK_ON,
-    WEBHOOK_REMOVED,
-    WEBHOOK_RESENT,
-    WEBHOOK_SECRET,
-    WEBHOOK_TESTED,
-)
+from annotations.ops import events
 from annotations.ops.rules import HostError, read_target
 from annotations.ops.selectors.webhooks import GOLD_FROZEN, JOB_DONE, JOB_FAILED, KINDS, NOTE_SUBMITTED, TEST, link_to
 from annotations.ops.services.webhooks.sending import SECRET
@@ -105,7 +96,7 @@ def add_webhook(*, project: Project, url: str, kinds: Sequence[str], actor: User
             )
         sealed, secret = _new_secret(project)
         webhook = Webhook.objects.create(project=project, url=url, kinds=wanted, sealed=sealed, created_by=actor)
-        WEBHOOK_ADDED.record(actor=actor, project_id=project.pk, data={"webhook": webhook.pk, "kinds": wanted})
+        events.WEBHOOK_ADDED.record(actor=actor, project_id=project.pk, data={"webhook": webhook.pk, "kinds": wanted})
     return Made(webhook, secret)
 
 
@@ -115,7 +106,7 @@ def change_webhook(*, webhook: Webhook, url: str, kinds: Sequence[str], actor: U
     wanted = _checked_kinds(kinds)
     with transaction.atomic():
         Webhook.objects.filter(pk=webhook.pk).update(url=url, kinds=wanted)
-        WEBHOOK_CHANGED.record(
+        events.WEBHOOK_CHANGED.record(
             actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk, "kinds": wanted}
         )
 
@@ -125,13 +116,13 @@ def renew_secret(*, webhook: Webhook, actor: User | None) -> str:
     with transaction.atomic():
         sealed, secret = _new_secret(webhook.project)
         Webhook.objects.filter(pk=webhook.pk).update(sealed=sealed)
-        WEBHOOK_SECRET.record(actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk})
+        events.WEBHOOK_SECRET.record(actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk})
     return secret
 
 
 def switch(*, webhook: Webhook, on: bool, actor: User | None) -> None:
     """Switch a webhook on or off. Safe to repeat. What happens while it is off is not sent later."""
-    state, verb = (WebhookState.ON, WEBHOOK_ON) if on else (WebhookState.OFF, WEBHOOK_OFF)
+    state, verb = (WebhookState.ON, events.WEBHOOK_ON) if on else (WebhookState.OFF, events.WEBHOOK_OFF)
     with transaction.atomic():
         rows = Webhook.objects.filter(pk=webhook.pk).exclude(state=state)
         if rows.update(state=state, given_up=0):
@@ -143,7 +134,7 @@ def remove_webhook(*, webhook: Webhook, actor: User | None) -> None:
     with transaction.atomic():
         pk = webhook.pk
         if Webhook.objects.filter(pk=pk).delete()[0]:
-            WEBHOOK_REMOVED.record(actor=actor, project_id=webhook.project_id, data={"webhook": pk})
+            events.WEBHOOK_REMOVED.record(actor=actor, project_id=webhook.project_id, data={"webhook": pk})
 
 
 def send_test(*, webhook: Webhook, actor: User | None) -> Delivery:
@@ -151,7 +142,7 @@ def send_test(*, webhook: Webhook, actor: User | None) -> Delivery:
     with transaction.atomic():
         check_open(webhook.project_id)
         (delivery,) = put_in_line([webhook], TEST, {}, ("webhooks", webhook.pk))
-        WEBHOOK_TESTED.record(
+        events.WEBHOOK_TESTED.record(
             actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk, "delivery": delivery.pk}
         )
     return delivery
@@ -168,7 +159,7 @@ def send_again(*, delivery: Delivery, actor: User | None) -> None:
             state=DeliveryState.WAITING, tried=0, due_at=timezone.now(), claim=None, claimed_until=None
         ):
             raise ServiceError(_("This delivery is waiting to be sent already."), code="waiting")
-        WEBHOOK_RESENT.record(
+        events.WEBHOOK_RESENT.record(
             actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk, "delivery": delivery.pk}
         )
 

@@ -11,19 +11,8 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
 from annotations.text.combining import Method
+from models_runtime.core import registry
 from models_runtime.core.model_files import NAMED_BY
-from models_runtime.core.registry import (
-    BACKENDS,
-    ENSEMBLE,
-    EXTERNAL,
-    FLAIR,
-    GLINER,
-    LLM,
-    PIPELINE,
-    REMOTE,
-    SET_UP,
-    TAGGER,
-)
 from models_runtime.models import Run
 from models_runtime.runs.forms.models import OWN, LlmForm
 from models_runtime.runs.forms.runs import RunForm
@@ -45,7 +34,8 @@ class Command(JourneyCommand):
         parser.add_argument(
             "backend",
             metavar="BACKEND",
-            help=f"One of {', '.join([*BACKENDS, ENSEMBLE, *SET_UP])}, or a trained model (its name or model:ID).",
+            help=f"One of {', '.join([*registry.BACKENDS, registry.ENSEMBLE, *registry.SET_UP])}, or a trained model "
+            "(its name or model:ID).",
         )
         parser.add_argument(
             "--members", default="", metavar="A,B", help="Members of an ensemble: backends, models, run:NAME."
@@ -60,7 +50,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--server",
             metavar="NAME",
-            help=f"Server of a language model, listed in DEIDREVIEW_LLM_SERVERS, or of {REMOTE}, listed in "
+            help=f"Server of a language model, listed in DEIDREVIEW_LLM_SERVERS, or of {registry.REMOTE}, listed in "
             "DEIDREVIEW_REMOTE_MODELS.",
         )
         parser.add_argument("--model", metavar="NAME", help="Name of a language model. Default: the server's first.")
@@ -80,12 +70,12 @@ class Command(JourneyCommand):
             "--template", metavar="FILE", help="File with your own prompt. $labels stands for the labels of a question."
         )
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
-        parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {PIPELINE}.")
+        parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {registry.PIPELINE}.")
         parser.add_argument(
             "--folder",
             default="",
             metavar="NAME",
-            help=f"Folder of weights, or Hub id, of {TAGGER}, {FLAIR} or {GLINER}.",
+            help=f"Folder of weights, or Hub id, of {registry.TAGGER}, {registry.FLAIR} or {registry.GLINER}.",
         )
         parser.add_argument(
             "--map",
@@ -130,24 +120,24 @@ class Command(JourneyCommand):
         if "template" in given:
             given["template"] = _read(given["template"])
         wanted = ThresholdGoal(options["threshold"], options["recall"], options["precision"])
-        if wanted and options["backend"] == LLM:
+        if wanted and options["backend"] == registry.LLM:
             raise ServiceError(
                 "A language model gives no probabilities of labels, so it can't use a threshold.", code="threshold"
             )
-        if options["backend"] == LLM:
+        if options["backend"] == registry.LLM:
             return start_llm_run(
                 project=project, given=given, may_leave=options["may_leave"], actor=actor, name=name, key=key
             )
-        if options["backend"] == REMOTE:
+        if options["backend"] == registry.REMOTE:
             given.pop("server", None)
         if given:
-            raise ServiceError(f"{', '.join(map(_option, given))} can only be used with {LLM}.", code="llm")
-        if options["backend"] in EXTERNAL:
+            raise ServiceError(f"{', '.join(map(_option, given))} can only be used with {registry.LLM}.", code="llm")
+        if options["backend"] in registry.EXTERNAL:
             return self._external(project, actor, options, wanted)
-        if options["backend"] != ENSEMBLE:
+        if options["backend"] != registry.ENSEMBLE:
             if options["members"] or options["method"] or options["weights"]:
                 raise ServiceError(
-                    f"--members, --method and --weights can only be used with {ENSEMBLE}.", code="members"
+                    f"--members, --method and --weights can only be used with {registry.ENSEMBLE}.", code="members"
                 )
             return start_run(
                 project=project, backend=options["backend"], actor=actor, name=name, key=key, left=options["left"],
