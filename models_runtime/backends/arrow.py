@@ -64,9 +64,7 @@ class BatchReader:
         if self.threshold is None:
             return backend
         if not isinstance(backend, GivesMarginals):
-            raise BackendError(
-                "This backend gives no probabilities of labels. Read without a threshold.", permanent=True
-            )
+            raise BackendError("This backend gives no probabilities of labels. Read without a threshold.")
         return ThresholdBackend(backend, self.threshold)
 
     def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
@@ -148,7 +146,7 @@ def _answers(backend: Backend, texts: Sequence[str]) -> list[_Answer]:
         _stop_if_permanent(error)
     answers = [_alone(backend, text) for text in texts]
     if len(texts) >= HOPELESS and all(spans is None for spans, _ in answers):
-        raise BackendError(f"None of {len(texts)} texts in a row could be read: {answers[-1][1]}", permanent=True)
+        raise BackendError(f"None of {len(texts)} texts in a row could be read: {answers[-1][1]}")
     return answers
 
 

@@ -162,7 +162,7 @@ def augmented(task: TrainingTask) -> TrainingTask:
     dropout = float(task.settings.get(HEADER_DROPOUT, 0))
     copies = int(task.settings.get(SURROGATES, 0))
     if copies and not replaceable(task.label_set):
-        raise BackendError("No surrogates can be made for this label set. Train without surrogates.", permanent=True)
+        raise BackendError("No surrogates can be made for this label set. Train without surrogates.")
     if not copies and not dropout:
         return task
     seed = int(task.settings.get("seed", SEED))

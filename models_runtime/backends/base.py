@@ -5,21 +5,23 @@ A backend turns texts into spans. It imports neither Django nor the queue, so it
 
 import importlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import Any, Protocol, cast, runtime_checkable
 
 from annotations.text.spans import Span
 
 
 class BackendError(Exception):
-    """A backend failed. `permanent`: trying again can't help.
+    """A backend failed. `permanent`: trying again can't help, as is usual.
 
     The message is shown to people and written to logs. It names settings and choices, never text of a note.
     """
 
-    def __init__(self, message: str, *, permanent: bool) -> None:
+    def __init__(self, message: str, *, permanent: bool = True) -> None:
         super().__init__(message)
         self.permanent = permanent
 
@@ -77,11 +79,23 @@ class Backend(Protocol):
         """The spans of each text, one text at a time. Reads only a bounded number of texts ahead."""
 
 
+class Streaming(ABC):
+    """A backend that reads its texts in `stream`."""
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text: sorted and trimmed."""
+        return list(self.stream(texts))
+
+    @abstractmethod
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, in order. Some read several texts at a time."""
+
+
 def not_installed(error: ImportError) -> BackendError:
     """The error for a missing library."""
     library = (error.name or "").partition(".")[0]
     missing = f"The library “{library}”" if library else "A library"
-    return BackendError(f"{missing} is not installed on this worker. Run “make setup-models” there.", permanent=True)
+    return BackendError(f"{missing} is not installed on this worker. Run “make setup-models” there.")
 
 
 @runtime_checkable
@@ -119,6 +133,23 @@ class PredictsEach(Protocol):
         `check` is called about every second. An exception from it ends the work and is passed on.
         """
 
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text. Raises the first error, if any."""
+        found = []
+        for result in self.predict_each(texts):
+            if isinstance(result, Rewritten):
+                result = BackendError(result.error, permanent=False) if result.error else result.spans
+            if isinstance(result, BackendError):
+                raise result
+            found.append(result)
+        return found
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, in order; a few texts at a time."""
+        remaining = iter(texts)
+        while some := list(islice(remaining, budget_of(self).notes)):
+            yield from self.predict(some)
+
 
 class Device(Protocol):
     """The device that a network computes on. `description` is a text for people."""
@@ -152,7 +183,7 @@ def load(dotted_path: str, **params: Any) -> Backend:
     try:
         encoded = json.dumps(params, sort_keys=True)
     except TypeError:
-        raise BackendError(f"The parameters of {dotted_path} must be plain JSON values.", permanent=True) from None
+        raise BackendError(f"The parameters of {dotted_path} must be plain JSON values.") from None
     return _load(dotted_path, encoded)
 
 
@@ -164,9 +195,9 @@ def _load(dotted_path: str, encoded: str) -> Backend:
     except (ImportError, AttributeError, ValueError) as error:
         if isinstance(error, ImportError) and not module.startswith(error.name or module):
             raise not_installed(error) from None
-        raise BackendError(f"There is no backend “{dotted_path}” ({error}).", permanent=True) from None
+        raise BackendError(f"There is no backend “{dotted_path}” ({error}).") from None
     try:
         # The type is only known at run time. The registry names classes that follow the Protocol.
         return cast(Backend, factory(**json.loads(encoded)))
     except TypeError as error:
-        raise BackendError(f"{dotted_path} doesn't accept these parameters ({error}).", permanent=True) from None
+        raise BackendError(f"{dotted_path} doesn't accept these parameters ({error}).") from None

@@ -6,15 +6,53 @@ responses. Compressed responses are not requested and not accepted: a few bytes 
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpcore2
 import httpx2
 
+from models_runtime.backends.base import BackendError
+
+GIVE_UP: Final = 5
+"""Consecutive failed requests that end the run. Finished notes are kept."""
 MOST_BYTES: Final = 16 * 1024 * 1024
 """Limit of one response. The longest note, rewritten by a model, takes a third of it."""
+
+
+T = TypeVar("T")
+
+
+class ServerRequests:
+    """Requests to one server, from several threads. `sleep`: a function that waits for a number of seconds."""
+
+    def __init__(self, sleep: Callable[[float], object] | None) -> None:
+        self._over = threading.Event()
+        self._sleep = sleep or self._over.wait
+        self._failed_in_a_row = 0
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        """Send no more requests. Open requests are answered or time out."""
+        self._over.set()
+
+    def _counted(self, ask: Callable[[], T]) -> T:
+        """What `ask` returns. Its BackendError is permanent after GIVE_UP failures in a row, which end all requests."""
+        try:
+            answer = ask()
+        except BackendError as error:
+            with self._lock:
+                self._failed_in_a_row += 1
+                hopeless = self._failed_in_a_row >= GIVE_UP
+            if hopeless and not error.permanent:
+                error = BackendError(f"{error} The run was stopped after {GIVE_UP} failures in a row.")
+            if error.permanent:
+                self.stop()
+            raise error from None
+        with self._lock:
+            self._failed_in_a_row = 0
+        return answer
 
 
 class TooLong(httpx2.NetworkError):

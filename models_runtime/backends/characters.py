@@ -124,16 +124,10 @@ MOST_ALPHABET: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageModelCard:
+class LanguageModelCard(files.FileCard):
     """Description of a language model. `labels` is empty: it suggests no spans. `width`: the width of each LSTM."""
 
-    label_set: str
-    labels: tuple[str, ...]
-    algorithm: str
     width: int
-    notes: int
-    iterations: int
-    format: str = FORMAT
 
 
 def save_model(path: Path, card: LanguageModelCard, characters: Characters) -> str:
@@ -147,7 +141,6 @@ def load_model(path: Path) -> tuple[LanguageModelCard, Characters]:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, FORMAT)
     card = files.card_from(path, LanguageModelCard, data)
-    files.check_words(path, FORMAT, (card.label_set, card.algorithm), card.labels)
     try:
         characters = characters_of(json.loads(files.header(content)["alphabet"]), load(content), card.width)
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
@@ -212,7 +205,8 @@ def learn(task: TrainingTask, path: Path) -> str:
         task, training.loop, training.orders, key, StepFigures, held_out_loss=lambda: training.mean_loss(held_out)
     )
     characters, notes = training.characters, len(training.texts)
-    return save_model(path, LanguageModelCard(task.label_set, (), name, characters.width, notes, done), characters)
+    card = LanguageModelCard(task.label_set, (), name, notes, done, FORMAT, characters.width)
+    return save_model(path, card, characters)
 
 
 def learn_language(task: TrainingTask, key: str, device: Device, seed: int, earlier: Characters | None) -> Characters:
@@ -248,10 +242,7 @@ class NextCharacter(nn.Module):  # type: ignore[misc]  # torch has no types wher
         """The mean cross-entropy of the predictions in both directions (natural logarithm)."""
         onward, behind = self.characters(ids, lengths)
         present = ids[:, 1:] > 0
-        predictions = (
-            (self.next(onward[:, :-1]), ids[:, 1:]),
-            (self.before(behind[:, 1:]), ids[:, :-1]),
-        )
+        predictions = ((self.next(onward[:, :-1]), ids[:, 1:]), (self.before(behind[:, 1:]), ids[:, :-1]))
         losses = [
             nn.functional.cross_entropy(
                 scores.float().flatten(0, 1), right.where(present, IGNORED).flatten(), ignore_index=IGNORED
@@ -273,7 +264,7 @@ class _LanguageModelTraining:
         self.characters = _characters(self.texts, hyper.width, earlier)
         self._work = self._windows(self.texts)
         if not self._work:
-            raise BackendError("The notes are too short for language pre-training.", permanent=True)
+            raise BackendError("The notes are too short for language pre-training.")
         self._predictor = NextCharacter(self.characters)
         Placement(device, self._predictor)
         self.orders = Orders(hyper.epochs, self._order)

@@ -4,8 +4,11 @@ The parent process can keep its lease alive, stop the work at any time, and surv
 and spans go through a pipe, never onto a command line or into a file with a name.
 """
 
+import ctypes
+import importlib
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -13,22 +16,24 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 from annotations.formats.files.json_files import JsonError, read_json, texts_in
 from annotations.installation import CODE
 from annotations.text.names import bad_character, shown
 from annotations.text.spans import Span
 from annotations.threads import limit_threads
-from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import Outline, TrainingResult
+from models_runtime.backends.base import BackendError, not_installed
+from models_runtime.backends.files import MOST, REFIT, card_of, format_of, mark_refit
+from models_runtime.backends.learner import Learner, Outline, Step, TrainingResult, TrainingTask
 from models_runtime.backends.marginals import SelfLabeled
 
 # Interval of the callbacks while the child sends nothing (seconds).
 EVERY: Final = 0.5
 CHECK_SECONDS: Final = 30
-CHILD: Final = "models_runtime.backends.child"
+CHILD: Final = "models_runtime.backends.children"
 # Variables that select the GPU and its libraries.
 OF_GPUS: Final = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 STEADY: Final = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
@@ -96,39 +101,23 @@ def check(learners: Mapping[str, str], path: Path) -> Outline:
         try:
             out, _ = process.communicate(timeout=CHECK_SECONDS)
         except subprocess.TimeoutExpired:
-            raise BackendError("This file can't be used: opening it took too long.", permanent=True) from None
+            raise BackendError("This file can't be used: opening it took too long.") from None
         try:
             answer = read_json(out.splitlines()[-1])
         except (IndexError, JsonError):
             answer = None
         if not process.returncode and answer is None:
-            raise BackendError("This file can't be used: its card has values that can't be stored.", permanent=True)
+            raise BackendError("This file can't be used: its card has values that can't be stored.")
         if process.returncode or not isinstance(answer, dict):
             ending = _ending(process)
-            raise BackendError(f"This file can't be used: opening it crashes ({ending}).", permanent=True)
+            raise BackendError(f"This file can't be used: opening it crashes ({ending}).")
     if "error" in answer:
-        raise BackendError(shown(str(answer["error"])), permanent=True)
+        raise BackendError(shown(str(answer["error"])))
     # All texts of a card (labels, algorithms, languages) are names, so no special characters are allowed.
     if bad := next(filter(None, map(bad_character, texts_in(answer))), ""):
-        raise BackendError(
-            f"This file can't be used: its card contains {bad}, a control or text direction character.",
-            permanent=True,
-        )
-    outline = Outline(
-        label_set=answer["label_set"],
-        algorithm=answer["algorithm"],
-        labels=answer["labels"],
-        notes=answer["notes"],
-        iterations=answer["iterations"],
-        format=answer["format"],
-    )
-    if "embeddings" in answer:
-        outline["embeddings"] = answer["embeddings"]
-    if "refit" in answer:
-        outline["refit"] = int(answer["refit"])
-    if answer.get("rules") is False:
-        outline["rules"] = False
-    return outline
+        raise BackendError(f"This file can't be used: its card contains {bad}, a control or text direction character.")
+    # Our own code in the child has checked the fields.
+    return cast(Outline, {name: answer[name] for name in Outline.__annotations__ if name in answer})
 
 
 @contextmanager
@@ -202,3 +191,135 @@ def on_disk(chunks: Iterable[bytes]) -> Iterator[Path]:
             for data in chunks:
                 file.write(data)
         yield path
+
+
+# The child: `python -m models_runtime.backends.children PARENT train LEARNER FILE` or `… check FORMAT=LEARNER … FILE`.
+# LEARNER is the dotted path of a Learner.
+
+
+_PR_SET_PDEATHSIG: Final = 1
+# Limits for opening an uploaded file: address space in bytes, processor time in seconds.
+MOST_MEMORY: Final = 4 << 30
+MOST_SECONDS: Final = 25
+
+Say = Callable[[dict[str, Any]], None]
+
+
+def main(parent: int, act: str, learners: Sequence[str], path: Path) -> None:
+    """Run the action `act` and write lines of JSON to the parent process; the last line is the result."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # the parent died before prctl was called
+        return
+    say = _open_output()
+    try:
+        say(_learned(learners[0], path, say) if act == "train" else _checked(learners, path))
+    except BackendError as error:
+        say({"error": str(error), "permanent": error.permanent})
+
+
+def _learner(dotted: str) -> Learner:
+    module, _, name = dotted.rpartition(".")
+    try:
+        found: Learner = getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise not_installed(error) from None
+    return found
+
+
+def _open_output() -> Say:
+    """Keep the pipe to the parent for messages; send what libraries print to stderr, which is discarded."""
+    pipe = os.dup(1)
+    os.dup2(2, 1)
+
+    def say(value: dict[str, Any]) -> None:
+        os.write(pipe, json.dumps(value).encode() + b"\n")
+
+    return say
+
+
+def _learned(dotted: str, path: Path, say: Say) -> dict[str, Any]:
+    stops: list[int] = []
+    signal.signal(signal.SIGUSR1, lambda signum, frame: stops.append(signum))
+    learner = _learner(dotted)
+    received = map(json.loads, sys.stdin.buffer)
+    options = next(received)
+    checkpoint = options.pop("checkpoint", None)
+    notes = list(_until_null(received))
+    unlabeled = Spooled(_until_null(received), Path(checkpoint).parent if checkpoint else None)
+    held_out = list(_until_null(received))
+    self_labeled = [SelfLabeled(*_note(note), [tuple(each) for each in sure]) for *note, sure in _until_null(received)]
+
+    sent: list[Step] = []
+
+    def report(step: Step) -> None:
+        """Send a step. Step 0 is from before the training; it is sent once, however often it is reported."""
+        if step.iteration or not sent:
+            sent.append(step)
+            say(asdict(step))
+
+    task = TrainingTask(
+        notes=list(map(_note, notes)),
+        unlabeled=unlabeled,
+        held_out=list(map(_note, held_out)),
+        self_labeled=self_labeled,
+        checkpoint=Path(checkpoint) if checkpoint else None,
+        report=report,
+        should_stop=lambda: bool(stops),
+        **options,
+    )
+    sha256 = learner.learn(task, path)
+    if task.refit:
+        sha256 = mark_refit(path, task.refit)
+    device = learner.device() if learner.device else None
+    found = {"sha256": sha256, "iterations": card_of(path)["iterations"]}
+    return found | ({"device": device.description, "memory": device.memory()} if device else {})
+
+
+class Spooled:
+    """Texts that can be read several times, and may be too many for the memory.
+
+    They are in a file without a name in `folder` (the system's folder for temporary files if None). Nobody else can
+    open it, and it vanishes with this process.
+    """
+
+    def __init__(self, texts: Iterable[str], folder: Path | None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open as long as this object exists
+        for text in texts:
+            self._file.write(json.dumps(text).encode() + b"\n")
+
+    def __iter__(self) -> Iterator[str]:
+        """Only one iteration at a time."""
+        self._file.seek(0)
+        return map(json.loads, self._file)
+
+
+def _note(value: Any) -> tuple[str, list[Span]]:
+    text, spans = value
+    return text, [Span(*span) for span in spans]
+
+
+def _until_null(received: Iterator[Any]) -> Iterator[Any]:
+    """The values up to the null that ends them. Without a null, the parent died: exit."""
+    for value in received:
+        if value is None:
+            return
+        yield value
+    raise SystemExit(1)
+
+
+def _checked(learners: Sequence[str], path: Path) -> dict[str, Any]:
+    """The file's card as read by its learner, with the file's format."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+    known = dict(word.split("=") for word in learners)
+    found = format_of(path)
+    if found not in known:
+        raise BackendError(f"This file has no supported model format. Supported formats: {', '.join(known)}.")
+    outline = _learner(known[found]).check(path) | {"format": found}
+    refit = card_of(path).get(REFIT)
+    return outline | ({REFIT: refit} if type(refit) is int and 0 < refit < MOST else {})
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:-1], Path(sys.argv[-1]))

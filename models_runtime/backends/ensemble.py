@@ -29,7 +29,7 @@ class Votes:
         try:
             self.outcomes([[[]] for _ in members])
         except ValueError as error:
-            raise BackendError(str(error), permanent=True) from None
+            raise BackendError(str(error)) from None
 
     @property
     def weights(self) -> list[float]:
@@ -75,7 +75,7 @@ class EnsembleBackend:
         """
         able = [backend for backend in self._backends if isinstance(backend, GivesMarginals)]
         if len(able) < len(self._backends):
-            raise BackendError("A member of this ensemble gives no probabilities of labels.", permanent=True)
+            raise BackendError("A member of this ensemble gives no probabilities of labels.")
         columns = [backend.predict_marginals(texts) for backend in able]
         voted = self._votes.outcomes([[spans for spans, _ in column] for column in columns])
         means = (

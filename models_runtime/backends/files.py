@@ -9,14 +9,14 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from annotations.formats.files.zips import TooManyEntries, open_zip
 from models_runtime.backends.base import BackendError
 
-C = TypeVar("C")
+C = TypeVar("C", bound="FileCard")
 CARD: Final = "card.json"
 LEXICON: Final = "lexicon.json"
 WEIGHTS: Final = "weights.safetensors"
@@ -87,7 +87,7 @@ def unpack_stage(
             content = archive.read(weights)
             stage = archive.read(earlier) if earlier in sizes else b""
     except FileNotFoundError:
-        raise BackendError(f"The model “{path.name}” doesn't exist.", permanent=True) from None
+        raise BackendError(f"The model “{path.name}” doesn't exist.") from None
     except TooManyEntries:
         raise refused(path, format, f"it must contain exactly {', '.join(members)}") from None
     except (OSError, zipfile.BadZipFile, ValueError, RecursionError) as error:
@@ -120,25 +120,40 @@ def card_of(path: Path) -> dict[str, Any]:
             why = "its card can't be read"
             card = json.loads(archive.read(CARD)) if size <= BIGGEST_CARD else None
     except (OSError, zipfile.BadZipFile, TooManyEntries, ValueError, RecursionError, KeyError):
-        raise BackendError(f"This file is not a deidreview model: {why}.", permanent=True) from None
+        raise BackendError(f"This file is not a deidreview model: {why}.") from None
     return card if isinstance(card, dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class FileCard:
+    """What the cards of all formats have: a description of the model."""
+
+    label_set: str
+    labels: tuple[str, ...]
+    algorithm: str
+    notes: int
+    iterations: int
+    format: str
+
+
 def card_from(path: Path, kind: Callable[..., C], data: Mapping[str, Any], **converted: Callable[[Any], object]) -> C:
-    """The card of the file as a dataclass. `converted`: functions for the values of fields.
+    """The card of the file. `converted`: functions for the values of fields.
 
     Raises BackendError (permanent) if fields are missing, unknown or of another type.
     """
     converted["labels"] = tuple
     try:
-        return kind(**{**data, **{name: convert(data[name]) for name, convert in converted.items()}})
+        card = kind(**{**data, **{name: convert(data[name]) for name, convert in converted.items()}})
     except (TypeError, KeyError):
         raise refused(path, data["format"], "its card has missing or unknown fields") from None
+    texts = [getattr(card, field.name) for field in fields(card) if field.type is str]
+    check_words(path, card.format, texts, card.labels)
+    return card
 
 
 def refused(path: Path, format: str, why: str) -> BackendError:
     """The error for an invalid file. `why` is a clause without a full stop."""
-    return BackendError(f"{path.name} is not a {format} model: {why}.", permanent=True)
+    return BackendError(f"{path.name} is not a {format} model: {why}.")
 
 
 def check_words(path: Path, format: str, words: Sequence[object], labels: Sequence[object]) -> None:
@@ -156,9 +171,7 @@ def _lexicon(path: Path, format: str, data: object) -> dict[str, tuple[str, ...]
 def outline(card: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a card that all formats share. Raises BackendError (permanent) for impossible counts."""
     if not all(type(card[name]) is int and 0 <= card[name] < MOST for name in ("notes", "iterations")):
-        raise BackendError(
-            "This file can't be used: the counts in its card must be whole numbers from 0.", permanent=True
-        )
+        raise BackendError("This file can't be used: the counts in its card must be whole numbers from 0.")
     shortened = {name: card[name][:40] for name in ("label_set", "algorithm")}
     without_rules = {"rules": False} if card.get("rules_set") == "" else {}
     # A stack of embeddings without features (bilstm_crf.model.Card).

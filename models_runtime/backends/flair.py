@@ -35,6 +35,7 @@ from models_runtime.backends.neural.device import (
     check_fit,
     check_scores,
     choose_device,
+    digest_of,
     name_of,
 )
 
@@ -178,16 +179,9 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
     """The network and a hash of its files. Raises BackendError (permanent) for a folder that can't be used."""
     name = name_of(folder)
     if not folder.is_dir():
-        raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.", permanent=True)
+        raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.")
     if missing := [file for file in (CONFIG, WORDS, WEIGHTS) if not (folder / file).is_file()]:
-        raise BackendError(
-            f"The folder “{name}” lacks {', '.join(missing)}. Convert the tagger as docs/flair.md says.",
-            permanent=True,
-        )
-    whole = hashlib.sha256()
-    for file_name in (CONFIG, WORDS, WEIGHTS):
-        with (folder / file_name).open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
+        raise BackendError(f"The folder “{name}” lacks {', '.join(missing)}. Convert the tagger as docs/flair.md says.")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
@@ -211,11 +205,10 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
         _check(network)
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, OSError, SafetensorError) as error:
         raise BackendError(
-            f"The tagger in “{name}” can't be used ({type(error).__name__}). Convert it again as docs/flair.md says.",
-            permanent=True,
+            f"The tagger in “{name}” can't be used ({type(error).__name__}). Convert it again as docs/flair.md says."
         ) from None
     network.eval()
-    return network, whole.hexdigest()[:12]
+    return network, digest_of(folder, (CONFIG, WORDS, WEIGHTS))
 
 
 def _ours(name: str) -> str:
@@ -301,8 +294,7 @@ class FlairBackend(OnDevice):
         self._names = [f"{MARKS.get(mark, mark)}-{label}" if label else OUTSIDE for mark, label in split]
         if missing := sorted({label for label in self._theirs if label} ^ set(labels)):
             raise BackendError(
-                f"The label map and the tagger differ in: {', '.join(missing)}. Map the tagger's labels.",
-                permanent=True,
+                f"The label map and the tagger differ in: {', '.join(missing)}. Map the tagger's labels."
             )
         self._map = dict(labels)
         self.label_set = label_set
@@ -371,7 +363,7 @@ def _split(tags: Sequence[str]) -> list[tuple[str, str]]:
     try:
         return marks_and_labels(without_special(tags))
     except ValueError as error:
-        raise BackendError(str(error), permanent=True) from None
+        raise BackendError(str(error)) from None
 
 
 def _cut(number: int, text: str, tokens: Sequence[Token]) -> Iterator[_Sentence]:

@@ -27,6 +27,7 @@ from models_runtime.backends.neural.device import (
     check_fit,
     check_scores,
     choose_device,
+    digest_of,
     name_of,
 )
 from models_runtime.backends.token_classification.encoding import FILE, Pieces
@@ -158,12 +159,12 @@ class GlinerFolder:
     def _check(self) -> None:
         name = self.name
         if not self.path.is_dir():
-            raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.", permanent=True)
+            raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.")
         missing = [file for file in (CONFIG, FILE, WEIGHTS) if not (self.path / file).is_file()]
         if missing:
             pickled = WEIGHTS in missing and any(self.path.glob("*.bin"))
             hint = " Pickled weights (.bin) are never opened; convert them to safetensors." if pickled else ""
-            raise BackendError(f"The folder “{name}” lacks {', '.join(missing)}.{hint}", permanent=True)
+            raise BackendError(f"The folder “{name}” lacks {', '.join(missing)}.{hint}")
 
     def _config(self) -> dict[str, Any]:
         try:
@@ -176,8 +177,7 @@ class GlinerFolder:
             if key in said and said[key] not in plain:
                 raise BackendError(
                     f"The folder “{self.name}” has another architecture ({key}). Choose a model with “markerV0” "
-                    "spans and one encoder.",
-                    permanent=True,
+                    "spans and one encoder."
                 )
         return said
 
@@ -187,15 +187,13 @@ class GlinerFolder:
         if not isinstance(given, dict):
             raise BackendError(
                 f"The file {CONFIG} in “{self.name}” has no encoder_config. Save the model again with GLiNER's "
-                "save_pretrained.",
-                permanent=True,
+                "save_pretrained."
             )
         kind = given.get("model_type", "deberta-v2")
         if "auto_map" in given or not isinstance(kind, str) or kind not in ENCODERS:
             raise BackendError(
                 f"The encoder of “{self.name}” ({keepable(str(kind)[:40])}) can't be used. Encoders: "
-                f"{', '.join(sorted(ENCODERS))}.",
-                permanent=True,
+                f"{', '.join(sorted(ENCODERS))}."
             )
         try:
             encoder = AutoConfig.for_model(kind, **{key: given[key] for key in given if key not in UNREAD})
@@ -219,8 +217,7 @@ class GlinerFolder:
         if found is None:
             raise BackendError(
                 f"The tokenizer of “{self.name}” has no piece {token[:40]}. Save the model again with GLiNER's "
-                "save_pretrained.",
-                permanent=True,
+                "save_pretrained."
             )
         return found
 
@@ -252,15 +249,13 @@ class GlinerFolder:
         return network
 
     def _unusable(self, file: str, why: str) -> BackendError:
-        return BackendError(f"The file {file} in “{self.name}” can't be used ({why}).", permanent=True)
+        return BackendError(f"The file {file} in “{self.name}” can't be used ({why}).")
 
 
 def _whole(said: dict[str, Any], key: str, usual: int, most: int = 100_000) -> int:
     value = said.get(key, usual)
     if type(value) is not int or not 0 < value <= most:
-        raise BackendError(
-            f"The value of {key} in {CONFIG} must be a whole number between 1 and {most}.", permanent=True
-        )
+        raise BackendError(f"The value of {key} in {CONFIG} must be a whole number between 1 and {most}.")
     return value
 
 
@@ -319,7 +314,7 @@ class GlinerBackend(OnDevice):
         asked = sorted((prompt, code) for prompt, code in labels.items() if code)
         self._codes = [code for _, code in asked]
         self.labels = tuple(sorted(set(self._codes)))
-        digest = _digest(folder)
+        digest = digest_of(folder.path, (CONFIG, FILE, WEIGHTS))
         self.revision = f"{VERSION}-{digest}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:8]}"
         self._source = f"gliner-{folder.name[:60]}-{digest[:8]}"
         self._before, self._after = folder.pieces.around
@@ -341,7 +336,7 @@ class GlinerBackend(OnDevice):
         for number, prompt in enumerate(prompts):
             own = [self._folder.ent, *self._folder.pieces.of_words([prompt])[0]]
             if len(own) + 1 > self._room // 2:
-                raise BackendError(f"The prompt “{prompt[:40]}” is too long for the model. Shorten it.", permanent=True)
+                raise BackendError(f"The prompt “{prompt[:40]}” is too long for the model. Shorten it.")
             if at and (len(pieces) + len(own) + 1 > self._room // 2 or len(at) == self._folder.max_prompts):
                 yield _Group(first, [*pieces, self._folder.sep], at)
                 first, pieces, at = number, [], []
@@ -437,11 +432,3 @@ def _split(text: str, of_words: Any, most: int) -> _Words:
         if len(pieces[owner]) < most:
             pieces[owner].append(number)
     return _Words([match.span() for match in found], pieces)
-
-
-def _digest(folder: GlinerFolder) -> str:
-    whole = hashlib.sha256()
-    for name in (CONFIG, FILE, WEIGHTS):
-        with (folder.path / name).open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
-    return whole.hexdigest()[:12]

@@ -80,16 +80,8 @@ class Filled(TypedDict):
     words: list[tuple[str, float]]
 
 
-class StepFigures(TypedDict, total=False):
-    """Figures of an epoch that its loss doesn't tell: see Step."""
-
-    f1: float | None
-    recall: float | None
-    precision: float | None
-    tokens: TokenFigures | None
-    pieces: TokenFigures | None
-    held_out_loss: float | None
-    probe: list[Filled] | None
+StepFigures = dict[str, Any]
+"""Figures of an epoch that its loss doesn't tell: fields of Step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +174,7 @@ def hyperparameters_of(task: TrainingTask, by_name: dict[str, H]) -> tuple[str, 
     """The task's algorithm (by default the first one) and its hyperparameters. Raises BackendError (permanent)."""
     name = task.algorithm or next(iter(by_name))
     if name not in by_name:
-        raise BackendError(f"There is no algorithm “{name}”. Choose one of: {', '.join(by_name)}.", permanent=True)
+        raise BackendError(f"There is no algorithm “{name}”. Choose one of: {', '.join(by_name)}.")
     return name, replace(by_name[name], epochs=task.iterations) if task.iterations else by_name[name]
 
 
@@ -193,7 +185,7 @@ def labels_of(notes: Sequence[Note], earlier: Sequence[str] = ()) -> tuple[str, 
     """
     labels = {span.label for _, spans in notes for span in spans}
     if not labels:
-        raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
+        raise BackendError("The training notes have no spans. Annotate some notes first.")
     return tuple(sorted(labels.union(earlier)))
 
 
@@ -336,6 +328,5 @@ class BestEpoch:
             return (self._folder / f"{PREFIX}{chosen(steps)}").read_bytes()
         except FileNotFoundError:
             raise BackendError(
-                "The weights of the best epoch are missing in the folder of checkpoints. Start the training anew.",
-                permanent=True,
+                "The weights of the best epoch are missing in the folder of checkpoints. Start the training anew."
             ) from None

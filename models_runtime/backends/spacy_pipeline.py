@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, Tokenizer, TokenizerError
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, Streaming
 
 # spaCy's tokenizer as a tokenizer of notes: the one of a blank pipeline for the language, without any model.
 
@@ -58,7 +58,7 @@ MOST: Final = 20_000
 BATCH: Final = 16
 
 
-class PipelineBackend:
+class PipelineBackend(Streaming):
     """Predicts with the pipeline at `path`, the name of a package or a folder.
 
     `labels` maps the pipeline's labels to the project's, or to None for spans to leave out. Spans of a `spancat` have
@@ -71,19 +71,13 @@ class PipelineBackend:
         try:
             self._nlp = spacy.load(path)
         except (OSError, ValueError, ImportError, KeyError) as error:
-            raise BackendError(
-                f"The pipeline “{Path(path).name}” can't be loaded ({type(error).__name__}).", permanent=True
-            ) from None
+            raise BackendError(f"The pipeline “{Path(path).name}” can't be loaded ({type(error).__name__}).") from None
         self._map = dict(labels)
         self._source = f"spacy-pipeline-{self._nlp.meta['name']}"[:80]
         self.label_set = label_set
         self.labels = tuple(sorted({label for label in self._map.values() if label}))
         mapping = hashlib.sha256(f"{sorted(self._map.items())}{label_set}".encode()).hexdigest()
         self.revision = f"{VERSION}-{spacy.about.__version__}-{_digest(Path(self._nlp.path))[:12]}-{mapping[:8]}"
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text, sorted and trimmed. Spans of a `spancat` may overlap."""
-        return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order. Several texts share a batch."""
@@ -98,9 +92,7 @@ class PipelineBackend:
     def _spans(self, doc: Doc, text: str, offset: int) -> Iterator[Span]:
         for first, past, label, score in _entities(doc):
             if label not in self._map:
-                raise BackendError(
-                    f"The pipeline has a label “{label}” that the label map lacks. Add it to the map.", permanent=True
-                )
+                raise BackendError(f"The pipeline has a label “{label}” that the label map lacks. Add it to the map.")
             start, end = trim(text, offset + first, offset + past)
             if (ours := self._map[label]) and start < end:
                 yield Span(start, end, ours, score, self._source)

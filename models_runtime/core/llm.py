@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -168,70 +168,61 @@ def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
     return [LabelWord(*row) for row in rows]
 
 
-class _Kept:
+A = TypeVar("A")
+
+
+class _Kept(Generic[A]):
     """Answers of models, stored in the database for a project under hashes, together with their costs."""
+
+    name = ""
+    """The key under which a text is stored."""
 
     def __init__(self, project: Project, bill: Meter) -> None:
         self._project = project
         self._bill = bill
 
-    def _found(self, key: str) -> Any:
+    def find(self, key: str) -> A | None:
         rows = LlmAnswer.objects.filter(key=key, document__project=self._project)
-        return rows.values_list("found", flat=True).first()
+        found = rows.values_list("found", flat=True).first()
+        return None if found is None else self._read(found)
 
-    def _keep(self, key: str, text: str, found: Any) -> None:
+    def _read(self, found: Any) -> A:
+        text: A = found[self.name] if self.name else found
+        return text
+
+    def keep(self, key: str, text: str, found: A) -> None:
         """Store an answer with the note that has this text. If the note was erased meanwhile, only record the cost."""
         notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
+        stored = {self.name: found} if self.name else found
         with transaction.atomic():
             # The lock keeps the note from being erased before its answer is stored; an erasure then deletes both.
             hold(self._project.pk)
             note = notes.values_list("pk", flat=True).first()
             if note is not None:
                 LlmAnswer.objects.bulk_create(
-                    [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
+                    [LlmAnswer(document_id=note, key=key, found=stored)], ignore_conflicts=True
                 )
             self._bill.record()
 
 
-class KeptAnswers(_Kept):
+class KeptAnswers(_Kept[Found]):
     """Stored spans (models_runtime.backends.llm.driver.AnswerCache)."""
 
-    def find(self, key: str) -> Found | None:
-        found = self._found(key)
-        return None if found is None else [FoundSpan(*each) for each in found]
-
-    def keep(self, key: str, text: str, found: Found) -> None:
-        self._keep(key, text, found)
+    def _read(self, found: Any) -> Found:
+        return [FoundSpan(*each) for each in found]
 
 
-class KeptTexts(_Kept):
-    """Stored rewritten notes, as {"rewritten": text}."""
+class KeptTexts(_Kept[str]):
+    """Stored rewritten notes."""
 
-    def find(self, key: str) -> str | None:
-        found = self._found(key)
-        return None if found is None else str(found["rewritten"])
-
-    def keep(self, key: str, text: str, found: str) -> None:
-        self._keep(key, text, {"rewritten": found})
+    name = "rewritten"
 
 
-class KeptReplies(_Kept):
-    """Stored answers of a refining agent, as {"reply": text}."""
+class KeptReplies(_Kept[str]):
+    """Stored answers of a refining agent."""
 
-    def find(self, key: str) -> str | None:
-        found = self._found(key)
-        return None if found is None else str(found["reply"])
-
-    def keep(self, key: str, text: str, found: str) -> None:
-        self._keep(key, text, {"reply": found})
+    name = "reply"
 
 
-class KeptVerdicts(_Kept):
+class KeptVerdicts(_Kept[dict[str, str]]):
     """Stored verdicts of judges, by number of the question."""
-
-    def find(self, key: str) -> dict[str, str] | None:
-        found: dict[str, str] | None = self._found(key)
-        return found
-
-    def keep(self, key: str, text: str, found: dict[str, str]) -> None:
-        self._keep(key, text, found)

@@ -1,6 +1,5 @@
 """Load trained models for a worker: copy their files from the database to a cache and check their SHA-256."""
 
-import hashlib
 import os
 import tempfile
 import time
@@ -9,36 +8,74 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.errors import ServiceError, good_name
 from annotations.core.stored_files import read_chunks
 from annotations.jobs.registry import load as load_factory
 from annotations.models import Project
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.release.selectors.known import Finder, anything_known, content_digest, denied_terms, labels_by_kind
 from models_runtime.backends.base import Backend, BackendError, load
-from models_runtime.core import pipelines, weights
-from models_runtime.core.embeddings import factory_params
-from models_runtime.core.external import external_model_named
-from models_runtime.core.known import known_backend
+from models_runtime.backends.files import digest
+from models_runtime.core import external
+from models_runtime.core.external import external_model_named, factory_params
 from models_runtime.core.registry import (
+    BACKENDS,
+    ENSEMBLE,
     EXTERNAL,
     FLAIR,
     GLINER,
     KNOWN,
     PIPELINE,
     REMOTE,
+    SET_UP,
     TAGGER,
     backend_kind,
     trainable_kind,
 )
 from models_runtime.models import TrainedModel, TrainedModelState
 
+# The backend `known` for a project: its patient master, lists and labels.
+
+
+def check_known(project: Project) -> None:
+    """Raise ServiceError where the project has neither a patient master nor a deny list, or lacks labels for them."""
+    if not anything_known(project):
+        raise ServiceError(
+            _("This project has no patient master and no deny list. Add one on the page “Known identifiers”."),
+            code="known",
+        )
+    labels_by_kind(project)
+    missing = sorted({term.label for term in denied_terms(project)} - accepted_labels(project)[0].keys())
+    if missing:
+        raise ServiceError(
+            _(
+                "Denied terms have labels that this project no longer has: %(labels)s. "
+                "Add these terms again with other labels."
+            )
+            % {"labels": ", ".join(missing)},
+            code="known",
+        )
+
+
+def known_backend(project: Project) -> Backend:
+    """Make the backend. It reads the master as it is needed. Raises ServiceError."""
+    check_known(project)
+    backend: Backend = load_factory(backend_kind(KNOWN).factory)(
+        label_set=project.label_set.key,
+        find=Finder(project).find,
+        labels=labels_by_kind(project),
+        denied={term.label for term in denied_terms(project)},
+        content=content_digest(project),
+    )
+    return backend
+
+
 # Incomplete files of killed workers are deleted after this time (seconds).
 LEFT = 3600
 # The parameter of a run that names its external model.
 NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder", FLAIR: "folder", GLINER: "folder", REMOTE: "server"}
-HOMES = {PIPELINE: lambda: pipelines.home(), **dict.fromkeys((TAGGER, FLAIR, GLINER), lambda: weights.home())}
 
 
 def load_model(model: TrainedModel) -> Backend:
@@ -47,7 +84,7 @@ def load_model(model: TrainedModel) -> Backend:
     backend = load(kind.factory, **factory_params(kind, cached(model)))
     if missing := missing_labels(model, backend.labels):
         raise ServiceError(
-            gettext("The model “%(name)s” has labels that this project doesn't have: %(missing)s.")
+            _("The model “%(name)s” has labels that this project doesn't have: %(missing)s.")
             % {"name": model.name, "missing": missing},
             code="labels",
         )
@@ -70,10 +107,8 @@ def _external(key: str, project: Project, params: dict[str, Any]) -> Backend:
     name = params[NAMED_BY[key]]
     found = external_model_named(key, name)
     if found is None:
-        home = HOMES[key]()
-        raise BackendError(
-            f"The worker's machine has no {NAMED_BY[key]} “{name}”. Copy it to {home} there.", permanent=True
-        )
+        home = external.pipelines_home() if key == PIPELINE else external.weights_home()
+        raise BackendError(f"The worker's machine has no {NAMED_BY[key]} “{name}”. Copy it to {home} there.")
     labels, label_set = params["labels"], project.label_set.key
     return load(backend_kind(key).factory, path=found.path, labels=labels, label_set=label_set)
 
@@ -83,7 +118,7 @@ def _remote(project: Project, params: dict[str, Any]) -> Backend:
     name = params[NAMED_BY[REMOTE]]
     server = settings.REMOTE_MODELS.get(name)
     if server is None:
-        raise BackendError(f"This worker's DEIDREVIEW_REMOTE_MODELS has no server “{name}”. Add it.", permanent=True)
+        raise BackendError(f"This worker's DEIDREVIEW_REMOTE_MODELS has no server “{name}”. Add it.")
     backend: Backend = load_factory(backend_kind(REMOTE).factory)(
         server=server, labels=params["labels"], label_set=project.label_set.key
     )
@@ -92,7 +127,7 @@ def _remote(project: Project, params: dict[str, Any]) -> Backend:
 
 def missing_labels(model: TrainedModel, labels: tuple[str, ...] | list[str]) -> str:
     """List the labels that the model's project doesn't have, separated by commas. Empty if it has all."""
-    accepted, _ = accepted_labels(model.project)
+    accepted = accepted_labels(model.project)[0]
     return ", ".join(label for label in labels if label not in accepted)
 
 
@@ -104,7 +139,7 @@ def cached(model: TrainedModel) -> Path:
     stored = model.stored_file
     if model.state != TrainedModelState.READY or stored is None:
         raise ServiceError(
-            gettext("The model “%(name)s” can't be run. Its state is: %(state)s.")
+            _("The model “%(name)s” can't be run. Its state is: %(state)s.")
             % {"name": model.name, "state": model.get_state_display().lower()},
             code="model",
         )
@@ -112,7 +147,7 @@ def cached(model: TrainedModel) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _prune(folder)
     path = Path(folder / f"{stored.sha256}.zip")
-    if path.is_file() and _sha256(path) == stored.sha256:
+    if path.is_file() and digest(path) == stored.sha256:
         return path
     handle, name = tempfile.mkstemp(prefix="part-", dir=folder)
     written = Path(name)
@@ -120,21 +155,15 @@ def cached(model: TrainedModel) -> Path:
         with os.fdopen(handle, "wb") as file:
             for data in read_chunks(stored):
                 file.write(data)
-        if _sha256(written) != stored.sha256:
+        if digest(written) != stored.sha256:
             raise ServiceError(
-                gettext("The stored file of the model “%(name)s” is damaged. Train the model again.")
-                % {"name": model.name},
+                _("The stored file of the model “%(name)s” is damaged. Train the model again.") % {"name": model.name},
                 code="model",
             )
         written.replace(path)
     finally:
         written.unlink(missing_ok=True)
     return path
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _prune(folder: Path) -> None:
@@ -146,3 +175,45 @@ def _prune(folder: Path) -> None:
             incomplete = path.name.startswith("part-") and path.stat().st_mtime < time.time() - LEFT
             if incomplete or (path.suffix == ".zip" and path.stem not in kept):
                 path.unlink()
+
+
+# Names of trained models.
+
+
+LONGEST = 80
+
+
+def good_model_name(name: str) -> str:
+    """Return the name without surrounding white space. Raises ServiceError if it is invalid or reserved."""
+    name = good_name(name)
+    if not name or len(name) > LONGEST:
+        raise ServiceError(
+            _("The name of a model must have 1 to %(longest)s characters.") % {"longest": LONGEST}, code="name"
+        )
+    if name in (*BACKENDS, ENSEMBLE, *SET_UP) or name.startswith(("model:", "run:")):
+        raise ServiceError(
+            _("“%(name)s” is reserved for a backend or a run. Choose another name.") % {"name": name}, code="name"
+        )
+    return name
+
+
+def free_name(project: Project, stem: str) -> str:
+    """Return `stem-1`, or `stem` with the next number that no model of the project has, retired models included."""
+    used = set(TrainedModel.objects.filter(project=project).values_list("name", flat=True))
+    number = 1
+    while f"{stem}-{number}" in used:
+        number += 1
+    return f"{stem}-{number}"
+
+
+def name_with(project: Project, name: str, ending: str) -> str:
+    """Return the name with an ending such as `-epoch-2`, and with a number if another model has that name."""
+    room = LONGEST - len(ending) - len("-9999")
+    wanted = name[:room] + ending
+    used = TrainedModel.objects.filter(project=project, name=wanted).exists()
+    return free_name(project, wanted) if used else wanted
+
+
+def taken(name: str) -> str:
+    """The sentence about a name in use."""
+    return _("A model with the name “%(name)s” already exists. Choose another name.") % {"name": name}

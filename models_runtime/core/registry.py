@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from django.utils.translation import gettext_noop as _
 
-from models_runtime.core import learner_settings
+from models_runtime.core import training_settings
 from models_runtime.core.training_settings import Setting
 
 
@@ -32,7 +32,7 @@ class BackendKind:
     marginals: bool = False
 
 
-# The backend that reads the project's patient master. It needs each note's patient (models_runtime.core.known).
+# The backend that reads the project's patient master. It needs each note's patient (models_runtime.core.model_files).
 KNOWN = "known"
 
 
@@ -168,8 +168,8 @@ class TrainableKind:
     format: str
     algorithms: dict[str, str]
     needs: str = ""
-    by_epoch: bool = False
-    queue: str = "cpu"
+    by_epoch: bool = True
+    queue: str = "gpu"
     based: bool = False
     continues: str = _("its weights")
     starts_from: tuple[str, ...] = ()
@@ -197,9 +197,11 @@ TRAINABLE: dict[str, TrainableKind] = {
             "lbfgs": _("L-BFGS: best model, takes minutes"),
             "ap": _("Averaged perceptron: almost as good, much faster"),
         },
+        by_epoch=False,
+        queue="cpu",
         # crfsuite can't continue from weights. See models_runtime.backends.crf.training.
         continues=_("its spans, as features"),
-        settings=learner_settings.FEATURED,
+        settings=training_settings.FEATURED,
         marginals=True,
         self_trains=True,
     ),
@@ -212,9 +214,9 @@ TRAINABLE: dict[str, TrainableKind] = {
             "cnn": _("Convolutional network: takes about ten minutes"),
             "quick": _("Convolutional network, fewer epochs: almost as good, in less than half the time"),
         },
+        queue="cpu",
         needs="spacy",
-        by_epoch=True,
-        settings=learner_settings.FEATURED,
+        settings=training_settings.FEATURED,
     ),
     "bilstm": TrainableKind(
         title=_("BiLSTM-CRF with features and rules"),
@@ -226,11 +228,9 @@ TRAINABLE: dict[str, TrainableKind] = {
             "quick": _("Recurrent network with a CRF, fewer epochs"),
         },
         needs="torch",
-        by_epoch=True,
-        queue="gpu",
         adapts=_("predicting the next character"),
         grouped=True,
-        settings=learner_settings.BILSTM,
+        settings=training_settings.BILSTM,
         marginals=True,
         self_trains=True,
     ),
@@ -244,12 +244,10 @@ TRAINABLE: dict[str, TrainableKind] = {
             "sgd-16": _("Batches of 16 sequences, as in Catelli 2021, tables 3.8 and 3.10"),
         },
         needs="torch",
-        by_epoch=True,
-        queue="gpu",
         grouped=True,
         stacked=True,
         marginals=True,
-        settings=learner_settings.STACKED,
+        settings=training_settings.STACKED,
     ),
     CHARACTERS: TrainableKind(
         title=_("Character language model"),
@@ -261,9 +259,7 @@ TRAINABLE: dict[str, TrainableKind] = {
             "wide": _("Two LSTMs of width 1024, as Flair's; needs a GPU"),
         },
         needs="torch",
-        by_epoch=True,
-        queue="gpu",
-        settings=learner_settings.LANGUAGE,
+        settings=training_settings.LANGUAGE,
         predicts=False,
     ),
     "transformer": TrainableKind(
@@ -277,14 +273,12 @@ TRAINABLE: dict[str, TrainableKind] = {
             "fresh": _("Small untrained weights: high learning rate, many epochs"),
         },
         needs="transformers",
-        by_epoch=True,
-        queue="gpu",
         based=True,
         adapts=_("predicting masked tokens"),
         grouped=True,
         reads_all=True,
         starts_from=("masked",),
-        settings=learner_settings.TRANSFORMER,
+        settings=training_settings.TRANSFORMER,
         marginals=True,
     ),
     "masked": TrainableKind(
@@ -294,11 +288,9 @@ TRAINABLE: dict[str, TrainableKind] = {
         format="deidreview-masked-lm-1",
         algorithms={"masked": _("Predicting masked tokens, from weights in a folder; needs a GPU")},
         needs="transformers",
-        by_epoch=True,
-        queue="gpu",
         based=True,
         reads_all=True,
-        settings=learner_settings.MASKED,
+        settings=training_settings.MASKED,
         predicts=False,
     ),
 }
@@ -306,8 +298,8 @@ TRAINABLE: dict[str, TrainableKind] = {
 
 def has_rule_features(backend: str, settings: Mapping[str, object]) -> bool:
     """Whether models of this kind, trained with these settings, have the tags of the rules as features."""
-    return learner_settings.RULES in trainable_kind(backend).settings and bool(
-        settings.get(learner_settings.RULES.key, True)
+    return training_settings.RULES in trainable_kind(backend).settings and bool(
+        settings.get(training_settings.RULES.key, True)
     )
 
 

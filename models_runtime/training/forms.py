@@ -16,12 +16,11 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import WholeField, suggest
 from annotations.exchange.services.sources import megabytes
 from annotations.models import GoldVersion, Job
-from models_runtime.core import embeddings
-from models_runtime.core.learner_settings import LANGUAGE_MODEL
-from models_runtime.core.model_names import LONGEST
+from models_runtime.core import external
+from models_runtime.core.external import Weights
+from models_runtime.core.model_files import LONGEST
 from models_runtime.core.registry import TRAINABLE, TrainableKind
-from models_runtime.core.training_settings import Setting, checked
-from models_runtime.core.weights import Weights
+from models_runtime.core.training_settings import LANGUAGE_MODEL, Setting, checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.training.services.calibration import start_calibration
 from models_runtime.training.services.groups import COMPLETE, MOST_RUNS, Variant, start_group
@@ -193,8 +192,8 @@ class TrainForm(forms.Form):
                         "With commas, of files in {home} and character language models: {choices}. If empty, the "
                         "newest language model that has not read the held-out notes."
                     ),
-                    home=embeddings.home(),
-                    choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
+                    home=external.embeddings_home(),
+                    choices=", ".join([*external.word_files(), *language_names]) or _now("none yet"),
                 )
             if LANGUAGE_MODEL in kind.settings:
                 self.fields[_field_name(key, LANGUAGE_MODEL)].help_text = _now(

@@ -23,13 +23,12 @@ from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import AuthorKind
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from models_runtime.core import embeddings, weights
+from models_runtime.core import external
 from models_runtime.core.gold_sources import languages_of
 from models_runtime.core.health import ModelHealth, Workers, lacking
-from models_runtime.core.learner_settings import LANGUAGE_MODEL, SURROGATES
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
-from models_runtime.core.self_training import usable_runs
-from models_runtime.core.training_settings import Value, shown
+from models_runtime.core.stages import usable_runs
+from models_runtime.core.training_settings import LANGUAGE_MODEL, SURROGATES, Value, shown
 from models_runtime.models import Calibration, Run, TrainedModel, TrainedModelState
 from models_runtime.training.forms import (
     REFUSED_AT,
@@ -90,12 +89,12 @@ def _models(
     lendable = lendable_versions(access.project, access.user) if access.can(Can.MANAGE) else []
     used = [newest, *lendable] if newest else []
     languages = sorted({code for version in used for code in languages_of(version) if code})
-    folders, models = weights.weights(), all_base_models(access.project)
+    folders, models = external.weights(), all_base_models(access.project)
     train.choose(
         versions=versions,
         weights=folders,
         models=models,
-        weights_home=weights.home(),
+        weights_home=external.weights_home(),
         languages=languages,
         also=lendable,
         language_names=[row.name for row in language_models(access.project)],
@@ -109,7 +108,7 @@ def _models(
         "few_notes": any(few for _row, _score, few in rows_shown),
         "versions": versions,
         "kinds": _kinds(),
-        "weights_home": weights.home(),
+        "weights_home": external.weights_home(),
         "can_begin": bool(folders or models),
         "languages": languages,
         "token": form_token(request) or uuid.uuid4(),
@@ -146,7 +145,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "perplexity": None if trainable_kind(row.backend).predicts else perplexity(row.card),
         "group": group_of(row),
         "missing_files": missing_files(row.card),
-        "embeddings_home": embeddings.home(),
+        "embeddings_home": external.embeddings_home(),
         "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
         "chose_epoch": bool(row.params.get("refit") and (row.card.get("held_out") or not row.card.get("sha256"))),
         "refitting": row.state == TrainedModelState.TRAINING and "refit_losses" in row.card,

@@ -19,7 +19,7 @@ class Breaks:
         if any("error" in text for text in texts):
             raise BackendError("The server did not answer.", permanent=False)
         if any("end" in text for text in texts):
-            raise BackendError("The weights are gone.", permanent=True)
+            raise BackendError("The weights are gone.")
         if any("bug" in text for text in texts):
             raise ValueError(texts[0])
         return [[Span(0, len(text), "ALL", 0.5), Span(0, len(text), "WHOLE", 0.5)] for text in texts]

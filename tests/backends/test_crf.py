@@ -12,13 +12,13 @@ import pytest
 
 from annotations.text.tokens import covered
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.crf import CrfBackend, training
+from models_runtime.backends.crf import CrfBackend
 from models_runtime.backends.crf import emissions as summed
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import AROUND, Features, families
 from models_runtime.backends.crf.model import LARGEST, MAGIC, load_model, read_weights, scaled
 from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.crf.training import Rows, Table, learn
+from models_runtime.backends.crf.training import Rows, learn
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes import MOST, pieces, read
 from models_runtime.backends.rule_tags import rule_tags, rules_for
@@ -169,10 +169,7 @@ def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> No
 
 
 def test_features_are_bounded_in_memory(loaded: CrfBackend, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Table[int, tuple[bytes]](lambda number: (str(number).encode(),))
-    assert all(made[number] == (str(number).encode(),) for number in range(2 * training.MOST + 5))
-    assert len(made) <= training.MOST
-    # Clearing the cache of sums within a stream doesn't change the spans.
+    """Clearing the cache of sums within a stream doesn't change the spans."""
     texts = [text for text, _ in made_notes(6)]
     monkeypatch.setattr(summed, "MOST_SUMS", 3)
     cleared = CrfBackend(str(path))

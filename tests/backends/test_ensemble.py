@@ -1,15 +1,23 @@
 """The ensemble: contract, and counting of votes."""
 
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from annotations.release.rules.known.matcher import Denied, Profile, find
+from annotations.release.rules.known.person import MasterPerson
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.combining import Method, VotingModel
 from annotations.text.spans import Span
-from models_runtime.backends import Backend
+from models_runtime.backends import Backend, children
+from models_runtime.backends.base import BackendError, OfPatients
 from models_runtime.backends.ensemble import EnsembleBackend
+from models_runtime.backends.known import KnownBackend
 from models_runtime.backends.rules import RulesBackend
-from tests.backends.contract import PLAIN, BackendContract
+from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
+from tests.timing import grows_in_proportion
 
 
 class Finds:
@@ -87,3 +95,89 @@ def test_the_revision_changes_with_members_and_method() -> None:
     assert len(set(revisions)) == len(revisions) and max(map(len, revisions)) <= 120
     # Weights only count in a weighted vote.
     assert ensemble(one, two, **heavy).revision == ensemble(one, two).revision == revisions[0]
+
+
+# The backend `known` passes the tests of every backend, with and without patients.
+
+
+LABELS = {kind: kind.upper().replace(" ", "") for kind in IdentifierType}
+PERSON = MasterPerson(
+    given=("Julián",), family=("Otero",), second_family=("Paz",), birth_dates=("2020-03-05",), phones=("923 555 100",),
+    streets=("Calle Mayor 3",), zips=("28013",), cities=("Madrid",), emails=("a@b.it",), records=("12345678",),
+)  # fmt: skip
+DENIED = Denied([("San Rocco", "HOSPITAL"), ("Rossi", "NAME"), ("via roma", "STREET")])
+
+
+def backend_of(person):
+    profile = Profile(person)
+    return KnownBackend(
+        label_set="i2b2-2014", labels=LABELS, denied=["HOSPITAL"], content="0",
+        find=lambda notes: [find(text, profile if patient else None, DENIED) for patient, text in notes],
+    )  # fmt: skip
+
+
+class TestContract(BackendContract):
+    most = 200_000
+
+    @pytest.fixture
+    def backend(self) -> Backend:
+        return backend_of(PERSON)
+
+
+def test_it_is_asked_with_patients():
+    backend = backend_of(PERSON)
+    assert isinstance(backend, OfPatients)
+    (spans,) = backend.predict_notes([("P-1", PLAIN)])
+    assert [(PLAIN[span.start : span.end], span.label, span.confidence, span.source) for span in spans] == [
+        ("Julián Otero Paz", "NAME", 1.0, "known.exact"),
+        ("San Rocco", "HOSPITAL", 1.0, "known.denied"),
+        ("C/ Mayor 3", "STREET", 1.0, "known.form"),
+        ("28013", "ZIP", 1.0, "known.exact"),
+        ("Madrid", "CITY", 1.0, "known.exact"),
+        ("923 555 100", "PHONE", 1.0, "known.exact"),
+        ("05/03/2020", "DATE", 1.0, "known.form"),
+    ]
+
+
+def test_hostile_text_of_a_patient():
+    found = backend_of(PERSON).predict_notes([("P-1", text) for text in HOSTILE.values()])
+    for text, spans in zip(HOSTILE.values(), found, strict=True):
+        assert key(spans) == sorted(key(spans))
+        assert all(text[span.start : span.end].strip() == text[span.start : span.end] != "" for span in spans)
+
+
+@pytest.mark.parametrize(
+    "piece", ["Otero ", "O. ", "9 2 3 ", "C/ Mayor ", "5 marzo ", "de la ", "a@", "J.O.", "Julian\n"]
+)
+def test_a_long_text_of_a_patient_takes_time_in_proportion(piece):
+    backend = backend_of(PERSON)
+
+    def predict(times):
+        backend.predict_notes([("P-1", piece * times)])
+
+    predict(100)
+    assert grows_in_proportion(lambda: predict(500), lambda: predict(2000))
+
+
+# The child process that trains models and opens uploaded files.
+
+
+pytestmark = pytest.mark.usefixtures("cold_learners")
+
+
+def test_a_child_gets_no_secrets_but_its_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, str] = {}
+
+    class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the type of its streams doesn't matter here
+        def __init__(self, *words, env, **more):
+            seen.update(env)
+            super().__init__(*words, env=env, **more)
+
+    for name in ("DATABASE_URL", "DEIDREVIEW_SECRET_KEY", "DEIDREVIEW_LLM_WARD_KEY"):
+        monkeypatch.setenv(name, "a-secret")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    monkeypatch.setattr(subprocess, "Popen", Watched)
+    with pytest.raises(BackendError, match="not a deidreview model"):
+        children.check({"deidreview-crf": "models_runtime.backends.crf.training.LEARNER"}, tmp_path / "nothing.zip")
+    assert seen["CUDA_VISIBLE_DEVICES"] == "1"
+    assert "a-secret" not in seen.values()

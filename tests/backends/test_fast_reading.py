@@ -112,16 +112,9 @@ def test_tables_of_sums_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) ->
 torch = pytest.importorskip("torch")
 
 from models_runtime.backends.bilstm_crf import backend as fast_scores  # noqa: E402
-from models_runtime.backends.bilstm_crf.backend import (  # noqa: E402
-    BiLstmCrfBackend,
-    FastScores,
-)
+from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend, FastScores  # noqa: E402
 from models_runtime.backends.bilstm_crf.inputs import Item, NoteEncoder, confident_spans  # noqa: E402
-from models_runtime.backends.bilstm_crf.model import (  # noqa: E402
-    Loaded,
-    batch,
-    save_model,
-)
+from models_runtime.backends.bilstm_crf.model import Loaded, batch, save_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.model import load_model as load_network  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
 from models_runtime.backends.neural.crf import best_path  # noqa: E402

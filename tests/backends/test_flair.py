@@ -22,7 +22,7 @@ from annotations.text.tokens import Token, tokenize  # noqa: E402
 from models_runtime.backends import Backend, BackendError  # noqa: E402
 from models_runtime.backends.flair import MOST_CHARACTERS, FlairBackend, _words  # noqa: E402
 from models_runtime.backends.neural.device import CPU_BUDGET  # noqa: E402
-from models_runtime.core import weights  # noqa: E402
+from models_runtime.core import external  # noqa: E402
 from models_runtime.core.external import flair_taggers  # noqa: E402
 from tests.backends.contract import BackendContract  # noqa: E402
 from tests.backends.made_flair import RECORDED, made_flair, word_tagger  # noqa: E402
@@ -219,7 +219,7 @@ def test_batches_and_sentences_are_limited_in_characters(names: FlairBackend, mo
 def test_the_list_and_the_backend_read_the_same_labels(
     tags: list[str], labels: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(weights, "home", lambda: tmp_path)
+    monkeypatch.setattr(external, "weights_home", lambda: tmp_path)
     tag_of = dict(zip(["un", "di", "Anna", "Maria"], tags, strict=True))
     word_tagger(tmp_path / "t", tag_of, sorted(tags, key=lambda tag: tag != "O"))
     assert [tagger.labels for tagger in flair_taggers()] == [tuple(sorted(labels))]

@@ -10,20 +10,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from models_runtime.backends import BackendError, files  # noqa: E402 - needs torch
-from models_runtime.backends.child import Spooled  # noqa: E402
+from models_runtime.backends.children import Spooled  # noqa: E402
 from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
 from models_runtime.backends.neural.device import chunks  # noqa: E402
-from models_runtime.backends.token_classification.adapting import (  # noqa: E402
-    SENTENCES,
-    StoredPieces,
-    sentences_of,
-)
-from models_runtime.backends.token_classification.model import (  # noqa: E402
-    MASKED_FORMAT,
-    StartingPoint,
-    load_masked,
-    load_model,
-)
+from models_runtime.backends.token_classification.adapting import SENTENCES, StoredPieces, sentences_of  # noqa: E402
+from models_runtime.backends.token_classification.model import MASKED_FORMAT, StartingPoint, load_masked, load_model  # noqa: E402
 from models_runtime.backends.token_classification.training import MASKED, learn  # noqa: E402
 from models_runtime.backends.token_classification.training import learn_masked as learn_language  # noqa: E402
 from tests.backends.made import NAMES, Killed, damaged, dies_at, made_notes, moved_notes  # noqa: E402

@@ -7,7 +7,7 @@ import pytest
 
 from models_runtime.backends import Backend, BackendError, load
 from models_runtime.backends.rules import RulesBackend
-from models_runtime.backends.rules.backend import RULES
+from models_runtime.backends.rules.backend import CONFIDENCES, RULES
 from tests.backends.contract import PLAIN, BackendContract, key
 from tests.timing import takes_at_most
 
@@ -60,10 +60,11 @@ def test_loading_errors_are_permanent(path: str, params: dict) -> None:
     assert caught.value.permanent
 
 
-def test_rule_ids_are_unique() -> None:
+def test_rule_ids_are_unique_and_only_they_have_confidences() -> None:
     ids = [rule.id for rule in RULES]
     assert len(ids) == len(set(ids))
-    assert all(0 < rule.confidence <= 1 for rule in RULES)
+    known = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
+    assert known.keys() <= set(ids) and all(0 < confidence <= 1 for confidence in known.values())
 
 
 def test_rules_of_other_languages_are_not_used() -> None:

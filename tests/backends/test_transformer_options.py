@@ -21,29 +21,15 @@ from models_runtime.backends import BackendError  # noqa: E402
 from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
 from models_runtime.backends.neural.crf import Tags  # noqa: E402
 from models_runtime.backends.neural.device import Device, Placement, Window, batches_of, chunks  # noqa: E402
-from models_runtime.backends.neural.learning import (  # noqa: E402
-    IGNORED,
-    Orders,
-)
+from models_runtime.backends.neural.learning import IGNORED, Orders  # noqa: E402
 from models_runtime.backends.token_classification import TokenClassificationBackend  # noqa: E402
 from models_runtime.backends.token_classification import model as network  # noqa: E402
 from models_runtime.backends.token_classification.adapting import Batching  # noqa: E402
-from models_runtime.backends.token_classification.backend import (  # noqa: E402
-    LITTLE,
-    Columns,
-    TransformerBackend,
-)
+from models_runtime.backends.token_classification.backend import LITTLE, Columns, TransformerBackend  # noqa: E402
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces, Reading, parts_of  # noqa: E402
 from models_runtime.backends.token_classification.model import load_model  # noqa: E402
-from models_runtime.backends.token_classification.tagger import (  # noqa: E402
-    Scorer,
-    Tagger,
-)
-from models_runtime.backends.token_classification.training import (  # noqa: E402
-    HeldOut,
-    learn,
-    targets,
-)
+from models_runtime.backends.token_classification.tagger import Scorer, Tagger  # noqa: E402
+from models_runtime.backends.token_classification.training import HeldOut, learn, targets  # noqa: E402
 from tests.backends.made import Killed, damaged, dies_at, joined, made_notes  # noqa: E402
 from tests.backends.made_weights import TINY, bert_folder, tiny_bert  # noqa: E402
 

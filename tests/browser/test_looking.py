@@ -14,7 +14,7 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.models import AnnotationSet, Author, AuthorKind, Job, JobState
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import external
-from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.external import ExternalModel
 from models_runtime.core.registry import PIPELINE
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.training.services.training import start_training

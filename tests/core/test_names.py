@@ -15,7 +15,7 @@ from annotations.models import Author, Project, StoredFile, User
 from annotations.projects.services.labels import add_label, update_label
 from annotations.projects.services.members import create_user
 from annotations.projects.services.projects import create_project, update_project
-from models_runtime.core.model_names import good_model_name
+from models_runtime.core.model_files import good_model_name
 from models_runtime.runs.services.runs import start_run
 from tests.factories import label_of, make_note, make_project
 

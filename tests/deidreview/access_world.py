@@ -24,7 +24,7 @@ from annotations.release.services.certificates.signing import newest_key
 from annotations.release.services.known import store_people
 from annotations.release.services.policies import codes_of, save_policy
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
-from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.external import ExternalModel
 from models_runtime.core.registry import EXTERNAL
 from models_runtime.models import (
     InjectedRun,

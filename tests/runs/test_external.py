@@ -12,10 +12,9 @@ from annotations.gold.services.making import freeze
 from annotations.models import Job, JobState, Label, LabelSet, Project, Span
 from models_runtime.backends.remote.servers import read_remote_models
 from models_runtime.backends.rules import RulesBackend
-from models_runtime.core import pipelines as pipelines_here
-from models_runtime.core import weights as weights_here
-from models_runtime.core.external import external_models
-from models_runtime.core.pipelines import pipelines
+from models_runtime.core import external as pipelines_here
+from models_runtime.core import external as weights_here
+from models_runtime.core.external import external_models, pipelines
 from models_runtime.models import Run
 from models_runtime.runs.services.external import usual_labels
 from tests import factories as make
@@ -79,7 +78,7 @@ def made_small(tmp_path_factory):
 @pytest.fixture
 def small(made_small, tmp_path, monkeypatch):
     """The folder of a pipeline where this machine keeps its pipelines."""
-    monkeypatch.setattr(pipelines_here, "home", lambda: tmp_path)
+    monkeypatch.setattr(pipelines_here, "pipelines_home", lambda: tmp_path)
     shutil.copytree(made_small, tmp_path / "small")
     return tmp_path / "small"
 
@@ -151,7 +150,9 @@ def test_a_label_that_nobody_decided_on_is_refused_and_a_pipeline_that_is_gone_n
     assert not Run.objects.exists() and client.get(PIPELINE.replace("small", "none")).status_code == 404
     client.post(PIPELINE, given | {"label:PER": "DOCTOR"})
     shutil.rmtree(with_pipeline)
-    assert f"no pipeline “small”. Copy it to {pipelines_here.home()} there." in finished(Run.objects.get()).error
+    assert (
+        f"no pipeline “small”. Copy it to {pipelines_here.pipelines_home()} there." in finished(Run.objects.get()).error
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def home(made, monkeypatch):
-    monkeypatch.setattr(weights_here, "home", lambda: made)
+    monkeypatch.setattr(weights_here, "weights_home", lambda: made)
     return made
 
 
@@ -235,7 +236,7 @@ def asked(ward, home):
 
 
 def test_zero_shot_models_are_found_and_a_pickle_is_not_listed(tmp_path, monkeypatch):
-    monkeypatch.setattr(weights_here, "home", lambda: tmp_path)
+    monkeypatch.setattr(weights_here, "weights_home", lambda: tmp_path)
     made_gliner(tmp_path / "models--org--other" / "snapshots" / ("a" * 40))
     for name in ("pickled", "broken"):
         made_gliner(tmp_path / name)

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from models_runtime.backends.child import main
+from models_runtime.backends.children import main
 
 
 class _Missing:

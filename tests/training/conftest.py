@@ -15,7 +15,7 @@ from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep
 from annotations.models import Job, JobState
 from models_runtime.backends import children
-from models_runtime.core import weights
+from models_runtime.core import external
 from models_runtime.models import TrainedModel
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.training import start_training
@@ -183,5 +183,5 @@ def made_weights(tmp_path_factory):
 
 @pytest.fixture
 def home(made_weights, monkeypatch):
-    monkeypatch.setattr(weights, "home", lambda: made_weights)
+    monkeypatch.setattr(external, "weights_home", lambda: made_weights)
     return made_weights

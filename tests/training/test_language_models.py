@@ -28,7 +28,7 @@ pytestmark = pytest.mark.queue
 State = TrainedModelState
 KIND = TrainableKind(
     title="Frequencies", factory="", learner="tests.training.child_of_language.LEARNER", format=FORMAT,
-    algorithms={"count": "Counting"}, by_epoch=True, predicts=False,
+    algorithms={"count": "Counting"}, queue="cpu", predicts=False,
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
 from annotations.models import GoldVersionNote, Job, JobState, StoredFile
 from annotations.scores.selectors import learned_notes
-from models_runtime.backends import child, children
+from models_runtime.backends import children
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, TrainedModel, TrainedModelState
 from models_runtime.refining.services.refining import start_refinement
@@ -134,7 +134,7 @@ def here(monkeypatch):
         sent = [options, *(value for part in parts for value in (*part, None))]
         lines = [json.dumps(value).encode() for value in sent]
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines))
-        return child._learned(module, path, say)
+        return children._learned(module, path, say)
 
     earlier = signal.getsignal(signal.SIGUSR1)
     monkeypatch.setattr(children, "train", train)

@@ -19,8 +19,7 @@ from models_runtime.backends import children
 from models_runtime.backends.marginals import ABOVE
 from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_sources import training_notes
-from models_runtime.core.self_training import chosen_run, labels_of, notes_without_gold
-from models_runtime.core.stages import learned_from
+from models_runtime.core.stages import chosen_run, labels_of, learned_from, notes_without_gold
 from models_runtime.models import Refinement, Run, TrainedModel
 from models_runtime.runs.services.backends import ThresholdGoal
 from models_runtime.runs.services.ensembles import review_together

@@ -14,12 +14,12 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, Span, StoredFile, StoredFileKind
 from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.backends import BackendError, children
+from models_runtime.core import external as found_here
 from models_runtime.core import gold_sources
-from models_runtime.core import weights as found_here
+from models_runtime.core.external import weights
 from models_runtime.core.gold_sources import all_other_notes
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import strategy_of
-from models_runtime.core.weights import weights
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.loop import loop_of
@@ -59,7 +59,7 @@ def test_folders_are_found_without_a_library(home, tmp_path, monkeypatch):
         (tmp_path / name / "tokenizer.json").write_text("{}")
         (tmp_path / name / "config.json").write_text("[" * 10_000 if name == "broken" else '{"model_type": "bert"}')
         (tmp_path / name / ("pytorch_model.bin" if name == "pickled" else "model.safetensors")).write_text("x")
-    monkeypatch.setattr(found_here, "home", lambda: tmp_path)
+    monkeypatch.setattr(found_here, "weights_home", lambda: tmp_path)
     assert weights() == []
 
 
@@ -109,7 +109,7 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
         for adapting, iteration, loss, f1 in steps:
             on_step({"adapting": adapting, "again": False, "iteration": iteration, "most": 3, "loss": loss, "f1": f1})
             shown.append(said(client.get(page("model", model.pk))))
-        raise BackendError("That is enough for this test.", permanent=True)
+        raise BackendError("That is enough for this test.")
 
     monkeypatch.setattr(children, "train", learns)
     monkeypatch.setattr(watching, "WRITE_EVERY", 0)
@@ -149,7 +149,7 @@ def test_weights_that_are_not_there_or_were_deleted_meanwhile(world, manager, ho
         project=world.project, backend="token-classification", model="tiny-tagger",
         labels={"PER": "PATIENT", "CITY": ""}, actor=None, key="r",
     )  # fmt: skip
-    monkeypatch.setattr(found_here, "home", lambda: tmp_path)
+    monkeypatch.setattr(found_here, "weights_home", lambda: tmp_path)
     for row, where in ((model, tmp_path / "tiny-bert"), (run, tmp_path)):
         work(row.job_id)
         assert str(where) in Job.objects.get(pk=row.job_id).error
@@ -161,7 +161,7 @@ def test_weights_that_are_not_there_or_were_deleted_meanwhile(world, manager, ho
 
 
 def test_a_snapshot_of_the_hub_s_client_has_its_repository_s_name(manager, made_weights, tmp_path, monkeypatch):
-    monkeypatch.setattr(found_here, "home", lambda: tmp_path)
+    monkeypatch.setattr(found_here, "weights_home", lambda: tmp_path)
     tiny = tmp_path / "models--ward--tiny"
     blobs, snapshots, references = tiny / "blobs", tiny / "snapshots", tiny / "refs"
     for folder in (blobs, references, snapshots / ("a" * 40), snapshots / ("b" * 40), tmp_path / "models--alone"):

@@ -35,7 +35,7 @@ class FakeBackend:
         if "REFUSE" in text:
             raise BackendError("this note is too strange", permanent=False)
         if "HOPELESS" in text:
-            raise BackendError("the weights are gone", permanent=True)
+            raise BackendError("the weights are gone")
         if "OUTSIDE" in text:
             return [Span(0, len(text) + 5, self.label)]
         return [Span(at, at + 1, self.label, 0.9, "capital") for at, ch in enumerate(text) if ch.isupper()]

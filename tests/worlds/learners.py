@@ -15,7 +15,7 @@ from typing import IO, Any
 import pytest
 
 from models_runtime.backends import children
-from models_runtime.backends.child import main
+from models_runtime.backends.children import main
 from models_runtime.backends.files import format_of
 from tests.worlds.forking import Forked, serve
 

@@ -195,16 +195,13 @@ EMBEDDING: Final = "embedding."
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Card(files.FileCard):
     """Description of a model. `grouped`: the sentence grouping factor (Catelli 2021).
 
     `rules_set`: the label set of the rules whose tags are features, empty without rules, None without features.
     `hidden`: the width of each LSTM. `embeddings`: where the fixed vectors come from.
     """
 
-    label_set: str
-    labels: tuple[str, ...]
-    algorithm: str
     rules_set: str | None
     grouped: int
     hidden: int
@@ -213,9 +210,6 @@ class Card:
     lstm: bool
     crf: bool
     embeddings: tuple[Source, ...]
-    notes: int
-    iterations: int
-    format: str
 
     def shape(self, vocabulary: Vocabulary | None) -> Shape:
         fixed = sum(each.dimensions for each in self.embeddings)
@@ -304,7 +298,7 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     sources = card.embeddings
     texts = [text for source in sources for text in (source.name, source.kind, source.sha256)]
     rules = [card.rules_set] if card.format == FORMAT else []
-    files.check_words(path, card.format, (card.label_set, card.algorithm, *rules, *texts), card.labels)
+    files.check_words(path, card.format, (*rules, *texts), card.labels)
     # A name is looked up in the folder of word vectors, and must not lead out of it.
     if not all(source.kind == "characters" or _is_plain(source) for source in sources):
         raise files.refused(path, card.format, "an embedding in its card has an unknown kind or no plain file name")

@@ -175,12 +175,12 @@ def _learn(task: TrainingTask, path: Path, algorithms: dict[str, Hyperparameters
         task.label_set,
         labels,
         name,
+        gold_notes,
+        0,
+        FORMAT if rules else STACKED_FORMAT,
         rules.label_set if rules else None,
-        **{key: getattr(hyper, key) for key in LAYERS},
         embeddings=sources,
-        notes=gold_notes,
-        iterations=0,
-        format=FORMAT if rules else STACKED_FORMAT,
+        **{key: getattr(hyper, key) for key in LAYERS},
     )
     training = _Training(task, hyper, card, encoder, device, base)
     done = run_epochs(
@@ -199,7 +199,7 @@ def _stack(task: TrainingTask, hyper: Hyperparameters, base: Loaded | None) -> S
     """The embeddings of the task, or of the starting model. Raises BackendError (permanent)."""
     if base is None:
         if not (task.embeddings or hyper.features):
-            raise BackendError("This type of model needs embeddings. Choose at least one.", permanent=True)
+            raise BackendError("This type of model needs embeddings. Choose at least one.")
         return Stack([_embedding(task, hyper, *each) for each in task.embeddings])
     folder = Path(task.embeddings_folder) if task.embeddings_folder else None
     parts: list[Embedding] = []
@@ -209,8 +209,7 @@ def _stack(task: TrainingTask, hyper: Hyperparameters, base: Loaded | None) -> S
             if part.file is None:
                 raise BackendError(
                     f"The starting model needs the word vectors {part.source.name} for the words of these notes, but "
-                    f"the file is {why} in {folder}. Copy it there.",
-                    permanent=True,
+                    f"the file is {why} in {folder}. Copy it there."
                 )
             more = {word for form in _forms(task) for word in spellings(form)} - set(part.kept)
             part = Words(part.source, part.kept | part.file.vectors(sorted(more)), part.file)

@@ -38,7 +38,7 @@ FORMATS: Final = "word2vec (text or binary), GloVe (text), fastText (.vec or .bi
 
 def refused(path: Path, why: str) -> BackendError:
     """The error for an unusable file. `why` is a clause without a full stop."""
-    return BackendError(f"The word vectors {path.name} can't be read: {why}.", permanent=True)
+    return BackendError(f"The word vectors {path.name} can't be read: {why}.")
 
 
 class WordFile(ABC):

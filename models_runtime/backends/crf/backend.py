@@ -14,6 +14,7 @@ from annotations.text.bio import OUTSIDE, decode
 from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
 from annotations.text.tokens import Token, covered, tokens_at
+from models_runtime.backends.base import Streaming
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import earlier_tags
 from models_runtime.backends.crf.model import Floats, Model, load_model
@@ -53,7 +54,7 @@ class _Sequence:
     emissions: Floats
 
 
-class CrfBackend:
+class CrfBackend(Streaming):
     """Predicts with the model at `path`. Raises BackendError (permanent) for any other file.
 
     If the model was trained from an earlier one, the earlier model's spans are features. Spans of the earlier model
@@ -84,10 +85,6 @@ class CrfBackend:
         self.revision = f"{VERSION}-{model.revision}-{self._rules.revision}"
         if self._earlier is not None:
             self.revision += f"-{self._earlier.revision}"
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
 
     def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
         """The spans of each text, and the probabilities of the labels at its tokens; of several stages, the last's."""

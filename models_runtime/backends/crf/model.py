@@ -158,16 +158,10 @@ MOST_STAGES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Card(files.FileCard):
     """Description of a model. `rules_set`: the label set of the rules whose tags are features, empty without them."""
 
-    label_set: str
-    labels: tuple[str, ...]
-    algorithm: str
     rules_set: str
-    notes: int
-    iterations: int
-    format: str = FORMAT
 
 
 def save(path: Path, card: Card, weights: Path, lexicon: Mapping[str, list[str]], earlier: Path | None = None) -> str:
@@ -218,7 +212,7 @@ def _stage(path: Path, inside: bytes | None, most: int, revision: str) -> Model:
     data, lexicon, file, nested = files.unpack_stage(path, FORMAT, WEIGHTS, earlier=EARLIER, inside=inside)
     if nested and most == 1:
         raise _refused(path, f"it has more than {MOST_STAGES} stages")
-    card = _card(path, data)
+    card = files.card_from(path, Card, data)
     if not file.startswith(MAGIC):
         raise _refused(path, "its weights are not in crfsuite's format")
     try:
@@ -234,12 +228,6 @@ def _stage(path: Path, inside: bytes | None, most: int, revision: str) -> Model:
 
 def _refused(path: Path, why: str) -> BackendError:
     return files.refused(path, FORMAT, why)
-
-
-def _card(path: Path, data: dict[str, Any]) -> Card:
-    card = files.card_from(path, Card, data)
-    files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set), card.labels)
-    return card
 
 
 def _check_labels(path: Path, card: Card, tags: Sequence[str]) -> None:

@@ -8,9 +8,10 @@ method PRED of Daumé III 2007), and its file contains that model.
 import ctypes
 import tempfile
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import pycrfsuite
 
@@ -20,37 +21,15 @@ from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.features import Column, Family, Features, families
-from models_runtime.backends.crf.model import MOST_STAGES, WEIGHTS, Card, load_model, save, scaled
+from models_runtime.backends.crf.model import FORMAT, MOST_STAGES, WEIGHTS, Card, load_model, save, scaled
 from models_runtime.backends.learner import Learner, Report, Step, TrainingTask, labels_of, opens, rounded
 from models_runtime.backends.marginals import WEIGHT
 from models_runtime.backends.notes import learn as learn_words
 from models_runtime.backends.notes import pieces, read, sure_pieces
 from models_runtime.backends.rule_tags import FeatureRules, rules_for
 
-# A bounded cache of computed values: notes have many repeated words.
-
-
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
-
-# A table with this many entries is cleared. This bounds memory.
+# A table of computed values with more entries loses the oldest, which bounds memory. Notes have many repeated words.
 MOST: Final = 1 << 14
-
-
-class Table(dict[Key, Value], Generic[Key, Value]):
-    """The value of each key, computed by `make` at its first use."""
-
-    def __init__(self, make: Callable[[Key], Value]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, key: Key) -> Value:
-        value = self._make(key)
-        if len(self) >= MOST:
-            self.clear()
-        self[key] = value
-        return value
-
 
 # Features in the form that crfsuite needs for training: UTF-8 strings for each token.
 
@@ -62,13 +41,13 @@ class Rows:
     """Makes the feature strings of tokens. Strings are cached."""
 
     def __init__(self, families: Iterable[Family]) -> None:
-        self._tables = [(family, Table[Hashable, Spelled](_speller(family))) for family in families]
+        self._tables = [(family, lru_cache(MOST)(_speller(family))) for family in families]
 
     def of(self, columns: Sequence[Column], size: int) -> list[list[bytes]]:
         """The features of each of `size` tokens, family by family."""
         by_shift: list[list[list[bytes]]] = []
-        for (family, table), column in zip(self._tables, columns, strict=True):
-            found = [table[key] for key in family.reach(column, size)]
+        for (family, spelled_of), column in zip(self._tables, columns, strict=True):
+            found = list(map(spelled_of, family.reach(column, size)))
             for index, shift in enumerate(family.shifts):
                 first = shift - family.shifts[0]
                 by_shift.append([spelled[index] for spelled in found[first : first + size]])
@@ -105,15 +84,12 @@ def learn(task: TrainingTask, path: Path) -> str:
     """
     algorithm = task.algorithm or next(iter(ALGORITHMS))
     if algorithm not in ALGORITHMS:
-        raise BackendError(
-            f"There is no algorithm “{algorithm}”. Choose one of: {', '.join(ALGORITHMS)}.", permanent=True
-        )
+        raise BackendError(f"There is no algorithm “{algorithm}”. Choose one of: {', '.join(ALGORITHMS)}.")
     base = Path(task.base) if task.base else None
     earlier = CrfBackend(str(base)) if base else None
     if base and load_model(base).stages >= MOST_STAGES:
         raise BackendError(
-            f"The starting model has {MOST_STAGES} stages already, which is the maximum. Choose an earlier one.",
-            permanent=True,
+            f"The starting model has {MOST_STAGES} stages already, which is the maximum. Choose an earlier one."
         )
     notes, held_out = augmented(task).notes, task.held_out if task.choose else ()
     labels = labels_of(notes, earlier.labels if earlier else ())
@@ -147,7 +123,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         trainer.train(str(weights), HELD_OUT if held_out else -1)
         if algorithm in UNSCALED:
             weights.write_bytes(scaled(weights.read_bytes()))
-        card = Card(task.label_set, labels, algorithm, rules.label_set, len(task.notes), trainer.done)
+        card = Card(task.label_set, labels, algorithm, len(task.notes), trainer.done, FORMAT, rules.label_set)
         return save(path, card, weights, lexicon, base)
 
 
@@ -196,32 +172,22 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no ty
         ctypes.CDLL(None).srand(1)
         super().train(weights, holdout)
 
-    def on_start(self, log: str) -> None:
+    def _ignore(self, log: str) -> None:
         pass
+
+    on_start = on_featgen_end = on_prepared = on_optimization_end = on_end = _ignore
 
     def on_featgen_progress(self, log: str, percent: float) -> None:
         self._report(Step(0, self._most, 0.0))
 
-    def on_featgen_end(self, log: str) -> None:
-        pass
-
-    def on_prepared(self, log: str) -> None:
-        pass
-
     def on_prepare_error(self, log: str) -> None:
-        raise BackendError("crfsuite could not prepare the training data.", permanent=True)
+        raise BackendError("crfsuite could not prepare the training data.")
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         self.done = int(info["num"])
         recall, precision = _masking(info["scores"]) if info.get("scores") else (None, None)
         loss = float(info.get("loss", 0.0))
         self._report(Step(self.done, self._most, loss, recall=rounded(recall), precision=rounded(precision)))
-
-    def on_optimization_end(self, log: str) -> None:
-        pass
-
-    def on_end(self, log: str) -> None:
-        pass
 
 
 def check(path: Path) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 import hashlib
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from annotations.text.spans import Bounds, Span
-from models_runtime.backends.base import BackendError, Budget, Device, OnDevice, Rewritten, not_installed
+from models_runtime.backends.base import BackendError, Budget, Device, OnDevice, PredictsEach, Rewritten, not_installed
 from models_runtime.backends.llm.asking import Answer, Asking, Completion, Meter, Question
 from models_runtime.backends.llm.driver import (
     AnswerCache,
@@ -43,7 +43,7 @@ T = TypeVar("T")
 REWRITE_WORDS: Final = 2000
 
 
-class LlmBackend:
+class LlmBackend(PredictsEach):
     """Predicts with a model of a listed server. `labels`: the project's labels, the only allowed answers.
 
     `prompt`: the system message, or with the strategy *by_label* the template of the messages (prompts.prompt_of_run);
@@ -73,7 +73,7 @@ class LlmBackend:
         meter: Meter | None = None,
     ) -> None:
         if not labels:
-            raise BackendError("This project has no labels. Add labels first.", permanent=True)
+            raise BackendError("This project has no labels. Add labels first.")
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
@@ -130,19 +130,6 @@ class LlmBackend:
             answers=found,
         )
 
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text. Raises the first error, if any."""
-        found = []
-        for result in self.predict_each(texts):
-            if isinstance(result, BackendError):
-                raise result
-            if isinstance(result, Rewritten):
-                if result.error:
-                    raise BackendError(result.error, permanent=False)
-                result = result.spans
-            found.append(result)
-        return found
-
     def predict_each(
         self, texts: Sequence[str], check: Check = no_check
     ) -> list[list[Span] | Rewritten | BackendError]:
@@ -189,12 +176,6 @@ class LlmBackend:
         finally:
             self.meter.record()
 
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, in order; a few texts at a time."""
-        remaining = iter(texts)
-        while some := list(islice(remaining, 2 * self._completion.at_once)):
-            yield from self.predict(some)
-
 
 def completion_of(server: Server, model: str, meter: Meter) -> Completion:
     """The Completion for a model of a listed server. Raises BackendError if a folder can't be loaded."""
@@ -212,10 +193,7 @@ def _messages(
     if params.strategy != BY_LABEL:
         return [(prompt, list(labels))]
     return [
-        (
-            system_prompt(BY_LABEL, params.language, [one], prompt, descriptions=params.descriptions, shots=shots),
-            [one],
-        )
+        (system_prompt(BY_LABEL, params.language, [one], prompt, descriptions=params.descriptions, shots=shots), [one])
         for one in sorted(labels, key=lambda label: label.code)
     ]
 
@@ -284,7 +262,7 @@ class LocalCompletion:
         self._over = threading.Event()
         self._lock = threading.Lock()
         if not Path(folder).is_dir():
-            raise BackendError("The model's folder is missing on this worker. Add the folder.", permanent=True)
+            raise BackendError("The model's folder is missing on this worker. Add the folder.")
         try:
             self._load(folder)
         except ImportError as error:
@@ -292,8 +270,7 @@ class LocalCompletion:
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise BackendError(
                 f"The model's folder can't be loaded ({type(error).__name__}). It must contain a transformers language "
-                "model with safetensors weights, and its tokenizer.",
-                permanent=True,
+                "model with safetensors weights, and its tokenizer."
             ) from None
 
     def _load(self, folder: str) -> None:
@@ -365,11 +342,7 @@ class LocalCompletion:
 
     def _ids(self, question: Question) -> Any:
         if self._tokenizer.chat_template:
-            text = self._tokenizer.apply_chat_template(
-                question.messages(),
-                add_generation_prompt=True,
-                tokenize=False,
-            )
+            text = self._tokenizer.apply_chat_template(question.messages(), add_generation_prompt=True, tokenize=False)
             found = self._tokenizer(text, return_tensors="pt", add_special_tokens=False)
         else:
             found = self._tokenizer(

@@ -32,29 +32,16 @@ class Capacity(Protocol):
         """Release the capacity: there are no more questions."""
 
 
-class FixedCapacity:
-    """The capacity of a server that no other worker uses."""
-
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
-
-    def take(self, asking: int) -> int:
-        return self._at_once
-
-    def leave(self) -> None:
-        pass
-
-
 @dataclass
 class ServerQueue(Generic[K, T]):
     """Conversations with one server, started in order: each with a name and the Completion that answers it.
 
-    At most `at_once` questions are asked at a time, within `capacity`.
+    At most `at_once` questions are asked at a time, within `capacity` if other workers use the server too.
     """
 
     conversations: Iterator[tuple[K, Completion, Conversation[T]]]
     at_once: int
-    capacity: Capacity
+    capacity: Capacity | None
     asking: int = field(default=0, init=False)
     ended: bool = field(default=False, init=False)
     # Started conversations with a question that was not asked yet.
@@ -62,9 +49,10 @@ class ServerQueue(Generic[K, T]):
 
     @property
     def may_ask(self) -> bool:
-        return not (self.ended and not self.waiting) and self.asking < min(
-            self.at_once, self.capacity.take(self.asking)
-        )
+        if self.ended and not self.waiting:
+            return False
+        most = self.capacity.take(self.asking) if self.capacity else self.at_once
+        return self.asking < min(self.at_once, most)
 
 
 Check = Callable[[], None]
@@ -98,9 +86,7 @@ def run_all(
     """
     found: dict[int, T | BackendError] = {}
     numbered = ((at, completion, conversation) for at, conversation in enumerate(conversations))
-    queue: ServerQueue[int, T] = ServerQueue(
-        numbered, completion.at_once, capacity or FixedCapacity(completion.at_once)
-    )
+    queue: ServerQueue[int, T] = ServerQueue(numbered, completion.at_once, capacity)
     with closing(_Driver([queue], check).results()) as results:
         for at, result in results:
             if isinstance(result, BackendError) and result.permanent:
@@ -130,7 +116,8 @@ class _Driver(Generic[K, T]):
                     raise
         finally:
             for queue in self._queues:
-                queue.capacity.leave()
+                if queue.capacity:
+                    queue.capacity.leave()
 
     def _wait_for_answers(self) -> None:
         """Wait for open questions, which cost money in any case, so that conversations can cache the answers.

@@ -17,7 +17,7 @@ from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.surrogates.pipeline import Cluster, Indexed, Mentioned
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import listed
-from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
+from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, object_schema
 from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
 from models_runtime.backends.llm.prompts import LANGUAGES, digest, fenced, prompt_without_labels
@@ -291,12 +291,7 @@ def _longest(mentions: Sequence[Mentioned]) -> Mentioned:
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
     """A strict JSON schema for {"entities": [model]}."""
     item = model.model_json_schema() | {"additionalProperties": False}
-    return {
-        "type": "object",
-        "properties": {"entities": {"type": "array", "items": item}},
-        "required": ["entities"],
-        "additionalProperties": False,
-    }
+    return object_schema({"entities": {"type": "array", "items": item}})
 
 
 def _once(ids: Sequence[int], count: int) -> bool:
@@ -315,9 +310,4 @@ def _context(mention: Mentioned) -> str:
 def _entity(number: int, cluster: Cluster) -> dict[str, Any]:
     """What the model is told about an entity."""
     contexts = dict.fromkeys(_context(one) for one in cluster.mentions if one.before or one.after)
-    return {
-        "id": number,
-        "kind": str(cluster.kind),
-        "forms": cluster.forms,
-        "contexts": list(contexts)[:MOST_CONTEXTS],
-    }
+    return {"id": number, "kind": str(cluster.kind), "forms": cluster.forms, "contexts": list(contexts)[:MOST_CONTEXTS]}

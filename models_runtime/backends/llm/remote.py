@@ -9,7 +9,6 @@ import email.utils
 import logging
 import os
 import random
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,15 +19,13 @@ from openai import DefaultHttpxClient, OpenAI
 from openai.types.chat import ChatCompletion
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, TooLong
+from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, ServerRequests, TooLong
 from models_runtime.backends.llm.asking import Answer, Meter, Question, ToolCall
 from models_runtime.backends.llm.servers import Server
 
 TRIES: Final = 5
 """Attempts per question, with pauses of 1, 2, 4 and 8 seconds (each up to twice as long), or as the server asks."""
 LONGEST_WAIT: Final = 60.0
-GIVE_UP: Final = 5
-"""Consecutive failed questions that end the run. Finished notes are kept."""
 # From strict to lenient. A server rejects formats that it doesn't support.
 FORMATS: Final = ("json_schema", "json_object", "text")
 
@@ -37,19 +34,16 @@ for _name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
-class RemoteCompletion:
+class RemoteCompletion(ServerRequests):
     """A model of a listed server. `sleep`: a function that waits for a number of seconds."""
 
     def __init__(
         self, server: Server, model: str, meter: Meter, *, sleep: Callable[[float], object] | None = None
     ) -> None:
+        super().__init__(sleep)
         self.at_once = server.at_once
         self._server, self._model, self.meter = server, model, meter
-        self._over = threading.Event()
-        self._sleep = sleep or self._over.wait
         self._format = 0
-        self._failed_in_a_row = 0
-        self._lock = threading.Lock()
         self._client = OpenAI(
             base_url=server.url,
             api_key=os.environ.get(server.key_variable) or "none",
@@ -65,27 +59,7 @@ class RemoteCompletion:
 
     def complete(self, question: Question) -> Answer:
         """Ask a question, with retries. Raises BackendError."""
-        try:
-            answer = self._tried(question)
-        except BackendError as error:
-            raise self._counted(error) from None
-        with self._lock:
-            self._failed_in_a_row = 0
-        return answer
-
-    def stop(self) -> None:
-        """Send no more requests. Open requests are answered or time out."""
-        self._over.set()
-
-    def _counted(self, error: BackendError) -> BackendError:
-        with self._lock:
-            self._failed_in_a_row += 1
-            hopeless = self._failed_in_a_row >= GIVE_UP
-        if hopeless and not error.permanent:
-            error = BackendError(f"{error} The run was stopped after {GIVE_UP} failures in a row.", permanent=True)
-        if error.permanent:
-            self.stop()
-        return error
+        return self._counted(lambda: self._tried(question))
 
     def _tried(self, question: Question) -> Answer:
         for attempt in range(1, TRIES + 1):
@@ -177,13 +151,11 @@ class RemoteCompletion:
             return self._unreadable()
         status = error.status_code
         if status in (401, 403):
-            return BackendError(f"The server “{name}” rejected the key ({status}). Check the key.", permanent=True)
+            return BackendError(f"The server “{name}” rejected the key ({status}). Check the key.")
         if status == 404:
-            return BackendError(
-                f"The server “{name}” has no model “{self._model}”, or its address is wrong.", permanent=True
-            )
+            return BackendError(f"The server “{name}” has no model “{self._model}”, or its address is wrong.")
         if 300 <= status < 400:
-            return BackendError(f"The server “{name}” redirects ({status}). Enter its exact address.", permanent=True)
+            return BackendError(f"The server “{name}” redirects ({status}). Enter its exact address.")
         if _is_too_long(error):
             return BackendError("A piece of the note is too long for the model. Choose fewer words.", permanent=False)
         if status in (408, 409, 425, 429) or status >= 500:
@@ -199,9 +171,7 @@ class RemoteCompletion:
             return BackendError(f"The server “{name}” took longer than {self._server.seconds} s.", permanent=False)
         if isinstance(error, openai.APIStatusError):
             return BackendError(f"The server “{name}” failed {TRIES} times ({error.status_code}).", permanent=False)
-        return BackendError(
-            f"The server “{name}” doesn't respond. Start the server, then resume the run.", permanent=True
-        )
+        return BackendError(f"The server “{name}” doesn't respond. Start the server, then resume the run.")
 
 
 def _calls(called: object) -> tuple[ToolCall, ...]:

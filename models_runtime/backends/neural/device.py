@@ -1,9 +1,9 @@
 """The device that a network computes on: a GPU if there is one, otherwise the CPU; precision and batch sizes."""
 
+import hashlib
 import resource
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import torch
 
-from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, Streaming
 
 # Windows over notes that are longer than a model's input.
 #
@@ -143,10 +142,10 @@ def select_device(gpu: Gpu | None, requested: str = "auto") -> Device:
     unknown request, or for `cuda` without a usable GPU.
     """
     if requested not in ("auto", "cpu", "cuda"):
-        raise BackendError(f"There is no device “{requested}”. Choose one of: auto, cpu, cuda.", permanent=True)
+        raise BackendError(f"There is no device “{requested}”. Choose one of: auto, cpu, cuda.")
     usable = gpu is not None and not gpu.why
     if requested == "cuda" and not usable:
-        raise BackendError("This worker has no usable GPU. Choose the device auto or cpu.", permanent=True)
+        raise BackendError("This worker has no usable GPU. Choose the device auto or cpu.")
     if requested == "cpu":
         return cpu_device("")
     if gpu is None or gpu.why:
@@ -171,8 +170,7 @@ def gpu_memory_full() -> BackendError:
     """The error for work that can't continue on the CPU."""
     return BackendError(
         "The GPU memory is full. Stop other programs that use the GPU, or choose smaller batches (for a transformer, "
-        "also gradient accumulation), then start again.",
-        permanent=True,
+        "also gradient accumulation), then start again."
     )
 
 
@@ -232,7 +230,7 @@ class Placement:
         torch.cuda.empty_cache()
 
 
-class OnDevice(ABC):
+class OnDevice(Streaming):
     """A backend whose networks have a `placement`."""
 
     placement: Placement
@@ -241,14 +239,6 @@ class OnDevice(ABC):
     def device(self) -> Device:
         """The device that it computes on at present."""
         return self.placement.device
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
-
-    @abstractmethod
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, in order, computed in blocks of texts."""
 
 
 # Weights from a folder: its name in messages, and checks before a network is built from a file of others.
@@ -263,6 +253,15 @@ MOST_COMPUTED: Final = 1 << 22
 def name_of(folder: Path) -> str:
     """The folder's name; for a snapshot of the Hugging Face Hub's client, the name of the repository."""
     return folder.parents[1].name.rpartition("--")[2] if folder.parent.name == "snapshots" else folder.name
+
+
+def digest_of(folder: Path, names: Iterable[str]) -> str:
+    """A hash of these files of a folder."""
+    whole = hashlib.sha256()
+    for name in names:
+        with (folder / name).open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()[:12]
 
 
 def check_fit(planned: Any, tensors: Mapping[str, Any]) -> None:
@@ -286,6 +285,5 @@ def check_scores(finite: Iterable[bool]) -> None:
     """Raise BackendError (permanent) if the scores of some text are not finite. `finite`: whether they are."""
     if not all(finite):
         raise BackendError(
-            "Some of the text has no scores, because the weights are damaged. Copy the model's folder again.",
-            permanent=True,
+            "Some of the text has no scores, because the weights are damaged. Copy the model's folder again."
         )

@@ -133,12 +133,7 @@ class Loop:
         tensors["random.torch"] = torch.get_rng_state()
         if self._device.is_gpu:
             tensors["random.cuda"] = torch.cuda.get_rng_state()
-        rest = {
-            "key": key,
-            "said": extra,
-            "step": self._schedule.last_epoch,
-            "groups": state["param_groups"],
-        }
+        rest = {"key": key, "said": extra, "step": self._schedule.last_epoch, "groups": state["param_groups"]}
         part = path.with_suffix(".part")
         plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
         save_file(plain, part, metadata={"rest": json.dumps(rest)})

@@ -17,7 +17,6 @@ from models_runtime.backends.llm.driver import (
     Capacity,
     Check,
     Conversation,
-    FixedCapacity,
     NoCache,
     Results,
     ServerQueue,
@@ -356,7 +355,7 @@ class LlmAgent:
         """Run the conversations of several notes, each with the note's id; yields the outcomes as they come."""
         named = ((note, self.completion, conversation) for note, conversation in notes)
         at_once = self.completion.at_once
-        queue: ServerQueue[int, RefinedNote] = ServerQueue(named, at_once, capacity or FixedCapacity(at_once))
+        queue: ServerQueue[int, RefinedNote] = ServerQueue(named, at_once, capacity)
         return converse([queue], check)
 
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import numpy
 import pycrfsuite
 
 from annotations.release.rules.redaction.policy import IdentifierType, kind_of
 from annotations.text.search import folded
-from annotations.text.spans import Span
+from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import covered
 from models_runtime.backends.notes import Note
 from models_runtime.backends.refining.candidates import EDGE, MOST_EXAMPLES, Read, features, not_gold, read_note
@@ -178,7 +178,7 @@ class Ends(NamedTuple):
 
 
 def end_examples(note: Note, gold: Sequence[Span], vocabulary: Vocabulary) -> list[DecisionExample]:
-    """What gold teaches about begins and ends, for `learn_ends`."""
+    """What gold teaches about begins and ends."""
     found = []
     for span in gold:
         own = Ends(*covered(note.tokens, span.start, span.end))
@@ -236,30 +236,19 @@ def _features(note: Note, ends: Ends, label: str, last: bool) -> list[str]:
     return found
 
 
-class EndsModel:
-    """Probabilities of begins and ends."""
-
-    def __init__(self, model: Logistic) -> None:
-        self._model = model
-
-    def chances(self, note: Note, span: Span, last: bool) -> dict[tuple[int, int], float]:
-        """The probability that the begin (or with `last` the end) is right, for the span's bounds and those near it."""
-        own = Ends(*covered(note.tokens, span.start, span.end))
-        if own.first >= own.past:
-            return {}
-        found = {}
-        for ends in _moved(note, own, last):
-            if last:
-                bounds = span.start, span.end if ends == own else note.tokens[ends.past - 1].end
-            else:
-                bounds = span.start if ends == own else note.tokens[ends.first].start, span.end
-            found[bounds] = self._model.probability(_features(note, ends, span.label, last))
-        return found
-
-
-def learn_ends(vocabulary: Vocabulary, notes: Iterable[Sequence[DecisionExample]]) -> EndsModel:
-    """Learn from the examples of notes, of which there is at least one. Deterministic."""
-    return EndsModel(fit(vocabulary, [one for note in notes for one in note]))
+def end_chances(model: Logistic, note: Note, span: Span, last: bool) -> dict[Bounds, float]:
+    """The probability that the begin (or with `last` the end) is right, for the span's bounds and those near it."""
+    own = Ends(*covered(note.tokens, span.start, span.end))
+    if own.first >= own.past:
+        return {}
+    found = {}
+    for ends in _moved(note, own, last):
+        if last:
+            bounds = span.start, span.end if ends == own else note.tokens[ends.past - 1].end
+        else:
+            bounds = span.start if ends == own else note.tokens[ends.first].start, span.end
+        found[bounds] = model.probability(_features(note, ends, span.label, last))
+    return found
 
 
 # Two logistic models that tell what a stretch of a note is: an identifier or not, and if so, with which label.
@@ -293,17 +282,6 @@ class SpanModel:
         return {NOTHING: 1 - identifier, **labels}
 
 
-class Vocabularies(NamedTuple):
-    """The features of examples: of stretches, and of begins and ends."""
-
-    spans: Vocabulary
-    ends: Vocabulary
-
-    @classmethod
-    def empty(cls) -> Self:
-        return cls(Vocabulary(), Vocabulary())
-
-
 @dataclass(frozen=True)
 class Taught:
     """What a note with gold teaches: about identifiers, the labels of gold spans, and begins and ends."""
@@ -318,35 +296,7 @@ class Learned:
     """What was learned from gold: what a stretch is, and where it begins and ends."""
 
     labels: SpanModel
-    ends: EndsModel
-
-
-def examples(own: Read, gold: Sequence[Span], vocabularies: Vocabularies) -> Taught:
-    """What a note with gold teaches: its gold spans, stretches that are no identifier, and right and wrong ends."""
-    identifiers, labels = [], []
-    for span in gold:
-        found = features(own, span.start, span.end)
-        identifiers.append(DecisionExample(vocabularies.spans.add(found), True))
-        labels.append((pycrfsuite.ItemSequence([found]), span.label))
-    for bounds in not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5)):
-        identifiers.append(DecisionExample(vocabularies.spans.add(features(own, *bounds)), False))
-    return Taught(identifiers, labels, end_examples(own.note, gold, vocabularies.ends))
-
-
-def learn(notes: Iterable[Taught], vocabularies: Vocabularies) -> Learned | None:
-    """Learn from the examples of notes. None for fewer than FEWEST gold spans. Deterministic."""
-    known = list(notes)
-    if sum(len(note.labels) for note in known) < FEWEST:
-        return None
-    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params=_PARAMS, verbose=False)
-    for note in known:
-        for items, one in note.labels:
-            trainer.append(items, [one])
-    identifier = fit(vocabularies.spans, [one for note in known for one in note.identifiers])
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "model")
-        trainer.train(str(file))
-        return Learned(SpanModel(identifier, file), learn_ends(vocabularies.ends, (note.ends for note in known)))
+    ends: Logistic
 
 
 # Chosen on MEDDOCAN train (docs/refinement.md). Higher ones catch less and change less gold.
@@ -378,15 +328,35 @@ class OfflineAgent:
     def __init__(self, label_set: str) -> None:
         self._rules = rules_for(label_set)
         self._labels = label_table(self._rules.label_set)
-        self._vocabularies = Vocabularies.empty()
+        # The features of stretches, and of begins and ends.
+        self._spans, self._ends = Vocabulary(), Vocabulary()
 
     def examples(self, text: str, gold: Sequence[Span]) -> Taught:
-        """What a note with gold teaches, for `learn` of this agent."""
-        return examples(read_note(text, self._rules), gold, self._vocabularies)
+        """What a note with gold teaches: its gold spans, stretches that are no identifier, and right and wrong ends."""
+        own, identifiers, labels = read_note(text, self._rules), [], []
+        for span in gold:
+            found = features(own, span.start, span.end)
+            identifiers.append(DecisionExample(self._spans.add(found), True))
+            labels.append((pycrfsuite.ItemSequence([found]), span.label))
+        for bounds in not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5)):
+            identifiers.append(DecisionExample(self._spans.add(features(own, *bounds)), False))
+        return Taught(identifiers, labels, end_examples(own.note, gold, self._ends))
 
     def learn(self, notes: Iterable[Taught]) -> Learned | None:
-        """Learn from the examples of notes. None if there are too few."""
-        return learn(notes, self._vocabularies)
+        """Learn from the examples of notes. None for fewer than FEWEST gold spans. Deterministic."""
+        known = list(notes)
+        if sum(len(note.labels) for note in known) < FEWEST:
+            return None
+        trainer = pycrfsuite.Trainer(algorithm="lbfgs", params=_PARAMS, verbose=False)
+        for note in known:
+            for items, one in note.labels:
+                trainer.append(items, [one])
+        identifier = fit(self._spans, [one for note in known for one in note.identifiers])
+        ends = fit(self._ends, [one for note in known for one in note.ends])
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "model")
+            trainer.train(str(file))
+            return Learned(SpanModel(identifier, file), ends)
 
     def refine(self, todo: Todo, model: Learned | None) -> Todo:
         """Decide about every annotation of a note; without a model, by the validators and the rules alone."""
@@ -420,14 +390,14 @@ class OfflineAgent:
         return {code} if code else set()
 
 
-def _with_ends(todo: Todo, number: int, note: Note, model: EndsModel) -> Todo:
+def _with_ends(todo: Todo, number: int, note: Note, model: Logistic) -> Todo:
     """Move a begin or an end that is clearly wrong to one nearby that is clearly right; by itself, not by memory."""
     item = todo.item(number)
     for last in (False, True):
         span = item.result
         if span is None:
             return todo
-        chances = model.chances(note, span, last)
+        chances = end_chances(model, note, span, last)
         own = chances.get((span.start, span.end))
         best = max(chances, key=chances.__getitem__, default=None)
         if own is None or best is None or own >= WRONG_BELOW or chances[best] <= MOVE_ABOVE:

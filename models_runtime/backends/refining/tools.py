@@ -151,11 +151,7 @@ def row(state: RefinementState, item: Item) -> Answer:
     if item.decision is not None:
         found["decision"] = {"action": str(item.decision.action), "reason": item.decision.reason}
         if item.decision.action is Action.UPDATE:
-            found["decision"] |= {
-                "start": item.decision.start,
-                "end": item.decision.end,
-                "label": item.decision.label,
-            }
+            found["decision"] |= {"start": item.decision.start, "end": item.decision.end, "label": item.decision.label}
     return found
 
 
@@ -354,11 +350,6 @@ TOOLS: Final = (
         changes=True,
     ),
     Tool("remove", "Remove an annotation that is no identifier.", (_NUMBER, _REASON), _remove, changes=True),
-    Tool(
-        "finish",
-        "Check the whole list, and finish the note if nothing is wrong.",
-        (),
-        _finish,
-    ),
+    Tool("finish", "Check the whole list, and finish the note if nothing is wrong.", (), _finish),
 )
 """All tools, in the order in which they are offered."""

@@ -5,18 +5,16 @@ import hashlib
 import json
 import os
 import random
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Final
 
 import httpx2
 
 from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError, Budget, Rewritten
-from models_runtime.backends.bounded import BoundedTransport, TooLong
+from models_runtime.backends.base import BackendError, Budget, PredictsEach, Rewritten
+from models_runtime.backends.bounded import BoundedTransport, ServerRequests, TooLong
 from models_runtime.backends.remote import inception, label_studio
 from models_runtime.backends.remote.servers import INCEPTION, Malformed, RemoteModel, UnknownLabel
 
@@ -28,22 +26,17 @@ from models_runtime.backends.remote.servers import INCEPTION, Malformed, RemoteM
 
 TRIES: Final = 4
 """Attempts for each request, with pauses of 1, 2 and 4 seconds, each up to half as long again."""
-GIVE_UP: Final = 5
-"""Consecutive failed requests that end the run. Finished notes are kept."""
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Limit of one response. INCEpTION's protocol sends each token of a note back: about 25 bytes for a character."""
 _AGAIN: Final = (408, 409, 425, 429)
 
 
-class Exchange:
-    """Requests to one server, from several threads. `sleep`: a function that waits for a number of seconds."""
+class Exchange(ServerRequests):
+    """JSON requests to one server."""
 
     def __init__(self, server: RemoteModel, *, sleep: Callable[[float], object] | None = None) -> None:
+        super().__init__(sleep)
         self._server = server
-        self._over = threading.Event()
-        self._sleep = sleep or self._over.wait
-        self._failed_in_a_row = 0
-        self._lock = threading.Lock()
         self._client = httpx2.Client(
             headers=_credentials(server),
             trust_env=False,
@@ -51,10 +44,6 @@ class Exchange:
             timeout=server.seconds,
             transport=BoundedTransport(seconds=server.seconds, most=MOST_BYTES, at_once=server.at_once),
         )
-
-    def stop(self) -> None:
-        """Send no more requests. Open requests are answered or time out."""
-        self._over.set()
 
     def get(self, path: str) -> Any:
         """The JSON at a path below the server's address. Raises BackendError."""
@@ -65,23 +54,7 @@ class Exchange:
         return self._asked("POST", path, body, tries)
 
     def _asked(self, method: str, path: str, body: dict[str, Any] | None, tries: int) -> Any:
-        try:
-            answer = self._tried(method, path, body, tries)
-        except BackendError as error:
-            raise self._counted(error) from None
-        with self._lock:
-            self._failed_in_a_row = 0
-        return answer
-
-    def _counted(self, error: BackendError) -> BackendError:
-        with self._lock:
-            self._failed_in_a_row += 1
-            hopeless = self._failed_in_a_row >= GIVE_UP
-        if hopeless and not error.permanent:
-            error = BackendError(f"{error} The run was stopped after {GIVE_UP} failures in a row.", permanent=True)
-        if error.permanent:
-            self.stop()
-        return error
+        return self._counted(lambda: self._tried(method, path, body, tries))
 
     def _tried(self, method: str, path: str, body: dict[str, Any] | None, tries: int) -> Any:
         name = self._server.name
@@ -99,9 +72,7 @@ class Exchange:
             except httpx2.TimeoutException:
                 error = BackendError(f"The server “{name}” took longer than {self._server.seconds} s.", permanent=False)
             except httpx2.HTTPError:
-                error = BackendError(
-                    f"The server “{name}” doesn't respond. Start the server, then resume the run.", permanent=True
-                )
+                error = BackendError(f"The server “{name}” doesn't respond. Start the server, then resume the run.")
             except _Again as again:
                 error = BackendError(f"The server “{name}” failed {attempt} times ({again.status}).", permanent=False)
             if attempt < tries:
@@ -112,11 +83,11 @@ class Exchange:
         """The JSON of a response. Raises BackendError, or _Again where a retry may help."""
         name, status = self._server.name, response.status_code
         if status in (401, 403):
-            raise BackendError(f"The server “{name}” rejected the key ({status}). Check the key.", permanent=True)
+            raise BackendError(f"The server “{name}” rejected the key ({status}). Check the key.")
         if status == 404:
-            raise BackendError(f"The server “{name}” has no such address. Check the address.", permanent=True)
+            raise BackendError(f"The server “{name}” has no such address. Check the address.")
         if 300 <= status < 400:
-            raise BackendError(f"The server “{name}” redirects ({status}). Enter its exact address.", permanent=True)
+            raise BackendError(f"The server “{name}” redirects ({status}). Enter its exact address.")
         if status in _AGAIN or status >= 500:
             raise _Again(status)
         if not 200 <= status < 300:
@@ -153,7 +124,7 @@ TICK: Final = 1.0
 Result = list[Span] | BackendError
 
 
-class RemoteBackend:
+class RemoteBackend(PredictsEach):
     """Predicts with the model of a listed server.
 
     `labels` maps the model's labels to the project's, or to None for spans to leave out. Label Studio's protocol tells
@@ -181,26 +152,11 @@ class RemoteBackend:
         made_of = f"{server.url}\0{self._version()}\0{sorted(self._map.items())}\0{label_set}"
         self.revision = f"{VERSION}-{server.protocol}-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
 
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text. Raises the first error, if any."""
-        found = []
-        for result in self._each(texts, lambda: None):
-            if isinstance(result, BackendError):
-                raise result
-            found.append(result)
-        return found
-
     def predict_each(
         self, texts: Sequence[str], check: Callable[[], None] = lambda: None
     ) -> list[list[Span] | Rewritten | BackendError]:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         return [*self._each(texts, check)]
-
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, in order; a few texts at a time."""
-        remaining = iter(texts)
-        while some := list(islice(remaining, self.budget.notes)):
-            yield from self.predict(some)
 
     def _version(self) -> str:
         """The version of the model, for which the server must respond; empty if the protocol has none."""
@@ -272,6 +228,5 @@ class RemoteBackend:
         """The label is not named, since a server may put a word of the note in its place."""
         return BackendError(
             f"The server “{self._server.name}” has a label that is not in {self._server.labels_variable}. Add all "
-            "labels of the model there, and start another run.",
-            permanent=True,
+            "labels of the model there, and start another run."
         )

@@ -94,12 +94,10 @@ def _dated(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("abroad.date", _dated, rank=74, confidence=0.9, strong=True),
-    Rule(
-        "abroad.title", _titled, rank=70, triggers=listed("abroad_titles", "abroad_staff"), confidence=0.9, strong=True
-    ),
-    Rule("abroad.field", _field, rank=71, confidence=0.9, strong=True),
-    Rule("abroad.street", _street, rank=72, confidence=0.9, strong=True),
-    Rule("abroad.ending", _ending, rank=72, triggers=DIGITS[1:5], confidence=0.9, strong=True),
-    Rule("abroad.zip", _zip, rank=60, triggers=DIGITS[4:6], confidence=0.8, strong=True),
+    Rule("abroad.date", _dated, rank=74, strong=True),
+    Rule("abroad.title", _titled, rank=70, triggers=listed("abroad_titles", "abroad_staff"), strong=True),
+    Rule("abroad.field", _field, rank=71, strong=True),
+    Rule("abroad.street", _street, rank=72, strong=True),
+    Rule("abroad.ending", _ending, rank=72, triggers=DIGITS[1:5], strong=True),
+    Rule("abroad.zip", _zip, rank=60, triggers=DIGITS[4:6], strong=True),
 )

@@ -24,21 +24,18 @@ _UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|gio
 _AGE_AFTER: Final = (
     r"(?:[ ]y[ ](?:medio|media|[0-9]{1,2}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
     rf"\+?[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
-    r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|"
-    r"(?:[0-9]{1,2}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once)[ ]?"
-    r"(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?))(?![ ]?kg|[a-zà-ÿ0-9.,]))?"
+    r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|(?:[0-9]{1,2}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|"
+    r"diez|once)[ ]?(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?))(?![ ]?kg|[a-zà-ÿ0-9.,]))?"
 )
 # Two expressions, since most numbers are in figures, and those would be compared with each number in words.
 _AGE_IN_FIGURES: Final = re.compile(rf"(?i)(?<![0-9A-Za-z.,/\-])(?P<number>[0-9]{{1,3}}(?:[.,][05])?){_AGE_AFTER}")
 _AGE_IN_WORDS: Final = re.compile(rf"(?i)(?<![0-9.,/\-])(?P<number>{_NUMBERS}){_AGE_AFTER}")
 # A person, then at most three words, none of which makes the number a length of time.
 _PERSON_BEFORE: Final = re.compile(
-    rf"(?<![a-zà-ÿ])(?P<person>{either('persons')})"
-    r"(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|m[aá]s\b|partir|dopo|"
-    r"despu[eé]s|after|entro|ogni|"
-    r"oltre|within|over\b|for\b|in\b|per\b|pasad[oa]s|al cabo|following|since|[uú]ltim|ultim|next|last|past|every)"
-    r"[a-zà-ÿ.]+){0,3}?,?[ ]?"
-    r"(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
+    rf"(?<![a-zà-ÿ])(?P<person>{either('persons')})(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|"
+    rf"m[aá]s\b|partir|dopo|despu[eé]s|after|entro|ogni|oltre|within|over\b|for\b|in\b|per\b|pasad[oa]s|al cabo|"
+    rf"following|since|[uú]ltim|ultim|next|last|past|every)"
+    r"[a-zà-ÿ.]+){0,3}?,?[ ]?(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
 )
 _AT_AGE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|"
@@ -47,13 +44,11 @@ _AT_AGE: Final = re.compile(
 _STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
 _SPAN_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
-    r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|"
-    r"la |los |las |haber|"
-    r"su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|año)|por |asintom|"
-    r"no se (?:incluy|consider)|\((?:sd|de|ds)\b|/paquete|"
-    r"fa\b|prima|dopo|pi[uù] tardi|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|"
-    r"ago|later|before|after|history|"
-    r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
+    r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |"
+    r"los |las |haber|su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|"
+    r"año)|por |asintom|no se (?:incluy|consider)|\((?:sd|de|ds)\b|/paquete|fa\b|prima|dopo|pi[uù] tardi|di (?:follow|"
+    r"terapia|malattia|storia|durata|evoluzione|servizio)|ago|later|before|after|history|since|prior|earlier|follow|of "
+    r"(?:history|treatment|therapy|follow))"
 )
 # "Lactante de 3 meses de Madrid", but "paciente con tos de 3 meses de evolución"
 _OF_PERSON_BEFORE: Final = re.compile(
@@ -67,19 +62,17 @@ _SYMPTOM_AFTER: Final = re.compile(
 )
 _SPAN_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|"
-    r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|"
-    r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
-    r"for|in|over|last|past|next|every|after|within|x|than|about|"
-    r"(?:caduca|vence|scade|scadenza|expires?)(?: at| a)?(?: los)?)[ ]\Z"
+    r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|seguimiento de|"
+    r"historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|for|in|over|last|past|"
+    r"next|every|after|within|x|than|about|(?:caduca|vence|scade|scadenza|expires?)(?: at| a)?(?: los)?)[ ]\Z"
 )
 # "Los niños menores de 2 años", "mean age 61 years": ages of groups.
 _GROUP_BEFORE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:menores|mayores|minori|maggiori) d[ei]|"
-    r"(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
-    r"donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|minori|maggiori|con m[aá]s|con menos|sotto|"
-    r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|"
-    r"(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
-    r"età (?:media|mediana)(?: di|:)?)[ ]\Z"
+    r"(?<![a-zà-ÿ])(?:(?:menores|mayores|minori|maggiori) d[ei]|(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|"
+    r"varones|bambini|pazienti|soggetti|adulti|donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|"
+    r"minori|maggiori|con m[aá]s|con menos|sotto|sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|"
+    r":)?|edad (?:media|mediana)(?: de|:)?|(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|età "
+    r"(?:media|mediana)(?: di|:)?)[ ]\Z"
 )
 # "A 5 anni dalla diagnosi", but "operato a 45 anni dal dott. Rossi"
 _SINCE_AFTER: Final = re.compile(
@@ -99,8 +92,7 @@ _OUTCOME_BEFORE: Final = re.compile(
     r"sopravvivenza|mortalità|tass[oi]|incidenza|probabilità)|recurrence|relapse|outcomes?|results?|recidivas?|"
     r"recurrencia|resultados|recidiva|risultati|follow-up|seguimiento|vigilancia|sorveglianza|surveillance|"
     r"(?:pr[oó]xim[oa]|siguiente|prossim[oa]|next) (?:control(?:lo)?|revisi[oó]n|visita|visit))\b"
-    r"(?P<between>[a-zà-ÿ ]{0,24})"
-    r"[ ](?:at|a|a los)[ ]\Z"
+    r"(?P<between>[a-zà-ÿ ]{0,24})[ ](?:at|a|a los)[ ]\Z"
 )
 # "Rosa Cabrera, 54 años": a name, or nothing, before years that end the phrase.
 _AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}]{SMALL_LETTER}+,[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")
@@ -165,15 +157,12 @@ _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
 # "The 2-year-old prosthesis showed no loosening", but "a 55-year-old pacemaker recipient"
 _THING_AFTER: Final = (
     r"[ ](?:prosthes[ie]s|leads?|batter(?:y|ies)|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|"
-    r"shunts?|fistulas?|lesions?|"
-    r"catheters?|valves?|data|study|films?|imaging)(?:[ ]?[.,;:)\n]|\Z|"
-    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared|works?|worked|"
-    r"functions?)\b)"
+    r"shunts?|fistulas?|lesions?|catheters?|valves?|data|study|films?|imaging)(?:[ ]?[.,;:)\n]|\Z|[ ](?:is|was|are|"
+    r"were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared|works?|worked|functions?)\b)"
 )
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})\+?(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
-    rf"days?)[ .\-]{{0,2}}old(?!{_THING_AFTER})"
-    r"|[ \-]?y[/\-]o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
+    rf"days?)[ .\-]{{0,2}}old(?!{_THING_AFTER})|[ \-]?y[/\-]o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
 )
 # "ninety-five-year-old", "aged ninety-one"
 _OLD_IN_WORDS: Final = (
@@ -196,9 +185,8 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
 
 # "She is 29 and", "Mother, 83,", "died at age 61 of", "she turned 90."
 _BARE_BEFORE: Final = re.compile(
-    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|(?P<died>died at)|"
-    rf"(?:s?he|who|patient|pt|{either('relations')})(?: will turn| (?:just |recently )?turned| turns| is(?: now)?|"
-    r",))[ ]\Z"
+    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|(?P<died>died at)|(?:s?he|who|patient|pt|{either('relations')})(?: will turn| "
+    rf"(?:just |recently )?turned| turns| is(?: now)?|,))[ ]\Z"
 )
 _BARE_AFTER: Final = re.compile(
     r"[ ]?(?:[.;)\n]|\Z|,(?![ ]?[0-9]))|[ ](?:and(?![ ][0-9])|when|who|s?he|last|this|next|with)\b"
@@ -246,13 +234,11 @@ RULES: Final = (
     Rule(
         "age.field.bare",
         _both(
-            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|"
-            r"(?<=di )aa|(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
-            r"[ ]?(?:to|mg))",
+            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|(?<=di )aa|(?<=[a-zà-ÿ], "
+            r")anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|[ ]?(?:to|mg))",
             check=_plausible,
         ),
         rank=62,
-        confidence=0.9,
     ),
     Rule(
         "age.person",
@@ -262,24 +248,22 @@ RULES: Final = (
         | {f"novant{unit}" for unit in (*listed("ages_it_units"), "uno", "atré", "acinque", "asette", "otto", "anove")},
     ),
     Rule("age.bare", _bare, rank=56, triggers=(DIGITS[2],), language="en"),
-    Rule("age.decade", _decade, rank=60, confidence=0.9, language="en"),
+    Rule("age.decade", _decade, rank=60, language="en"),
     Rule(
         "age.old.words",
         _both(_OLD_IN_WORDS),
         rank=70,
         triggers=(*listed("numbers_en"), "hundred"),
-        confidence=0.95,
         strong=True,
         language="en",
     ),
-    Rule("age.aged.words", _both(_AGED_IN_WORDS), rank=61, triggers=words("age aged"), confidence=0.9, language="en"),
+    Rule("age.aged.words", _both(_AGED_IN_WORDS), rank=61, triggers=words("age aged"), language="en"),
     Rule("age.old", _both(_OLD, check=_plausible), rank=70, triggers=_FIGURES, strong=True),
     Rule(
         "age.enne",
         _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])"),
         rank=70,
         triggers=_FIGURES,
-        confidence=0.95,
         strong=True,
     ),
     Rule(
@@ -287,13 +271,11 @@ RULES: Final = (
         _worded,
         rank=60,
         triggers=frozenset(f"{ten}{unit}enne" for ten in listed("ages_it") for unit in ("", *listed("ages_it_units"))),
-        confidence=0.9,
     ),
     Rule(
         "age.sex",
         _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9])(?:[ ]?yo[ ]?)?[MF])(?=[ ,.]|\Z)(?![.][0-9])"),
         rank=55,
-        triggers=(DIGITS[2],),
         language="en",
     ),
     Rule(
@@ -304,7 +286,6 @@ RULES: Final = (
             check=lambda match: int(match["number"]) >= 14,
         ),
         rank=50,
-        triggers=DIGITS[1:3],
     ),
     Rule(
         "age.brackets",

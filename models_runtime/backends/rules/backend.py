@@ -12,7 +12,7 @@ from typing import Final
 from annotations.text.characters import trim
 from annotations.text.search import Covered
 from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, Streaming
 from models_runtime.backends.rules import (
     abroad,
     ages,
@@ -128,10 +128,16 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 CONFIDENCES: Final = Path(__file__).with_name("data") / "confidences.json"
-"""Precision of each rule, by rule id, measured on MEDDOCAN train and the demo notes (`fixtures.bench.rules`)."""
+"""Precision of rules by their id, measured on MEDDOCAN train and the demo (`fixtures.bench.rules`) or estimated."""
 
 
-class RulesBackend:
+def confidences() -> dict[str, float]:
+    """The confidence of each rule; 0.85 if nothing was estimated."""
+    known: dict[str, float] = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
+    return {rule.id: known.get(rule.id, 0.85) for rule in RULES}
+
+
+class RulesBackend(Streaming):
     """Finds spans with labels of `label_set` (the key of a shipped label set), by the rules for `languages`.
 
     `abroad`: the texts are in other languages, so that only what has a shape is found. Raises BackendError (permanent)
@@ -145,7 +151,7 @@ class RulesBackend:
         if unknown or not languages:
             known = ", ".join(LANGUAGES)
             message = f"The rules don't support: {', '.join(unknown)}." if unknown else "No language was chosen."
-            raise BackendError(f"{message} Supported languages: {known}.", permanent=True)
+            raise BackendError(f"{message} Supported languages: {known}.")
         self.label_set = label_set
         self._abroad = abroad
         self._labels = label_table(label_set)
@@ -153,13 +159,8 @@ class RulesBackend:
         self._rules = tables(rule for rule in RULES if not rule.language or rule.language in languages)
         # Kinds without a label in this set must not displace overlapping hits of other kinds.
         self._unwanted = frozenset(kind for kind in (*SOFT, *VARIANTS) if self._labels[kind] is None)
-        measured: dict[str, float] = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
-        self._confidence = {rule.id: measured.get(rule.id, rule.confidence) for rule in RULES}
+        self._confidences = confidences()
         self.revision = f"{VERSION}-{_DIGEST}-{label_set}-{'+'.join(sorted({*languages}))}{'-abroad' * abroad}"
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, one text at a time."""
@@ -176,7 +177,7 @@ class RulesBackend:
         start, end = trim(text, hit.start, hit.end)
         if label is None or start == end:
             return None
-        return Span(start, end, label, self._confidence[hit.rule.id], hit.rule.id)
+        return Span(start, end, label, self._confidences[hit.rule.id], hit.rule.id)
 
 
 def _digest() -> str:

@@ -30,24 +30,21 @@ _FINDING: Final = re.compile(
 _POSSESSIVE: Final = re.compile(rf"['’]s[ ](?={SMALL_LETTER})")
 
 
-def given_names(
-    language: str, *, described: str, figures: str, confidences: tuple[float, float], pronouns: Iterable[str] = ()
-) -> tuple[Rule, ...]:
+def given_names(language: str, *, described: str, figures: str, pronouns: Iterable[str] = ()) -> tuple[Rule, ...]:
     """The rules of a language for given names alone, with its words around names (`it.does` and so on in words.txt):
 
     `does`: verbs of which only a person is the subject ("riferisce"). `has`: verbs that other subjects have too ("è").
     `between`: words between a name and its verb ("non", "se le"). `leads`: words right before a name ("con", "oggi").
 
     `described`: an expression for an age after any capitalized word ("Anna è una donna di 47 anni"). `figures`: for an
-    age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52"). `confidences`:
-    of names before these two. `pronouns`: names that are pronouns of this language.
+    age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52"). `pronouns`:
+    names that are pronouns of this language.
     """
     names, name = GIVEN.difference(pronouns), f"name.aged.{language}"
-    of_described, of_figures = confidences
     return (
-        Rule(f"name.bare.{language}", alone(language), rank=28, triggers=names, confidence=0.8, capital=True),
-        Rule(name, aged(described, known=False), rank=45, confidence=of_described, strong=True),
-        Rule(f"{name}.figures", aged(figures, known=True), rank=45, confidence=of_figures, strong=True),
+        Rule(f"name.bare.{language}", alone(language), rank=28, triggers=names, capital=True),
+        Rule(name, aged(described, known=False), rank=45, strong=True),
+        Rule(f"{name}.figures", aged(figures, known=True), rank=45, strong=True),
     )
 
 
@@ -126,8 +123,7 @@ def is_word(text: str, start: int, end: int) -> bool:
 _UNIT: Final = re.compile(LETTER).search
 _NAME_BEFORE: Final = re.compile(
     rf"(?:(?P<opens>\A|[.!?:;\n•(][ ]?)|(?<![{UP}])[a-zà-ÿ][ ])"
-    rf"(?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
-    r"(?P<comma>,?)[ ]\Z"
+    rf"(?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)(?P<comma>,?)[ ]\Z"
 )
 
 

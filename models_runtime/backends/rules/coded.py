@@ -21,15 +21,13 @@ _NO_LETTERS: Final = "(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)"
 # One token, or capital letters and groups of digits ("STP 02 365 87725749"), or groups of digits ("W5716 23 835902").
 _CODE: Final = re.compile(
     rf"(?:{_NO_LETTERS}[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{2,6}}(?:[ ]?[A-Z]{{1,2}})?|"
-    rf"[0-9A-Z]{{0,5}}[0-9][0-9A-Z]{{0,5}}(?:[ ][0-9]{{2,12}}){{1,5}}|{_WHOLE})"
-    r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
+    rf"[0-9A-Z]{{0,5}}[0-9][0-9A-Z]{{0,5}}(?:[ ][0-9]{{2,12}}){{1,5}}|{_WHOLE})(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
 )
 # "AX 4659933", but "Accesso PS 2584873"
 _PREFIXED: Final = re.compile(r"[A-Z]{1,2}[ ][0-9]{4,9}(?:[ ]?[A-Z]{1,2})?(?![0-9A-Za-zà-ÿ]|[.,/\-][0-9])")
 # "serial no. RNB 771230": only after a sign or a colon, since "Accesso PS 2584873" has a word before its number.
 _SERIES: Final = re.compile(
-    rf"{_NO_LETTERS}[A-Z]{{1,4}}[ ][0-9]{{4,12}}(?:[ ][A-Z](?![A-Za-z]))?"
-    r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
+    rf"{_NO_LETTERS}[A-Z]{{1,4}}[ ][0-9]{{4,12}}(?:[ ][A-Z](?![A-Za-z]))?(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
 )
 # "3673 RHJ", "HB73 FCP", "FG 448 HK"
 _PLATE: Final = re.compile(
@@ -68,17 +66,15 @@ _DOTTED: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3}){2}")
 _STOP: Final = re.compile(r"[ ]?(?:[.,;)\n]|\Z)|[ ](?:y|e|and)[ ]")
 _HYPHENATED: Final = re.compile(r"[A-Z]{1,3}-[0-9]{3}")
 _DOSE: Final = re.compile(
-    r"[0-9.]{1,5}(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|"
-    r"st|nd|rd|a|years|yo|f|m|"
-    r"kb|mb|bp|kda|cgy|gy|mci|mbq|kcal|cal|rpm|bpm|cc|d|w|k)",
+    r"[0-9.]{1,5}(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|st|nd|"
+    r"rd|a|years|yo|f|m|kb|mb|bp|kda|cgy|gy|mci|mbq|kcal|cal|rpm|bpm|cc|d|w|k)",
     re.IGNORECASE,
 )
 _UNIT: Final = re.compile(
     rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b|campo|field)|€|\$|£|eur|usd|×|x[ ]?10|±|(?:{either('counted_things')})\b|"
-    r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|reads|"
-    r"iu|ui|beats|latidos|battiti|habitantes|abitanti|inhabitants|residents|residentes|residenti|participants|"
-    r"participantes|partecipanti|hits|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|"
-    r"de cada)\b)"
+    r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|reads|iu|ui|"
+    r"beats|latidos|battiti|habitantes|abitanti|inhabitants|residents|residentes|residenti|participants|participantes|"
+    r"partecipanti|hits|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|de cada)\b)"
 )
 # "200000 per day", but "number 441772093 per old chart".
 _RATE: Final = re.compile(r"[ ]?(?:per|por)\b")
@@ -180,27 +176,22 @@ def _after_word(kind: RuleKind, least: dict[str, tuple[int, int]]) -> Finder:
 
 # Numbers of classifications, trials, publications, genes, products and laws.
 _CLASSIFIED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:cups|unspsc|minsan|rdm|cnd|snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|"
-    r"doi|isbn|issn|nct|isrctn|eudract|euctr|"
-    r"chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|genbank|ensembl|geo|"
-    r"chr[0-9xy]{0,2}|posición|posizione|"
-    r"position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|código nacional|atc|drg|grd|iso|une|uni|en|iec|"
-    r"astm|rd|ley|legge|versión|"
-    r"versione|version|build|firmware|software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|"
-    r"gmdn|umls|cui|"
-    r"mesh|cn|código nacional|n[ ]?=|ensayo|trial|estudio|study|studio|codici|códigos|codes|billing|prestazioni|"
-    r"nomenclatore|tariffa)[ .:#=°º(]{0,3}(?:(?:id|code|código|codice|number|no\.?|n\.?[º°]?)[ .:]{0,2})?"
+    r"(?<![a-zà-ÿ])(?:cups|unspsc|minsan|rdm|cnd|snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|doi|"
+    r"isbn|issn|nct|isrctn|eudract|euctr|chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|"
+    r"genbank|ensembl|geo|chr[0-9xy]{0,2}|posición|posizione|position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|"
+    r"código nacional|atc|drg|grd|iso|une|uni|en|iec|astm|rd|ley|legge|versión|versione|version|build|firmware|"
+    r"software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|gmdn|umls|cui|mesh|cn|código nacional|"
+    r"n[ ]?=|ensayo|trial|estudio|study|studio|codici|códigos|codes|billing|prestazioni|nomenclatore|"
+    r"tariffa)[ .:#=°º(]{0,3}(?:(?:id|code|código|codice|number|no\.?|n\.?[º°]?)[ .:]{0,2})?"
     r"(?:[a-z]{0,2}[0-9][0-9a-z.\-]{1,12},?[ ](?:[ye][ ]|and[ ])?){0,6}\Z"
 )
 _CATALOGED: Final = re.compile(
     r"(?i:NCT|ISRCTN|PMC|PMID|NM_|NP_|ENS[GT]|COS[MV]|rs|CPT|ICD)[\- ]?[0-9]|[TMDPF]-[0-9]{4,5}\Z"
 )
 _PRODUCT: Final = re.compile(
-    r"(?i)(?:NCT|ISRCTN|PMC|PMID|ACTRN|DRKS|CTRI|NM_|NP_|NC_|NG_|ENS[A-Z]*|COS[MV]|RS|OMIM|MIM|CHEMBL|DOI|ISO|"
-    r"IEC|EN|UNE|"
-    r"BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|"
-    r"ICI|RU|UK|WAY|"
-    r"AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
+    r"(?i)(?:NCT|ISRCTN|PMC|PMID|ACTRN|DRKS|CTRI|NM_|NP_|NC_|NG_|ENS[A-Z]*|COS[MV]|RS|OMIM|MIM|CHEMBL|DOI|ISO|IEC|EN|"
+    r"UNE|BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|ICI|RU|"
+    r"UK|WAY|AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
 )
 # "See page 4010232137", "platelet count 4010232137"
 _PAGE_OR_COUNT: Final = re.compile(
@@ -220,8 +211,7 @@ _WITH_YEAR: Final = re.compile(
 # Letters and a long number: "CT-482913", "PJN4481720", "AN0541887730", "413451711-TC".
 _LETTERED: Final = re.compile(
     r"[A-Z]{2,5}[\-/]?[0-9]{6,}[A-Z]{0,2}|[A-Z]{3,5}[\-/]?[0-9]{5,}[A-Z]{0,2}|[0-9]{6,}[\-/][A-Z]{1,3}|"
-    r"[A-Z][0-9]{7,}[A-Z]?|"
-    r"[0-9]{2,6}[A-Z]{1,3}[0-9]{4,}|[A-Z][0-9]{3}-[0-9]{3}-[0-9]{3}"
+    r"[A-Z][0-9]{7,}[A-Z]?|[0-9]{2,6}[A-Z]{1,3}[0-9]{4,}|[A-Z][0-9]{3}-[0-9]{3}-[0-9]{3}"
 )
 _LONG: Final = re.compile(r"[0-9]{6,20}|[0-9]{2,4}-[0-9]{5,10}(?:-[0-9]{1,4})?|[0-9]{6,10}[\-/][0-9]{1,4}")
 _ROUND: Final = re.compile(r"[0-9]+0{3,}|[0-9]+0{3}[\-/][0-9]+0{3}")
@@ -276,6 +266,6 @@ _KINDS: Final = {
 RULES: Final = (
     *(Rule(f"id.coded.{group}", _after_word(kind, _LEAST), rank=66, strong=True) for group, kind in _KINDS.items()),
     Rule("id.coded.open", _after_word(RuleKind.CASE, _OPEN_LEAST), rank=62),
-    Rule("id.coded.sign", _after_word(RuleKind.CASE, _SIGN_LEAST), rank=62, confidence=0.8),
+    Rule("id.coded.sign", _after_word(RuleKind.CASE, _SIGN_LEAST), rank=62),
     Rule("id.form", _formed, rank=30, triggers=DIGITS[4:]),
 )

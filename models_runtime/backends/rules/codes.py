@@ -15,7 +15,7 @@ from stdnum.it import codicefiscale
 
 from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.phrases import before
-from models_runtime.backends.rules.rule import CODE_TRIGGER, DIGITS, Finder, Found, Rule, words
+from models_runtime.backends.rules.rule import CODE_TRIGGER, Finder, Found, Rule
 
 # Checks of numbers with a check digit, and of dates. Each function takes the number as written, with separators.
 #
@@ -144,67 +144,44 @@ RULES: Final = (
     Rule(
         "id.national.dni",
         _valid(
-            RuleKind.NATIONAL,
-            r"(?:[0-9]{8}|[XYZxyz][\- ]?[0-9]{7}|[0-9]{1,2}\.[0-9]{3}\.[0-9]{3})[\- ]?[A-Za-z]",
-            dni,
+            RuleKind.NATIONAL, r"(?:[0-9]{8}|[XYZxyz][\- ]?[0-9]{7}|[0-9]{1,2}\.[0-9]{3}\.[0-9]{3})[\- ]?[A-Za-z]", dni
         ),
         rank=82,
-        triggers=(*DIGITS[1:3], DIGITS[8], *words("x y z")),
         strong=True,
     ),
     Rule(
         "id.national.cif",
         _valid(RuleKind.NATIONAL, r"[A-Z][\- ]?[0-9]{7}[0-9A-J]", cif),
         rank=70,
-        confidence=0.9,
         strong=True,
         capital=True,
     ),
     Rule(
-        "id.social.ssn.form",
-        _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{3}-[0-9]{2}-[0-9]{4}", ssn),
-        rank=70,
-        triggers=(DIGITS[3],),
-        confidence=0.9,
-        strong=True,
+        "id.social.ssn.form", _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{3}-[0-9]{2}-[0-9]{4}", ssn), rank=70, strong=True
     ),
     Rule(
         "id.social.nass.checked",
         _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{2}[ /\-]?[0-9]{8}[ /\-]?[0-9]{2}", nass),
         rank=68,
-        triggers=(DIGITS[2], DIGITS[9]),
-        confidence=0.9,
         strong=True,
     ),
     Rule(
         "id.nhs",
         _valid(RuleKind.RECORD, r"[0-9]{3}[ \-]?[0-9]{3}[ \-]?[0-9]{4}", nhs, after=r"nhs[^0-9]{0,12}\Z"),
         rank=81,
-        triggers=(DIGITS[3], DIGITS[9]),
-        confidence=0.98,
         strong=True,
     ),
-    Rule(
-        "id.card.italy",
-        _valid(RuleKind.HEALTH_CARD, r"[0-9]{20}", tessera_sanitaria),
-        rank=80,
-        triggers=(DIGITS[9],),
-        confidence=0.97,
-        strong=True,
-    ),
+    Rule("id.card.italy", _valid(RuleKind.HEALTH_CARD, r"[0-9]{20}", tessera_sanitaria), rank=80, strong=True),
     Rule(
         "id.national.piva.checked",
         _valid(RuleKind.NATIONAL, r"[0-9]{11}", partita_iva, after=r"(?:p\.? ?iva|partita iva|vat)[^0-9]{0,8}\Z"),
         rank=80,
-        triggers=(DIGITS[9],),
-        confidence=0.97,
         strong=True,
     ),
     Rule(
         "id.account.iban",
         _valid(RuleKind.ACCOUNT, r"[A-Z]{2}[0-9]{2}(?:[ ]?[0-9A-Z]{1,4}){3,8}+", iban),
         rank=85,
-        confidence=0.98,
         strong=True,
         capital=True,
     ),
@@ -216,8 +193,6 @@ RULES: Final = (
             luhn,
         ),
         rank=82,
-        triggers=(DIGITS[4], DIGITS[9]),
-        confidence=0.9,
         strong=True,
     ),
 )

@@ -38,8 +38,7 @@ _SPELLED: Final = re.compile(
 _DOT: Final = r"(?:[ ]?[\[({](?:dot|punto|\.)[\])}][ ]?|[ ](?:dot|punto)[ ])"
 _SPELLED_HOST: Final = re.compile(
     rf"(?i)(?P<close>[\])}}]?)[ ]?(?P<host>(?!(?:the|a|an|this|that|his|her|la|el|il)[ ])"
-    rf"[^\W_][\w\-]{{0,62}}(?:(?:{_DOT}|\.)[^\W_][\w\-]{{0,62}}){{0,4}}"
-    rf"(?P<dot>{_DOT}|\.)[a-z]{{2,10}})(?![\w@])"
+    rf"[^\W_][\w\-]{{0,62}}(?:(?:{_DOT}|\.)[^\W_][\w\-]{{0,62}}){{0,4}}(?P<dot>{_DOT}|\.)[a-z]{{2,10}})(?![\w@])"
 )
 
 
@@ -74,9 +73,8 @@ _PHONE_DIGITS: Final = re.compile(
 _MORE: Final = re.compile(r"[ ]?(?:[,/;]|y|e|o|or|and)[ ]?")
 # An extension belongs to the number: "216-448-1720 ext. 12", "02 4481720 (int. 204)".
 _EXTENSION: Final = re.compile(
-    r"(?i)[ ,;\-]{0,2}(?:\((?=[a-z. ]{1,12}[0-9]{1,6}\)))?(?:ext|extn|int|interno|extensi[oó]n|x|anexo|"
-    r"centralino int)[.: ]{0,2}(?:n\.?[º°]?[ ]?)?"
-    r"[0-9]{1,6}(?![0-9]|[.,/%][0-9])\)?"
+    r"(?i)[ ,;\-]{0,2}(?:\((?=[a-z. ]{1,12}[0-9]{1,6}\)))?(?:ext|extn|int|interno|extensi[oó]n|x|anexo|centralino "
+    r"int)[.: ]{0,2}(?:n\.?[º°]?[ ]?)?[0-9]{1,6}(?![0-9]|[.,/%][0-9])\)?"
 )
 
 
@@ -208,16 +206,14 @@ _ALONE: Final = re.compile(
     # Australia's free and shared numbers
     r"|1[38]00[ \-][0-9]{3}[ \-][0-9]{3}"
     # With the code of a country
-    r"|\([2-9][0-9]{1,2}\)[ ][0-9]{4}[ .\-][0-9]{4}|00[1-9][0-9]{0,2}[ .\-][0-9](?:[ .\-]?[0-9]){7,10}"
-    r"|(?:00|011[ .\-])(?:34|39|44|1|33|49|40|41|351|5[1-8]|212)(?:[ .\-]?[0-9]){8,11}"
-    r")" + _ENDS
+    r"|\([2-9][0-9]{1,2}\)[ ][0-9]{4}[ .\-][0-9]{4}|00[1-9][0-9]{0,2}[ .\-][0-9](?:[ .\-]?[0-9]){7,10}|(?:00|"
+    r"011[ .\-])(?:34|39|44|1|33|49|40|41|351|5[1-8]|212)(?:[ .\-]?[0-9]){8,11})" + _ENDS
 )
 # "her # (817) 555-0174" is a telephone number.
 _AMERICAN: Final = re.compile(r"(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[.\-])[2-9][0-9]{2}[.\-][0-9]{4}")
 _OTHERWISE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|"
-    r"no\.|núm\.|s/n|n/s|#)"
-    r"[.:ºª° ]*\Z"
+    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|no\.|"
+    r"núm\.|s/n|n/s|#)[.:ºª° ]*\Z"
 )
 
 # Digits without groups, after words of calling.
@@ -225,11 +221,10 @@ _CALL_WORDS: Final = re.compile(
     r"(?:llam|avis|contact|marcar|recado|localiz|atiende|urgencia|farmacia|móvil|número|fijo|chiam|contatti|reperib|"
     r"riferimento|risponde|caregiver|badante|sms|numero|cell|call|dial|reach|text|message|number is|emergency|notify|"
     r"(?:known|new|old|current|correct|contact) number|family|mobile|mob[.: ]|contatto|avvis|pharmacy|landlord|"
-    r"hij[oa]\b|marido|esposa|mujer|herman[oa]|madre|padre|vecin[oa]|amig[oa]\b|abuel[oa]|sobrin[oa]|"
-    r"figli[oa]|marito|moglie|sorella|fratello|vicin[oa]\b|amic[oa]\b|nonn[oa]|nipote|"
-    r"daughter|\bson\b|wife|husband|mother\b|father\b|sister|brother|\bmom\b|\bdad\b|\bmum\b|friend|neighbo|partner|"
-    r"guardian|\baunt\b|\buncle\b|niece|nephew|next of kin|\bnok\b|carer\b)"
-    r"[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
+    r"hij[oa]\b|marido|esposa|mujer|herman[oa]|madre|padre|vecin[oa]|amig[oa]\b|abuel[oa]|sobrin[oa]|figli[oa]|marito|"
+    r"moglie|sorella|fratello|vicin[oa]\b|amic[oa]\b|nonn[oa]|nipote|daughter|\bson\b|wife|husband|mother\b|father\b|"
+    r"sister|brother|\bmom\b|\bdad\b|\bmum\b|friend|neighbo|partner|guardian|\baunt\b|\buncle\b|niece|nephew|next of "
+    r"kin|\bnok\b|carer\b)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
 )
 _UNGROUPED: Final = re.compile(
     r"(?<![0-9A-Za-z,./\-+])(?:[679][0-9]{8}|3[0-9]{8,9}|0[1-9][0-9]{7,9}|[2-9][0-9]{9})(?![0-9A-Za-z])"
@@ -238,20 +233,17 @@ _UNGROUPED: Final = re.compile(
 
 # "3475550162 is her cell", "… as the only contact", "… goes to voicemail"
 _CALL_WORDS_AFTER: Final = re.compile(
-    r"[ ,]{0,2}(?:\((?:cell|home|work|mobile|h|c|w|m)\)|(?:(?:is|as|was)[ ])?"
-    r"(?:(?:the|her|his|their|my|a|an|best|only|new|main|correct)[ ]){0,3}"
-    r"(?:contact|cell|mobile|phone|landline|home number|work number|call ?back|number to|for emergencies|"
-    r"to (?:call|reach|text|confirm|reschedule)|disconnected|out of service)|"
-    r"(?:goes|went|rings|rang|kept ringing|answered|picked up)(?:[ ][a-z]{2,8}){0,2}[ ](?:voicemail|out|busy)|"
-    r"(?:no|not) answer(?:ed|ing)?)\b"
+    r"[ ,]{0,2}(?:\((?:cell|home|work|mobile|h|c|w|m)\)|(?:(?:is|as|was)[ ])?(?:(?:the|her|his|their|my|a|an|best|only|"
+    r"new|main|correct)[ ]){0,3}(?:contact|cell|mobile|phone|landline|home number|work number|call ?back|number to|for "
+    r"emergencies|to (?:call|reach|text|confirm|reschedule)|disconnected|out of service)|(?:goes|went|rings|rang|kept "
+    r"ringing|answered|picked up)(?:[ ][a-z]{2,8}){0,2}[ ](?:voicemail|out|busy)|(?:no|not) answer(?:ed|ing)?)\b"
 )
 
 
 # Mobile numbers need no word before them, unless it is a word for another number.
 _MOBILE: Final = re.compile(
-    r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|"
-    r"0[1-9][0-9]{8,9}|9[1-8][0-9]{7}|[89]0[0-9]{7})"
-    r"(?![0-9A-Za-z,./\-][0-9]|[0-9A-Za-z]|[ ][0-9]{2})"
+    r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|0[1-9][0-9]{8,9}|"
+    r"9[1-8][0-9]{7}|[89]0[0-9]{7})(?![0-9A-Za-z,./\-][0-9]|[0-9A-Za-z]|[ ][0-9]{2})"
 )
 
 
@@ -287,8 +279,7 @@ def _short(text: str, start: int, end: int) -> Iterator[Found]:
 _LOCAL: Final = re.compile(r"(?<![0-9A-Za-z,./\-+])(?<![0-9] )[2-9][0-9]{2}-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
 _ANSWER: Final = re.compile(
     r"(?:answers?|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|"
-    r"home|"
-    r"cell|work)(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
+    r"home|cell|work)(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
 )
 
 
@@ -323,7 +314,7 @@ _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
 RULES: Final = (
     Rule("contact.email", _email, rank=90, triggers=words("@"), strong=True),
-    Rule("contact.email.spelled", _spelled, rank=89, confidence=0.9, strong=True),
+    Rule("contact.email.spelled", _spelled, rank=89, strong=True),
     Rule(
         "contact.url.scheme",
         pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL),
@@ -344,16 +335,14 @@ RULES: Final = (
             ip=RuleKind.IP,
         ),
         rank=70,
-        triggers=DIGITS[1:4],
-        confidence=0.9,
         strong=True,
     ),
     Rule("contact.phone.word", _called(RuleKind.PHONE), rank=72, strong=True),
     Rule("contact.fax.word", _called(RuleKind.FAX), rank=75, triggers=words("fax telefax"), strong=True),
     Rule("contact.phone.short", _short, rank=71, strong=True),
-    Rule("contact.phone.local", _local, rank=46, triggers=(DIGITS[3],), confidence=0.8),
-    Rule("contact.phone.inside", _inside, rank=46, triggers=(DIGITS[1],), confidence=0.8),
-    Rule("contact.phone.plus", _international, rank=60, triggers=words("+ ("), confidence=0.9),
+    Rule("contact.phone.local", _local, rank=46, triggers=(DIGITS[3],)),
+    Rule("contact.phone.inside", _inside, rank=46, triggers=(DIGITS[1],)),
+    Rule("contact.phone.plus", _international, rank=60, triggers=words("+ (")),
     Rule("contact.phone.ungrouped", _ungrouped, rank=45, triggers=(DIGITS[9],)),
     Rule("contact.phone.groups", _alone, rank=45, triggers=(*DIGITS[1:6], DIGITS[9])),
     # Above postal codes, because British area codes in brackets have five digits too.

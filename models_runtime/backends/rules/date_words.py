@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.codes import real_date
-from models_runtime.backends.rules.dates import DATE_WORD, FREE, MEASURE, YEAR, is_birth
+from models_runtime.backends.rules.dates import DATE_WORD, FREE, MEASURE, YEAR, dated
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
@@ -49,11 +49,7 @@ def _found(expression: str, check: Callable[[re.Match[str]], bool] | None = None
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         match = compiled.match(text, start)
         if match is not None and (check is None or check(match)):
-            yield (
-                match.start("date"),
-                match.end("date"),
-                RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE,
-            )
+            yield dated(text, *match.span("date"))
 
     return find
 
@@ -175,7 +171,7 @@ _ENDS: Final = re.compile(_END)
 
 def _date(text: str, start: int, end: int) -> Iterator[Found]:
     if not MEASURE.match(after(text, end)):
-        yield start, end, RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
+        yield dated(text, start, end)
 
 
 def _by_numeral(text: str, start: int, end: int) -> Iterator[Found]:
@@ -231,9 +227,8 @@ _NUMBER_ES: Final = (
 )
 _ONES_IT: Final = "uno|due|tr[eé]|quattro|cinque|sei|sette|otto|nove"
 _NUMBER_IT: Final = (
-    r"(?:(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)"
-    rf"(?:[iae]?(?:{_ONES_IT})|[ia])|dici(?:assette|otto|annove)|dieci|"
-    rf"(?:un|do|tre|quattor|quin|se)dici|{_ONES_IT})"
+    rf"(?:(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)(?:[iae]?(?:{_ONES_IT})|[ia])|dici(?:assette|"
+    rf"otto|annove)|dieci|(?:un|do|tre|quattor|quin|se)dici|{_ONES_IT})"
 )
 _SPOKEN_DAY: Final = (
     rf"(?:{_ORDINAL_EN}(?:[ ]day)?[ ](?P<of>of[ ])?|(?:primero|{_NUMBER_ES})[ ](?:del?[ ](?:mes[ ]de[ ])?)|"
@@ -266,15 +261,11 @@ def _spoken(text: str, start: int, end: int) -> Iterator[Found]:
     english = text[start:end].lower() in _ENGLISH_MONTHS
     if before is not None:
         if (not english or before["of"] or year) and (not before["figures"] or (year and year["words"])):
-            yield from _dated(text, low + before.start("day"), year.end() if year else end)
+            yield dated(text, low + before.start("day"), year.end() if year else end)
     elif english and text[start].isupper() and (after := _SPOKEN_DAY_AFTER.match(text, end)):
         known = after["words"] or after["year"]
         if known or after["the"] or (not after["number"] and text[start:end].lower() != "may"):
-            yield from _dated(text, start, after.end())
-
-
-def _dated(text: str, start: int, end: int) -> Iterator[Found]:
-    yield start, end, RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
+            yield dated(text, start, after.end())
 
 
 RULES: Final = (
@@ -299,7 +290,6 @@ RULES: Final = (
         ),
         rank=40,
         triggers=listed("weekdays_short"),
-        confidence=0.7,
         language="en",
     ),
     Rule(
@@ -329,9 +319,8 @@ RULES: Final = (
             date=RuleKind.LOOSE_DATE,
         ),
         rank=39,
-        triggers=DIGITS[1:3],
     ),
-    Rule("date.numeral", _by_numeral, rank=75, triggers=_ROMAN, confidence=0.95, strong=True),
-    Rule("date.row", _in_a_row, rank=75, triggers=_MONTHS, confidence=0.95, strong=True),
-    Rule("date.spoken", _spoken, rank=75, triggers=(*listed("months"), "setiembre"), confidence=0.9, strong=True),
+    Rule("date.numeral", _by_numeral, rank=75, triggers=_ROMAN, strong=True),
+    Rule("date.row", _in_a_row, rank=75, triggers=_MONTHS, strong=True),
+    Rule("date.spoken", _spoken, rank=75, triggers=(*listed("months"), "setiembre"), strong=True),
 )

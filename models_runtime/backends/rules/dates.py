@@ -19,23 +19,26 @@ FULL: Final = re.compile(
 )
 MEASURE: Final = re.compile(
     r"[ ]?(?:%|mg|ml|mmhg|mm\b|cm\b|kg|mcg|µg|ug\b|g\b|gr\b|l\b|ui\b|u\b|u/|meq|mmol|mg/|bpm|lpm|x[ ]?[0-9]|°|º[cC]?|"
-    r"cc\b|"
-    r"ng|pg|pacientes|casos|c[eé]lulas|pazienti|hz|kcal|rpm|j\b|kv|micras|puntos|/campo|por (?:campo|mm|min)|cigar|"
-    r"unidades|veces|"
-    r"d[ií]as|(?:wom[ae]n|men|patients|subjects|participants|adults|children|controls|cases|people|deaths|events|births|samples|records|"
-    r"admissions|mujeres|hombres|sujetos|niños|controles|personas|individuos|adultos|muestras|fallecidos|donne|uomini|"
-    r"soggetti|controlli|casi|bambini|persone|adulti|eventi|decessi|campioni|interventi|euros?|dollars|passi|pasos|steps)\b)"
+    r"cc\b|ng|pg|pacientes|casos|c[eé]lulas|pazienti|hz|kcal|rpm|j\b|kv|micras|puntos|/campo|por (?:campo|mm|min)|"
+    r"cigar|unidades|veces|d[ií]as|(?:wom[ae]n|men|patients|subjects|participants|adults|children|controls|cases|"
+    r"people|deaths|events|births|samples|records|admissions|mujeres|hombres|sujetos|niños|controles|personas|"
+    r"individuos|adultos|muestras|fallecidos|donne|uomini|soggetti|controlli|casi|bambini|persone|adulti|eventi|"
+    r"decessi|campioni|interventi|euros?|dollars|passi|pasos|steps)\b)"
 )
 _BIRTH: Final = re.compile(
-    r"(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|nat[oa] (?:[a-zà-ÿ' ]{1,30} "
-    r")?il|nt\.)"
-    r"[ :.]*(?:el |on )?\Z"
+    r"(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|nat[oa] (?:[a-zà-ÿ' ]{1,30} )?il|"
+    r"nt\.)[ :.]*(?:el |on )?\Z"
 )
 
 
 def is_birth(text: str, at: int) -> bool:
     """Whether the words before `at` announce a date of birth."""
     return bool(_BIRTH.search(before(text, at, 40)))
+
+
+def dated(text: str, start: int, end: int) -> Found:
+    """A date, of birth if the words before it announce one."""
+    return start, end, RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
 
 
 # "Apgar 9/10/10"
@@ -50,7 +53,7 @@ def _full(text: str, start: int, end: int) -> Iterator[Found]:
         and _exists(match)
         and not MEASURE.match(after(text, match.end()))
     ):
-        yield match.start(), match.end(), RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
+        yield dated(text, match.start(), match.end())
 
 
 def _exists(match: re.Match[str]) -> bool:
@@ -74,12 +77,11 @@ PART: Final = re.compile(
 )
 DATE_WORD: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:del|dal|il|al|el|dell['’]|l['’]|all['’]|dall['’]|on|from|since|until|till|before|by|d[ií]a|"
-    r"desde|"
-    r"hasta|fecha|data|labs?|eco|ecocardio|echo|rx|tc|tac|rm|ct|mri|ecg|intervenci[oó]n|hemocultivos?|urocultivos?|"
-    r"positivo|negativo|controlli?|control|visit|admitted|seen|filled|ingreso|alta|dimesso|exitus|cita|revisi[oó]n|"
-    r"date|d\.d\.|in data|e il|y el|dictated|transcribed|tampone|tamponi|esame|started|stopped|last|given|surgery|see|"
-    r"next|biopsy|contact|done|bx|bcx|us|transmission|return|fuera|destete|retorno|tiempo|dal[l]?)[ :]{0,2}(?:\()?|"
-    r"\()\Z"
+    r"desde|hasta|fecha|data|labs?|eco|ecocardio|echo|rx|tc|tac|rm|ct|mri|ecg|intervenci[oó]n|hemocultivos?|"
+    r"urocultivos?|positivo|negativo|controlli?|control|visit|admitted|seen|filled|ingreso|alta|dimesso|exitus|cita|"
+    r"revisi[oó]n|date|d\.d\.|in data|e il|y el|dictated|transcribed|tampone|tamponi|esame|started|stopped|last|given|"
+    r"surgery|see|next|biopsy|contact|done|bx|bcx|us|transmission|return|fuera|destete|retorno|tiempo|"
+    r"dal[l]?)[ :]{0,2}(?:\()?|\()\Z"
 )
 # Words that come before results as often as before dates.
 _WEAK_WORD: Final = re.compile(
@@ -87,9 +89,8 @@ _WEAK_WORD: Final = re.compile(
 )
 _SCORE: Final = re.compile(
     r"(?:p\.?a\.?|t\.?a\.?|bp|pas|pressione|tensi[oó]n|arterial|score|eva|vas|nrs|gcs|glasgow|apgar|fuerza|forza|"
-    r"strength|"
-    r"power|visus|av|vision|agudeza|visi[oó]n|dolor|pain|murmur|soffio|soplo|grado|grade|stadio|estadio|birads|segm\w*|"
-    r"ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
+    r"strength|power|visus|av|vision|agudeza|visi[oó]n|dolor|pain|murmur|soffio|soplo|grado|grade|stadio|estadio|"
+    r"birads|segm\w*|ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
 )
 # "Hemocultivos 2/2 positivos", but "Hemocultivos 03/02 negativos"
 _RESULT: Final = re.compile(r"[ ](?:positi|negati)")
@@ -141,10 +142,8 @@ _NUMBER_BEFORE: Final = re.compile(
 _MONTH_YEAR: Final = rf"{FREE}(?P<date>(?:0?[1-9]|1[0-2])[/\-]{YEAR})(?![0-9]|[/\-.][0-9])"
 _IN_YEAR: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:en(?: el)?|el|il|desde|hasta|in|nel|dal|del|al|since|until|by|from|de|a|y|e|and|circa|anno|"
-    r"año|"
-    r"años|year|of|to|late|early|primavera|verano|otoño|invierno|estate|autunno|inverno|spring|summer|fall|autumn|"
-    r"winter|"
-    r"around|before|after|sigma|triennio|biennio|ca|operat[oa]|trasplantado|trasplantada)(?: del?)?[ ]{1,2}|"
+    r"año|años|year|of|to|late|early|primavera|verano|otoño|invierno|estate|autunno|inverno|spring|summer|fall|autumn|"
+    r"winter|around|before|after|sigma|triennio|biennio|ca|operat[oa]|trasplantado|trasplantada)(?: del?)?[ ]{1,2}|"
     r"dell['’](?:anno )?|\((?:[^()]{0,40}[ ,])?|,[ ])\Z"
 )
 _YEAR_ALONE: Final = re.compile(
@@ -153,9 +152,8 @@ _YEAR_ALONE: Final = re.compile(
 _NO_YEAR: Final = re.compile(r"(?:n\.|nº|n°|calle|dosis de|euro|(?<![a-z])n ?=|[0-9])[ ]?\Z")
 # The year of a classification or guideline: "WHO 2010", "criterios EULAR 2010", "ESC guidelines 2021".
 _EDITION: Final = re.compile(
-    rf"(?<![a-zà-ÿ])(?:{either('guidelines')})(?:/[a-z]{{2,6}})*(?:[ ](?:[a-z]{{3,6}}|de|di|of|del|"
-    rf"dell['’]|guidelines?))?,?[ ]"
-    rf"(?:\(|del?[ ])?\Z"
+    rf"(?<![a-zà-ÿ])(?:{either('guidelines')})(?:/[a-z]{{2,6}})*(?:[ ](?:[a-z]{{3,6}}|de|di|of|del|dell['’]|"
+    rf"guidelines?))?,?[ ](?:\(|del?[ ])?\Z"
 )
 # "Criteria of the American College of Rheumatology of 1990", "nomenclatura de Chapel Hill de 2012"
 _PUBLISHED: Final = re.compile(
@@ -216,7 +214,6 @@ RULES: Final = (
             date=RuleKind.DATE,
         ),
         rank=58,
-        triggers=DIGITS[1:3],
     ),
     Rule("date.year", _year, rank=42, triggers=(DIGITS[4],)),
 )

@@ -17,7 +17,43 @@ _ACCOUNT: Final = (
     "(?:(?:[ ](?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]{3,8}){1,3}(?=[.,;)\n]|\\Z))?"
 )
 
-IDS: Final = (
+
+# Names of persons in English text.
+
+
+_SURNAME: Final = re.compile(rf"[ ](?P<name>[{UP}]{SMALL_LETTER}{{2,}})(?=['’]s|[ ]{SMALL_LETTER}|[.,;:!?)\n]|\Z)")
+_ACTS: Final = re.compile(rf"[ ](?:{either('en.does')})(?!{LETTER})")
+_LED: Final = re.compile(r"(?<!\w)(?:(?i:with|by|saw|met|told|asked|called|named)|[A-Z][a-z]+ [A-Z][a-z]+ and)[ ]\Z")
+_NO_SURNAMES: Final = NO_NAMES.union(
+    word_set("eponyms"), listed("common_surnames", "eponym_tails", "months", "weekdays_en", "services", "place_tails")
+)
+
+
+def _like_words(text: str, start: int, end: int) -> Iterator[Found]:
+    """A full name whose given name is a word: `Hope Price called`, `came with Grace Rich`."""
+    surname = _SURNAME.match(text, end) if is_word(text, start, end) else None
+    if surname is None or surname["name"].lower() in _NO_SURNAMES or is_clinical_word(surname["name"]):
+        return
+    led = text[start:end] not in ("Will", "May") and _LED.search(text, max(0, start - 32), start)
+    if led or _ACTS.match(text, surname.end()):
+        yield start, surname.end(), RuleKind.PERSON
+
+
+_LIKE_WORDS: Final = (
+    (word_set("given_en") | word_set("more_given_en") | open_given("en") | {"will", "may", *listed("everyday_names")})
+    & GIVEN
+) - SURE.union(places())
+
+RULES: Final = (
+    Rule("name.word.en", _like_words, rank=44, triggers=_LIKE_WORDS, capital=True),
+    *given_names(
+        "en",
+        described=(
+            r"(?:is|was)?[ ]?(?:an?|now)[ ](?:[a-z\-]+[ ]){0,2}[0-9]{1,3}[\- ](?:year|month|week|"
+            r"day)s?[\- ]old(?![a-z])"
+        ),
+        figures=r"[1-9][0-9]?(?:,|[ ](?:years|yrs)(?![a-z]))(?![0-9])",
+    ),
     numbered("id.employee.en", r"[A-Z]{0,4}-?[0-9]{4,9}", RuleKind.LICENSE, triggers="employee badge"),
     numbered("id.license.en", r"[0-9]{2}[A-Z][0-9]{4}[A-Z]|[0-9]{7}", RuleKind.LICENSE, triggers="gmc nmc pin"),
     numbered(
@@ -50,45 +86,3 @@ IDS: Final = (
     numbered("id.policy.en", rf"(?!(?:19|20)[0-9]{{2}}(?![0-9\-])){_ACCOUNT}", RuleKind.ACCOUNT, triggers="policy"),
     numbered("id.passport.en", r"[A-Z]?[0-9]{8,9}", RuleKind.NATIONAL, triggers="passport"),
 )
-
-
-# Names of persons in English text.
-
-
-_SURNAME: Final = re.compile(rf"[ ](?P<name>[{UP}]{SMALL_LETTER}{{2,}})(?=['’]s|[ ]{SMALL_LETTER}|[.,;:!?)\n]|\Z)")
-_ACTS: Final = re.compile(rf"[ ](?:{either('en.does')})(?!{LETTER})")
-_LED: Final = re.compile(r"(?<!\w)(?:(?i:with|by|saw|met|told|asked|called|named)|[A-Z][a-z]+ [A-Z][a-z]+ and)[ ]\Z")
-_NO_SURNAMES: Final = NO_NAMES.union(
-    word_set("eponyms"), listed("common_surnames", "eponym_tails", "months", "weekdays_en", "services", "place_tails")
-)
-
-
-def _like_words(text: str, start: int, end: int) -> Iterator[Found]:
-    """A full name whose given name is a word: `Hope Price called`, `came with Grace Rich`."""
-    surname = _SURNAME.match(text, end) if is_word(text, start, end) else None
-    if surname is None or surname["name"].lower() in _NO_SURNAMES or is_clinical_word(surname["name"]):
-        return
-    led = text[start:end] not in ("Will", "May") and _LED.search(text, max(0, start - 32), start)
-    if led or _ACTS.match(text, surname.end()):
-        yield start, surname.end(), RuleKind.PERSON
-
-
-_LIKE_WORDS: Final = (
-    (word_set("given_en") | word_set("more_given_en") | open_given("en") | {"will", "may", *listed("everyday_names")})
-    & GIVEN
-) - SURE.union(places())
-
-NAMES: Final = (
-    Rule("name.word.en", _like_words, rank=44, triggers=_LIKE_WORDS, capital=True),
-    *given_names(
-        "en",
-        confidences=(0.9, 0.85),
-        described=(
-            r"(?:is|was)?[ ]?(?:an?|now)[ ](?:[a-z\-]+[ ]){0,2}[0-9]{1,3}[\- ](?:year|month|week|"
-            r"day)s?[\- ]old(?![a-z])"
-        ),
-        figures=r"[1-9][0-9]?(?:,|[ ](?:years|yrs)(?![a-z]))(?![0-9])",
-    ),
-)
-
-RULES: Final = (*NAMES, *IDS)

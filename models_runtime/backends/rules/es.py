@@ -5,9 +5,21 @@ from typing import Final
 from models_runtime.backends.rules.bare import given_names
 from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.numbered import numbered
-from models_runtime.backends.rules.rule import DIGITS, Rule, pattern
+from models_runtime.backends.rules.rule import Rule, pattern
 
-IDS: Final = (
+# Names of persons in Spanish text.
+
+RULES: Final = (
+    *given_names(
+        "es",
+        pronouns=("ella",),
+        described=(
+            r"(?:es[ ](?:un|una)[ ](?:varón|mujer|hombre|niñ[oa]|paciente|chic[oa]|joven|señora?|lactante|"
+            r"ancian[oa])(?:[ ][a-z]+)?[ ]de|de)[ ](?:[0-9]{1,3}|[a-z]{4,12})[ ](?:años|meses)(?![a-z])"
+            r"(?!/|[ ](?:de[ ](?:evol|segui|antig|durac|trat|uso)|después))"
+        ),
+        figures=r"[0-9]{1,3}[ ](?:años|meses)(?=[,.;: )\n]|\Z)(?![ ](?:de[ ](?!edad)|después|antes|tras))",
+    ),
     numbered("id.employee.es", r"[A-Z]{0,4}-?[0-9]{4,9}", RuleKind.LICENSE),
     numbered("id.license.es", r"[0-9]{2,4}(?:[/ ][0-9]{2,5}){1,2}|[0-9]{5,9}", RuleKind.LICENSE),
     numbered(
@@ -43,8 +55,6 @@ IDS: Final = (
             code=RuleKind.VEHICLE,
         ),
         rank=40,
-        triggers=(DIGITS[4],),
-        confidence=0.8,
     ),
     # A Spanish bank account before the IBAN: bank, branch, check digits and account.
     Rule(
@@ -54,27 +64,6 @@ IDS: Final = (
             code=RuleKind.ACCOUNT,
         ),
         rank=83,
-        triggers=(DIGITS[4],),
-        confidence=0.9,
         strong=True,
     ),
 )
-
-
-# Names of persons in Spanish text.
-
-
-NAMES: Final = given_names(
-    "es",
-    confidences=(0.85, 0.85),
-    pronouns=("ella",),
-    described=(
-        r"(?:es[ ](?:un|una)[ ](?:varón|mujer|hombre|niñ[oa]|paciente|chic[oa]|joven|señora?|lactante|"
-        r"ancian[oa])(?:[ ][a-z]+)?"
-        r"[ ]de|de)[ ](?:[0-9]{1,3}|[a-z]{4,12})[ ](?:años|meses)(?![a-z])(?!/|[ ](?:de[ ](?:evol|segui|antig|durac|"
-        r"trat|uso)|después))"
-    ),
-    figures=r"[0-9]{1,3}[ ](?:años|meses)(?=[,.;: )\n]|\Z)(?![ ](?:de[ ](?!edad)|después|antes|tras))",
-)
-
-RULES: Final = (*NAMES, *IDS)

@@ -224,7 +224,6 @@ RULES: Final = (
         "org.hospital.it.casa",
         headed(RuleKind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"),
         rank=78,
-        confidence=0.9,
         strong=True,
     ),
     Rule("org.hospital.en", ended(RuleKind.HOSPITAL), rank=61, capital=True, language="en"),
@@ -281,7 +280,7 @@ RULES: Final = (
         capital=True,
         language="en",
     ),
-    Rule("place.county.en", ended(RuleKind.PLACE), rank=40, confidence=0.75, capital=True, language="en"),
+    Rule("place.county.en", ended(RuleKind.PLACE), rank=40, capital=True, language="en"),
     Rule("org.company", _company, rank=53),
     Rule("org.known", exact(RuleKind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"), rank=45),
     Rule(

@@ -23,7 +23,21 @@ def _tax_code(text: str, start: int, end: int) -> Iterator[Found]:
         yield start - len(letters[0]), rest.end(), RuleKind.NATIONAL
 
 
-IDS: Final = (
+# Names of persons in Italian text.
+
+RULES: Final = (
+    *given_names(
+        "it",
+        pronouns=("ella",),
+        described=(
+            r"è[ ](?:una?[ ]|un['’])(?:donna|uomo|paziente|bambin[oa]|ragazz[oa]|signora?|lattante|anzian[oa]|"
+            r"neonat[oa])(?:[ ][a-zà-ÿ]+)?[ ](?:di|che)(?![a-z])"
+        ),
+        figures=(
+            r"(?:(?:di[ ])?anni[ ][0-9]{1,3}|(?:di[ ])?[0-9]{1,3}[ ](?:anni|aa|mesi))(?=[,.;: )\n]|"
+            r"\Z)(?![ ](?:fa|di[ ](?!età)|dopo|prima|dal))"
+        ),
+    ),
     numbered(
         "id.employee.it",
         r"[A-Z]{0,4}-?[0-9]{4,10}",
@@ -71,14 +85,12 @@ IDS: Final = (
         middle=r"(?:(?:(?<=partita)|(?<=vat))(?:[ ]I\.?V\.?A\.?)?|(?<=p)\.?[ ]?I\.?(?:V\.?A\.?)?)",
         capital=True,
     ),
-    Rule("id.national.cf.it", _tax_code, rank=85, triggers=(DIGITS[2],), confidence=0.98, strong=True),
+    Rule("id.national.cf.it", _tax_code, rank=85, triggers=(DIGITS[2],), strong=True),
     # The number of an electronic prescription.
     Rule(
         "id.prescription.form.it",
         pattern(r"(?<![0-9A-Za-z.,\-/])(?P<code>[0-9]{4}[A-Z][ ]?[0-9]{10})(?![0-9A-Za-z])", code=RuleKind.CASE),
         rank=78,
-        triggers=(DIGITS[4],),
-        confidence=0.95,
         strong=True,
     ),
     Rule(
@@ -87,28 +99,6 @@ IDS: Final = (
             r"(?<![0-9A-Za-z.\-/])(?P<code>[A-Z]{2}[ ]?[0-9]{3}[ ]?[A-Z]{2})(?![0-9A-Za-z])", code=RuleKind.VEHICLE
         ),
         rank=50,
-        triggers=frozenset(a + b for a in "abcdefghjklmnprstvwxyz" for b in "abcdefghjklmnprstvwxyz"),
         capital=True,
     ),
 )
-
-
-# Names of persons in Italian text.
-
-
-NAMES: Final = given_names(
-    "it",
-    confidences=(0.9, 0.88),
-    pronouns=("ella",),
-    described=(
-        r"è[ ](?:una?[ ]|un['’])(?:donna|uomo|paziente|bambin[oa]|ragazz[oa]|signora?|lattante|"
-        r"anzian[oa]|neonat[oa])(?:[ ][a-zà-ÿ]+)?"
-        r"[ ](?:di|che)(?![a-z])"
-    ),
-    figures=(
-        r"(?:(?:di[ ])?anni[ ][0-9]{1,3}|(?:di[ ])?[0-9]{1,3}[ ](?:anni|aa|mesi))(?=[,.;: )\n]|"
-        r"\Z)(?![ ](?:fa|di[ ](?!età)|dopo|prima|dal))"
-    ),
-)
-
-RULES: Final = (*NAMES, *IDS)

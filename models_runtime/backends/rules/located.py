@@ -57,8 +57,7 @@ _DATE_AFTER: Final = re.compile(
 # As in "MoCA (Montreal) 22/30".
 _SCORE_AFTER: Final = re.compile(
     r"\)[ ][0-9]{1,3}(?![0-9])|,[ ](?:puntuaci[oó]n|score|points?|punt[oi]|puntos|punteggio|criteri\w*|percenti\w+|"
-    r"[0-9]{1,3} "
-    r"(?:puntos|punti|points)\b)"
+    r"[0-9]{1,3} (?:puntos|punti|points)\b)"
 )
 # Up to two words between, none of which begins another phrase: "Boston bowel preparation score".
 _NAMED_TAIL: Final = re.compile(

@@ -22,9 +22,8 @@ from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES as GIVEN_OR_
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
 
 _TITLE: Final = (
-    r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|"
-    r"sig\.?(?:ra|na|r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md|"
-    r"consulente|reperibile)"
+    r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|sig\.?(?:ra|na|"
+    r"r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md|consulente|reperibile)"
 )
 _TITLES: Final = re.compile(
     rf"(?:{_TITLE}(?:[.:]{{1,2}}[ ]?|[ ]{{1,2}})){{0,3}}+(?=[{UP}]|de |del |della |d['’]|von |van )"
@@ -89,8 +88,7 @@ _STAFF_TITLE: Final = re.compile(
 )
 _PERSON_TITLE: Final = re.compile(
     r"(?:[Ss]ig\.?[ ]?(?:ra|na|r)?\.?|[Ss]ignor(?:a|ina)?|[Ss]ra?\.?|[Ss]rta\.?|[Dd]on|[Dd]oña|D\.ª?|Dña\.?|Dª\.?|"
-    r"Mr\.?|"
-    r"Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"
+    r"Mr\.?|Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"
 )
 _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
 # "Gold D.", "Medicare Part D.", "B, C and D.", "anti-D.": a grade or a part, and no title.
@@ -251,13 +249,13 @@ _USER: Final = (
 RULES: Final = (
     Rule("name.field.patient", _field(RuleKind.PATIENT, _FIELD_GAP, comma=True), rank=71, strong=True),
     Rule("name.field.staff", _field(RuleKind.STAFF, _STAFF_GAP, many=True), rank=71, strong=True),
-    Rule("name.field.contact", _contact, rank=68, confidence=0.9, strong=True),
+    Rule("name.field.contact", _contact, rank=68, strong=True),
     Rule("name.title.staff", _titled(RuleKind.STAFF, _STAFF_TITLE, lone_initial=True, many=True), rank=70, strong=True),
     Rule("name.title.person", _titled(RuleKind.PERSON, _PERSON_TITLE), rank=69, strong=True),
     Rule("name.degree", _degree, rank=68, strong=True, capital=True, language="en"),
     Rule("name.signed", _field(RuleKind.STAFF, _SIGNED_GAP, many=True), rank=68, strong=True),
     Rule("name.role", _role(alone=False), rank=58, strong=True),
-    Rule("name.role.en", _role(alone=True), rank=57, triggers=words("rn ofc fellow"), confidence=0.8, language="en"),
+    Rule("name.role.en", _role(alone=True), rank=57, triggers=words("rn ofc fellow"), language="en"),
     Rule("name.patient", _patient, rank=57, triggers=words("pz paz pt pte pac pcte re"), strong=True),
     Rule("name.user", pattern(_USER, user=RuleKind.USER), rank=59, strong=True),
 )

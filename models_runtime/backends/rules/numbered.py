@@ -48,11 +48,9 @@ _REST: Final = re.compile(rf"[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){{0,4}}{END}")
 # Laws, standards and forms have numbers too, and "the number 48210" counts something.
 LAW: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:legge|l\.|d\.?[ ]?lgs\.?|decreto|dpcm|dpr|d\.?m\.?|regolamento|direttiva|delibera|dgr|circolare|"
-    r"nota|"
-    r"ley|real decreto|rd|directiva|reglamento|resolución|norma|iso|une|uni|en|act|regulation|directive|rule|law|"
-    r"omb|cas|ce|ue|cee|eu|ec|"
-    r"art\.?|artículo|articolo|aic|form|cat|catálogo|catalogo|chapter|section|the|an?|un|este|this)"
-    r"(?:[ ]\([a-z]{2,3}\))?[ ,]{1,2}\Z"
+    r"nota|ley|real decreto|rd|directiva|reglamento|resolución|norma|iso|une|uni|en|act|regulation|directive|rule|law|"
+    r"omb|cas|ce|ue|cee|eu|ec|art\.?|artículo|articolo|aic|form|cat|catálogo|catalogo|chapter|section|the|an?|un|este|"
+    r"this)(?:[ ]\([a-z]{2,3}\))?[ ,]{1,2}\Z"
 )
 # An order of a government has the year after its number: "Orden nº 1355/2018", but "Orden nº 44817".
 ORDER: Final = re.compile(r"(?<![a-zà-ÿ])orden[ ,]{1,2}\Z")
@@ -123,9 +121,8 @@ def is_count(text: str, sign: int, start: int, end: int) -> bool:
 # What may come between the word and its number.
 _GAP: Final = re.compile(
     r"(?i)[ \xa0]{0,3}(?:(?:n[ºo°ª.]{0,3}|nº\.?|num(?:ero)?\.?|núm(?:ero)?\.?|nr\.?|no\.?|number|code|cod(?:ice)?\.?|"
-    r"id|#|is|"
-    r"del paciente|paziente|cl[ií]nica|colegiado|sanitari[oa]|cl\.|iban)(?![a-z])[ \xa0]?)?+[.:#=\-]{0,2}[ \xa0]{0,3}"
-    r"(?:(?:n[ºo°.]{1,3}|nr\.?|#)[ ]{0,2})?(?:nhc-(?=[0-9]))?"
+    r"id|#|is|del paciente|paziente|cl[ií]nica|colegiado|sanitari[oa]|cl\.|"
+    r"iban)(?![a-z])[ \xa0]?)?+[.:#=\-]{0,2}[ \xa0]{0,3}(?:(?:n[ºo°.]{1,3}|nr\.?|#)[ ]{0,2})?(?:nhc-(?=[0-9]))?"
 )
 # "MR-5023060" may be any code.
 _UNJOINED: Final = re.compile(r"(?i)[ ]{0,2}(?:no\.?|number|n[º.])?[ ]?[.:#=]{0,2}[ ]{0,2}")
@@ -196,52 +193,43 @@ def _policy(text: str, start: int, end: int) -> Iterable[Found]:
     return () if _POLICY_YEAR.match(text, end) else _PLAN(text, start, end)
 
 
-def _rule(name: str, find: Finder, rank: int, *, triggers: str = "", confidence: float = 0.85) -> Rule:
-    return Rule(name, find, rank=rank, triggers=words(triggers), confidence=confidence, strong=True)
+def _rule(name: str, find: Finder, rank: int, *, triggers: str = "") -> Rule:
+    return Rule(name, find, rank=rank, triggers=words(triggers), strong=True)
 
 
 RULES: Final = (
     _rule("id.record.nhc", _named(RuleKind.RECORD, least=3), 80, triggers="nhc nhcl hcn"),
     _rule("id.record.mrn", _named(RuleKind.RECORD), 80, triggers="mrn medrec"),
-    _rule(
-        "id.record.mr",
-        _named(RuleKind.RECORD, _ANY_CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED),
-        80,
-        confidence=0.97,
-    ),
-    _rule("id.record.nhs", _named(RuleKind.RECORD, _GROUPED, least=10), 80, confidence=0.9, triggers="nhs"),
+    _rule("id.record.mr", _named(RuleKind.RECORD, _ANY_CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 80),
+    _rule("id.record.nhs", _named(RuleKind.RECORD, _GROUPED, least=10), 80, triggers="nhs"),
     _rule("id.record.history", _named(RuleKind.RECORD, _PLAIN), 80, triggers="historia historial hc"),
-    _rule("id.record.chart", _named(RuleKind.RECORD, _PLAIN), 80, confidence=0.9, triggers="cartella chart record"),
+    _rule("id.record.chart", _named(RuleKind.RECORD, _PLAIN), 80, triggers="cartella chart record"),
     _rule("id.record.of", _named(RuleKind.RECORD, _PLAIN, gap=_OF_PATIENT), 80, triggers="id"),
-    _rule("id.record.patient", _named(RuleKind.RECORD, _PLAIN, gap=_PATIENT_ID), 80, confidence=0.9),
-    _rule("id.record.hospital", _named(RuleKind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 81, confidence=0.9),
+    _rule("id.record.patient", _named(RuleKind.RECORD, _PLAIN, gap=_PATIENT_ID), 80),
+    _rule("id.record.hospital", _named(RuleKind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 81),
     _rule("id.card", _named(RuleKind.HEALTH_CARD), 80, triggers="cipa cip cipe sip"),
     _rule("id.social.nass", _named(RuleKind.SOCIAL_SECURITY, _GROUPED), 80, triggers="nass nss"),
     _rule(
         "id.social.ssn",
         _named(RuleKind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}[\- ][0-9X*]{2}[\- ])?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
         78,
-        confidence=0.9,
     ),
     _rule("id.social.last", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 78),
     _rule("id.social.ending", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 78),
     _rule(
-        "id.national.word",
-        _named(RuleKind.NATIONAL, r"(?:[A-Z]{1,2}[ ]?)?[0-9][0-9.]{4,9}[\- ]?[A-Z]?", least=5),
-        78,
-        confidence=0.93,
+        "id.national.word", _named(RuleKind.NATIONAL, r"(?:[A-Z]{1,2}[ ]?)?[0-9][0-9.]{4,9}[\- ]?[A-Z]?", least=5), 78
     ),
-    _rule("id.national.piva", _named(RuleKind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 79, confidence=0.95),
+    _rule("id.national.piva", _named(RuleKind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 79),
     _rule(
         "id.account",
         _named(RuleKind.ACCOUNT, r"(?:[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}|[A-Z]{0,2}[0-9]{5,}(?:[\-/][0-9]+)*)", least=5),
         70,
     ),
     _rule("id.license.col", _named(RuleKind.LICENSE, _GROUPED), 80),
-    _rule("id.license", _named(RuleKind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"), 78, confidence=0.9),
+    _rule("id.license", _named(RuleKind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"), 78),
     _rule("id.episode", _named(RuleKind.EPISODE, r"[A-Z]{0,3}-?[0-9]{3,}(?:[\-/][0-9]+)*"), 79),
     _rule("id.plan", _PLAN, 78, triggers="member póliza poliza mutua subscriber insurance afiliado"),
-    _rule("id.plan.policy", _policy, 78, confidence=0.92, triggers="policy"),
+    _rule("id.plan.policy", _policy, 78, triggers="policy"),
     _rule("id.device", _named(RuleKind.DEVICE, r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*", apart=True), 76),
     _rule("id.vehicle", _named(RuleKind.VEHICLE, r"[A-Z]{0,3}[\- ]?[0-9]{3,4}[\- ]?[A-Z]{0,3}", least=3), 74),
     _rule("id.case", _case, 60, triggers="caso case"),
@@ -264,9 +252,8 @@ RULES: Final = (
         "id.case.word",
         _named(RuleKind.CASE, r"[0-9]{3,}(?:/[A-Z0-9]+)?(?![0-9]|[.,/][0-9])", gap=_MAYBE, least=3, apart=True),
         63,
-        confidence=0.8,
     ),
     Rule("id.number.sign", _signed, rank=44, triggers=words("n nº nª nr núm num número numero number id")),
-    Rule("id.number.no", _no, rank=44, triggers=words("no"), confidence=0.8),
-    Rule("id.number.hash", _hashed, rank=44, triggers=DIGITS[2:], confidence=0.8),
+    Rule("id.number.no", _no, rank=44, triggers=words("no")),
+    Rule("id.number.hash", _hashed, rank=44, triggers=DIGITS[2:]),
 )

@@ -118,14 +118,10 @@ def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
 
 NOT_BEFORE: Final = re.compile(
     r"(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|"
-    r"policlinico|"
-    r"san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|enfermedad de|"
-    r"morbo di|"
-    r"malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|t[eé]cnica de|"
-    r"maniobra de|camino de|cammino di|"
-    r"tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|acueducto del|cisura de|"
-    r"scissura di|polígono de|circolo di|asa de|"
-    r"manovra di)[ ]?\Z"
+    r"policlinico|san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|"
+    r"enfermedad de|morbo di|malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|"
+    r"t[eé]cnica de|maniobra de|camino de|cammino di|tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|"
+    r"acueducto del|cisura de|scissura di|polígono de|circolo di|asa de|manovra di)[ ]?\Z"
 )
 _SURNAME_FIRST: Final = re.compile(rf"(?:\A|\n|[ ]{{2}})(?P<name>[{UP}]{LETTER}+(?:-[{UP}]{LETTER}+)?,[ ])\Z")
 
@@ -184,8 +180,7 @@ _SEX_AFTER: Final = re.compile(
 )
 _SEX_BEFORE: Final = re.compile(
     r"(?:paciente|sexo|lactante|actual:|ingreso:|paciente:|cl[ií]nico:|antecedentes:|reci[eé]n nacid[oa]|trata de "
-    r"un[a]?|"
-    r"adolescente|prematur[oa]|neonat[oa]|escolar)[ :]{0,3}(?:una?[ ])?\Z"
+    r"un[a]?|adolescente|prematur[oa]|neonat[oa]|escolar)[ :]{0,3}(?:una?[ ])?\Z"
 )
 
 
@@ -253,17 +248,9 @@ RULES: Final = (
     Rule("name.relative", _relative, rank=56, triggers=words(" ".join(listed("relations"))), strong=True),
     Rule("name.accompanied", _accompanied, rank=56, strong=True),
     Rule("name.signature", _signature, rank=55, triggers="abcdefghijklmnopqrstuvwxyz", strong=True, capital=True),
-    Rule(
-        "name.initials",
-        _initials,
-        rank=56,
-        triggers=(*"abcdefghijklmnopqrstuvwxyz", "th", "ph", "ch", "chr", "fr"),
-        confidence=0.9,
-        strong=True,
-        capital=True,
-    ),
+    Rule("name.initials", _initials, rank=56, strong=True, capital=True),
     Rule("name.list", _author_list, rank=44, triggers=ALL_GIVEN, strong=True, capital=True),
-    Rule("name.born", _born, rank=58, triggers=words("nato nata nacido nacida born"), confidence=0.9, strong=True),
+    Rule("name.born", _born, rank=58, triggers=words("nato nata nacido nacida born"), strong=True),
     Rule("name.given", _given, rank=43, triggers=ALL_GIVEN, capital=True),
     Rule(
         "sex.field",

@@ -22,9 +22,8 @@ _MARK: Final = r"[\u0300-\u036f]"
 # A capital and lower-case letters, or capitals alone: "MartínezCorreo" is two words. "JIménez" is a typing error. The
 # number of parts is limited, so that the time for "Rosa'Rosa'Rosa'…" doesn't grow with the square of its length.
 _WORD: Final = (
-    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?"
-    rf"[{UP}](?:(?:[{UP}](?={SMALL_LETTER}{{2}}))?+(?:{SMALL_LETTER}|{_MARK})++|(?:[{UP}ªº]|{_MARK})*+)"
-    rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++){{0,6}}+"
+    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?[{UP}](?:(?:[{UP}](?={SMALL_LETTER}{{2}}))?+(?:{SMALL_LETTER}|"
+    rf"{_MARK})++|(?:[{UP}ªº]|{_MARK})*+)(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++){{0,6}}+"
 )
 _REST: Final = rf"((?:(?i:{either('name_particles')}){SPACE}){{0,3}}+)({_WORD})(\.?)"
 # "J.-P. Martin" has a hyphen before an initial.
@@ -191,11 +190,10 @@ GIVEN_OR_SURNAMES: Final = ALL_GIVEN | word_set("surnames")
 _NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
 # Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
 _CONDITION: Final = re.compile(
-    r"\w{4,}(?:izzat|izad)[oaie]|"
-    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
-    r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
-    r"(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|"
-    r"pneic|verbal))"
+    r"\w{4,}(?:izzat|izad)[oaie]|\w*(?:(?:patic|plegic|paretic|fasic|fagic|betic|bétic|cemic|oemic|émic|tensiv|pnoic|"
+    r"pneic|nuric|liguric|fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|"
+    r"hipotens)[oaie]|(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|"
+    r"plegic|paretic|icteric|pneic|verbal))"
 )
 _NO_CONTACTS: Final = frozenset(
     listed("services", "general_en", "general_es", "general_it", "sentence_starts", "no_towns")

@@ -122,11 +122,9 @@ _CALL: Final = re.compile(
 )
 _FROM: Final = re.compile(
     r"(?i:natural(?: y residente)? (?:de|en)|residente (?:en|in|a)|residenti (?:in|a)|procedente de|vive (?:sola? "
-    r")?(?:en|a)|"
-    r"viv[ií]a en|nacid[oa] en|oriund[oa] de|originari[oa] (?:de|di)|nat[oa] (?:a|ad|in)|domiciliat[oa] (?:in|a)|"
-    r"proveniente da|abita a|lives in|living in|born in|native of|resident of|from|trasladad[oa] desde|viaje a|"
-    r"viajado a|"
-    rf"emigr\w+ (?:de|a|desde)|sbarcat[oa] a|rientrat[oa] da)[ ](?P<town>{TOWN})"
+    r")?(?:en|a)|viv[ií]a en|nacid[oa] en|oriund[oa] de|originari[oa] (?:de|di)|nat[oa] (?:a|ad|in)|domiciliat[oa] "
+    r"(?:in|a)|proveniente da|abita a|lives in|living in|born in|native of|resident of|from|trasladad[oa] desde|viaje "
+    rf"a|viajado a|emigr\w+ (?:de|a|desde)|sbarcat[oa] a|rientrat[oa] da)[ ](?P<town>{TOWN})"
 )
 
 
@@ -330,6 +328,6 @@ RULES: Final = (
     Rule("place.city_region", _city_region, rank=31, triggers=by_first_word(), capital=True),
     Rule("place.province", _province, rank=47, capital=True, language="it"),
     Rule("place.zip.field", pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP), rank=68, strong=True),
-    Rule("place.zip.uk", _british_code, rank=60, triggers=DIGITS[1:3], confidence=0.9, language="en"),
+    Rule("place.zip.uk", _british_code, rank=60, triggers=DIGITS[1:3], language="en"),
     Rule("place.stay", _staying, rank=33, triggers=_OF | _IN, strong=True),
 )

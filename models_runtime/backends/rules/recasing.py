@@ -26,9 +26,8 @@ LONGEST_LINE: Final = 400
 
 ADDRESS: Final = re.compile(
     rf"@|(?<![a-zà-ÿ])(?:c/|(?:{either('street_types_es', 'street_types_it')}|hospital|ospedale)\b)"
-    r"[^\n]{0,120}(?<![0-9])[0-9]{5}(?![0-9])"
-    r"|(?<![0-9.,])[0-9]{1,5}[ ](?:[a-z]+[ ]){1,2}(?:street|avenue|road|lane|drive|boulevard|blvd|ave|rd|ln)"
-    r"(?:[.,\r]|\Z|[ ](?:apt|suite|unit)\b)"
+    r"[^\n]{0,120}(?<![0-9])[0-9]{5}(?![0-9])|(?<![0-9.,])[0-9]{1,5}[ ](?:[a-z]+[ ]){1,2}(?:street|avenue|road|lane|"
+    r"drive|boulevard|blvd|ave|rd|ln)(?:[.,\r]|\Z|[ ](?:apt|suite|unit)\b)"
 )
 """An e-mail address, a street or hospital with a postal code, an English street with a number. For short lines only."""
 _WORD: Final = re.compile(rf"{LETTER}+")

@@ -26,7 +26,7 @@ DIGITS: Final = tuple(f"#{length}" for length in range(10))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One rule. `confidence` is used where `data/confidences.json` has no measured value.
+    """One rule.
 
     `triggers`: the words at which the rule is tried; by default those in the group of `words.txt` with the rule's id.
     `capital`: only words with a capital first letter trigger it. `language`: the only one that it is for, if any.
@@ -40,7 +40,6 @@ class Rule:
     find: Finder
     rank: int = 50
     triggers: Collection[str] = ()
-    confidence: float = 0.85
     strong: bool = False
     capital: bool = False
     language: str = ""

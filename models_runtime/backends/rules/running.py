@@ -82,16 +82,13 @@ _PAST: Final = re.compile(rf"[{UP}]{SMALL_LETTER}{{2,}}ó")
 _NOT_LED: Final = _NOT_WITHIN.union(("según", "secondo", "to", "no", "non", "not"))
 _FIRST_WORDS: Final = frozenset(listed("before_persons", "before_given"))
 _VERB_AFTER: Final = re.compile(
-    rf"[ ](?:(?:{either('person_verbs')})(?!{LETTER})|"
-    rf"(?:es|è|is)[ ](?:el|la|il|the|su|a|an|un|una|her|his|mi|my|lo|l['’])(?!{LETTER})|"
-    rf"(?:ha|non ha|no ha|è)[ ](?:sido|stat[oa]|venut[oa]|{SMALL_LETTER}{{2,}}(?:ado|ido|ato|uto|ito))(?!{LETTER})|"
-    rf"ha[sd]?[ ](?:been|had)[ ]{SMALL_LETTER}|"
-    rf"(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|tiene|quiere|puede|come|duerme)(?!{LETTER})|"
-    rf"{SMALL_LETTER}{{2,}}[ae][ ](?:un|una|il|la|los|las|gli|che|que|tutto|todo)(?!{LETTER})|"
-    rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about|in|up|out|off)"
-    rf"(?!{LETTER})|"
-    rf"(?:e|y|and)[ ](?:il|la|lo|su|sus|his|her|the|el|i)(?!{LETTER})|"
-    rf"{SMALL_LETTER}+(?:ò|ó|ì|aba|ava|eva)(?!{LETTER}))"
+    rf"[ ](?:(?:{either('person_verbs')})(?!{LETTER})|(?:es|è|is)[ ](?:el|la|il|the|su|a|an|un|una|her|his|mi|my|lo|"
+    rf"l['’])(?!{LETTER})|(?:ha|non ha|no ha|è)[ ](?:sido|stat[oa]|venut[oa]|{SMALL_LETTER}{{2,}}(?:ado|ido|ato|uto|"
+    rf"ito))(?!{LETTER})|ha[sd]?[ ](?:been|had)[ ]{SMALL_LETTER}|(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|tiene|"
+    rf"quiere|puede|come|duerme)(?!{LETTER})|{SMALL_LETTER}{{2,}}[ae][ ](?:un|una|il|la|los|las|gli|che|que|tutto|"
+    rf"todo)(?!{LETTER})|{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about|"
+    rf"in|up|out|off)(?!{LETTER})|(?:e|y|and)[ ](?:il|la|lo|su|sus|his|her|the|el|i)(?!{LETTER})|{SMALL_LETTER}+(?:ò|ó|"
+    rf"ì|aba|ava|eva)(?!{LETTER}))"
 )
 _PERSON_VERBS: Final = frozenset(listed("person_verbs", "verbs_of_names"))
 
@@ -347,36 +344,13 @@ RULES: Final = (
     Rule("name.called", _called, rank=57, strong=True),
     Rule("name.surnamed", _surnamed, rank=57, strong=True),
     Rule("name.role.surname", _announced(RuleKind.STAFF, _ROLE_BEFORE), rank=56, triggers=listed("roles"), strong=True),
-    Rule("name.by", _announced(RuleKind.STAFF, _TREATED), rank=56, triggers=_BY, confidence=0.8, strong=True),
-    Rule(
-        "name.by.relative",
-        _announced(RuleKind.RELATIVE, _ACCOMPANIED),
-        rank=56,
-        triggers=_BY,
-        confidence=0.8,
-        strong=True,
-    ),
-    Rule(
-        "name.patient.called", _announced(RuleKind.PATIENT, _PATIENT_BEFORE), rank=31, triggers=_PERSONS, confidence=0.8
-    ),
-    Rule(
-        "name.patient.aged",
-        _announced(RuleKind.PATIENT, _ANYTHING, _AGED),
-        rank=56,
-        triggers=("patient", "paciente", "paziente"),
-        confidence=0.8,
-    ),
-    Rule(
-        "name.month",
-        _month,
-        rank=62,
-        triggers=listed("month_given", "feast_given"),
-        confidence=0.8,
-        strong=True,
-        capital=True,
-    ),
+    Rule("name.by", _announced(RuleKind.STAFF, _TREATED), rank=56, triggers=_BY, strong=True),
+    Rule("name.by.relative", _announced(RuleKind.RELATIVE, _ACCOMPANIED), rank=56, triggers=_BY, strong=True),
+    Rule("name.patient.called", _announced(RuleKind.PATIENT, _PATIENT_BEFORE), rank=31, triggers=_PERSONS),
+    Rule("name.patient.aged", _announced(RuleKind.PATIENT, _ANYTHING, _AGED), rank=56),
+    Rule("name.month", _month, rank=62, triggers=listed("month_given", "feast_given"), strong=True, capital=True),
     Rule("name.says", _says, rank=57, strong=True),
     Rule("name.running", _running, rank=27, triggers=_OPEN, capital=True),
     Rule("name.running.whole", _unusual, rank=42, triggers=SURE - ALL_GIVEN, capital=True),
-    Rule("name.running.led", _led, rank=42, triggers=_OPEN - _SHADOWED, confidence=0.8, strong=True, capital=True),
+    Rule("name.running.led", _led, rank=42, triggers=_OPEN - _SHADOWED, strong=True, capital=True),
 )

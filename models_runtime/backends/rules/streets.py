@@ -16,8 +16,7 @@ _STEP: Final = re.compile(
 _NUMBER: Final = re.compile(
     r"[ \xa0]?[,.\-–]?[ \xa0]{0,2}(?:(?:n[ ]?[ºo°]?\.?|nº|#|núm\.?|num\.?|numero|número|no\.?|civ\.?)[ ]?)?"
     r"(?:[0-9]{1,4}(?:[ ]?[\-–/y][ ]?[0-9]{1,4}(?![0-9]|[ ]?\.?[ºª°]))?+(?![0-9]|[.,][0-9]{3})(?:[ ]?bis|[ ]?ter|"
-    r"/?[A-Za-z](?![A-Za-zà-ÿ./:]))?|"
-    r"s[/. ]?n[.º°]?(?![a-z])|(?:km|kil[oó]metro)\.?[ ]?[0-9]{1,4}(?:[.,][0-9]{1,3})?)",
+    r"/?[A-Za-z](?![A-Za-zà-ÿ./:]))?|s[/. ]?n[.º°]?(?![a-z])|(?:km|kil[oó]metro)\.?[ ]?[0-9]{1,4}(?:[.,][0-9]{1,3})?)",
     re.IGNORECASE,
 )
 _SIDE: Final = r"dcha|dch|derecha|izq|izda|iz|izquierda"
@@ -25,18 +24,15 @@ _DETAIL: Final = re.compile(
     r"[ \xa0]?[,.;\-–]?[ \xa0]{0,2}(?:"
     # 2º dcha, 4.º E, 1.o F
     rf"[0-9]{{1,2}}[ ]?(?:\.?[ºª°o]|\.a|er)\.?(?:[ ,\-]{{0,3}}(?:{_SIDE}|[A-Z](?![A-Za-zà-ÿ/]|-[0-9]{{4}})|"
-    rf"[0-9]{{1,2}}[ºª°]))?"
-    r"\.?(?![A-Za-zà-ÿ])"
+    rf"[0-9]{{1,2}}[ºª°]))?\.?(?![A-Za-zà-ÿ])"
     # Floors, blocks and staircases: piso 3, bloque 2, esc. A
     r"|(?:piso|planta|pl|esc|escalera|bloque|blq|bl|bq|pta|puerta|portal|port|apto|apt|int|interno|scala|suite|ste|"
-    r"unit|flat|"
-    r"edificio|local|letra|dpto|despacho|of)\.?[ ]?(?:[0-9]{1,4}[ºª°]?|[A-Z](?![a-z]))[A-Z]?(?![A-Za-zà-ÿ])"
+    r"unit|flat|edificio|local|letra|dpto|despacho|of)\.?[ ]?(?:[0-9]{1,4}[ºª°]?|[A-Z](?![a-z]))[A-Z]?(?![A-Za-zà-ÿ])"
     rf"|(?:bajo|ático|atico|entlo|entresuelo|principal|ppal|{_SIDE}|km\.?[ ]?[0-9]{{1,4}}(?:[.,][0-9]{{1,3}})?|"
     rf"s/n)\.?(?![a-zà-ÿ])"
     # 23, 5 B
-    r"|(?<=[,.\- ])[0-9]{1,3}(?:[ ]?[\-,][ ]?[0-9]{1,2})?[ ]?[A-Ha-h]?(?![0-9A-Za-zà-ÿº°/:%]|[.,][0-9])"
-    r"|(?<=[,\- 0-9])(?:[A-L](?![A-Za-zà-ÿ/0-9]|[ ]?-[ ]?[0-9]{4,5}|\.[A-Z])|P[0-9](?![0-9]))"
-    r")",
+    r"|(?<=[,.\- ])[0-9]{1,3}(?:[ ]?[\-,][ ]?[0-9]{1,2})?[ ]?[A-Ha-h]?(?![0-9A-Za-zà-ÿº°/:%]|[.,][0-9])|"
+    r"(?<=[,\- 0-9])(?:[A-L](?![A-Za-zà-ÿ/0-9]|[ ]?-[ ]?[0-9]{4,5}|\.[A-Z])|P[0-9](?![0-9])))",
     re.IGNORECASE,
 )
 
@@ -106,9 +102,8 @@ def _typed(*, number: bool) -> Finder:
 # "calle embajadores, 23": a name in lower case counts if a number follows.
 _SMALL_NAME: Final = re.compile(
     r"(?:(?:de|del|la|los|las)[ ]){0,2}(?!desde|hace|por|con|sin|durante|"
-    r"cuando)[a-zà-ÿ]{3,15}(?:[ ][a-zà-ÿ]{3,15}){0,2},?[ ]"
-    r"(?:nº[ ]?)?[0-9]{1,3}(?![0-9]|[.,/][0-9]|[ ]?(?:mg|ml|cm|mm|kg|años|días|meses|semanas|horas|veces|%))"
-    r"(?:,[ ][0-9]{1,2}[ºª]?(?:[ ][A-Z](?![a-z]))?)?"
+    r"cuando)[a-zà-ÿ]{3,15}(?:[ ][a-zà-ÿ]{3,15}){0,2},?[ ](?:nº[ ]?)?[0-9]{1,3}(?![0-9]|[.,/][0-9]|[ ]?(?:mg|ml|cm|mm|"
+    r"kg|años|días|meses|semanas|horas|veces|%))(?:,[ ][0-9]{1,2}[ºª]?(?:[ ][A-Z](?![a-z]))?)?"
 )
 _DOT: Final = re.compile(r"\.?[ ]?")
 _SLASH: Final = re.compile(r"(?i)(?<![a-z0-9])c[ ]?[/\\]\.?[ ]?")
@@ -219,7 +214,7 @@ _BOX: Final = (
 RULES: Final = (
     Rule("street.field", _field, rank=80, strong=True),
     Rule("street.c", _abbreviated(_SLASH), rank=79, triggers=words("c"), strong=True),
-    Rule("street.it.short", _abbreviated(_SHORT_ITALIAN), rank=79, confidence=0.9, strong=True),
+    Rule("street.it.short", _abbreviated(_SHORT_ITALIAN), rank=79, strong=True),
     Rule("street.es", _typed(number=False), rank=79, triggers=listed("street_types_es"), strong=True),
     Rule("street.it", _typed(number=True), rank=79, triggers=listed("street_types_it"), strong=True),
     Rule("street.en", _english, rank=79, triggers=DIGITS[1:6], strong=True),

@@ -9,11 +9,9 @@ from models_runtime.backends.rules.phrases import LETTER, UP, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
 _HEADED: Final = re.compile(
-    rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|"
-    rf"positivo|negativo|"
-    rf"lupus|modificada|según|secondo|de "
-    rf"la)[ ]?){{0,3}}+(?P<name>[{UP}]{LETTER}+(?:['’]s)?(?:(?:[ ]?[\-–/]|[ ](?:y|e|and|&|de|von|van|i)[ ]|"
-    rf"[ ])[{UP}]{LETTER}+){{0,4}})"
+    rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|positivo|"
+    rf"negativo|lupus|modificada|según|secondo|de la)[ ]?){{0,3}}+(?P<name>[{UP}]{LETTER}+(?:['’]s)?(?:(?:[ ]?[\-–/]|"
+    rf"[ ](?:y|e|and|&|de|von|van|i)[ ]|[ ])[{UP}]{LETTER}+){{0,4}})"
 )
 
 
@@ -120,29 +118,27 @@ def _drug(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("trap.eponym.town", _town, triggers=_TOWNS_FIRST, confidence=1.0, capital=True),
-    Rule("trap.fraction", pattern(_FRACTION, value=RuleKind.TRAP), triggers=(DIGITS[1],), confidence=1.0),
-    Rule("trap.range", pattern(_RANGE, value=RuleKind.TRAP), triggers=DIGITS[1:3], confidence=1.0),
-    Rule("trap.drug", _drug, triggers=word_set("drugs"), confidence=1.0),
-    Rule("trap.eponym.head", _headed, triggers=listed("eponym_heads"), confidence=1.0),
-    Rule("trap.eponym.tail", _tailed, triggers=listed("eponym_tails"), confidence=1.0),
+    Rule("trap.eponym.town", _town, triggers=_TOWNS_FIRST, capital=True),
+    Rule("trap.fraction", pattern(_FRACTION, value=RuleKind.TRAP), triggers=(DIGITS[1],)),
+    Rule("trap.range", pattern(_RANGE, value=RuleKind.TRAP), triggers=DIGITS[1:3]),
+    Rule("trap.drug", _drug, triggers=word_set("drugs")),
+    Rule("trap.eponym.head", _headed, triggers=listed("eponym_heads")),
+    Rule("trap.eponym.tail", _tailed, triggers=listed("eponym_tails")),
     Rule(
         "trap.eponym.pair",
         _pair,
         triggers=frozenset(
             pair.split(" ")[0].lower() for pair in listed("eponym_pairs", "eponym_names", "brand_names")
         ),
-        confidence=1.0,
         capital=True,
     ),
-    Rule("trap.eponym.word", _eponym, triggers=word_set("eponyms"), confidence=1.0),
+    Rule("trap.eponym.word", _eponym, triggers=word_set("eponyms")),
     Rule(
         "trap.pressure",
         pattern(
             r"(?i)(?:pa|ta|bp|pas|pad)[ :.=]{0,3}(?:[a-zà-ÿ]{2,10}[ ]){0,2}(?P<value>[0-9]{2,3}/[0-9]{2,3})",
             value=RuleKind.TRAP,
         ),
-        confidence=1.0,
     ),
     Rule(
         "trap.measure",
@@ -151,7 +147,5 @@ RULES: Final = (
             r"l|cm|mm|mmHg|UI|U|IU|mEq|mmol|meq|%|bpm|lpm|rpm|cm3|mm3|x|dl|ng|pg|Gy|kcal)(?![A-Za-zà-ÿ])",
             value=RuleKind.TRAP,
         ),
-        triggers=DIGITS[1:5],
-        confidence=1.0,
     ),
 )

@@ -17,6 +17,7 @@ from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import Token
 from models_runtime.backends import files
+from models_runtime.backends.base import Streaming
 from models_runtime.backends.notes import Note, pieces, read
 from models_runtime.backends.rule_tags import FeatureRules, rules_of
 from models_runtime.backends.spacy_ner import network
@@ -101,18 +102,12 @@ MOST_LABELS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Card(files.FileCard):
     """Description of a model. `rules_set`: the label set of the rules whose tags are features, empty without them."""
 
-    label_set: str
-    labels: tuple[str, ...]
-    algorithm: str
     rules_set: str
     language: str
     sizes: Sizes
-    notes: int
-    iterations: int
-    format: str = FORMAT
 
 
 def save(path: Path, card: Card, tensors: network.Tensors, lexicon: Mapping[str, list[str]]) -> str:
@@ -147,7 +142,6 @@ def load_model(path: Path) -> Loaded:
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
     card = files.card_from(path, Card, data, sizes=lambda sizes: Sizes(**sizes))
-    files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set, card.language), card.labels)
     sizes = astuple(card.sizes)
     if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(fields(Sizes)):
         raise files.refused(path, FORMAT, f"its sizes must be whole numbers up to {LARGEST}")
@@ -164,7 +158,7 @@ BATCH: Final = 128
 NOTES: Final = 32
 
 
-class SpacyBackend:
+class SpacyBackend(Streaming):
     """A backend that predicts with the model at `path`. Raises BackendError (permanent) for any other file."""
 
     name = "spacy"
@@ -178,10 +172,6 @@ class SpacyBackend:
         self.labels = model.card.labels
         self._source = f"spacy-{model.revision[:8]}"
         self.revision = f"{VERSION}-{model.revision}-{rules.revision}"
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order. Several texts share a batch, which is several times as fast."""

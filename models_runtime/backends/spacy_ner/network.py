@@ -233,7 +233,7 @@ def from_bytes(data: bytes) -> Tensors:
     try:
         found: Tensors = load(data)
     except Exception as error:  # safetensors raises SafetensorError, KeyError and ValueError
-        raise BackendError(f"The weights can't be read ({type(error).__name__}).", permanent=True) from None
+        raise BackendError(f"The weights can't be read ({type(error).__name__}).") from None
     return found
 
 

@@ -19,6 +19,7 @@ from spacy.pipeline.ner import EntityRecognizer
 from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
+from models_runtime.backends import files
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import (
@@ -37,7 +38,7 @@ from models_runtime.backends.learner import (
 from models_runtime.backends.notes import learn as learn_words
 from models_runtime.backends.rule_tags import rules_for
 from models_runtime.backends.spacy_ner import network
-from models_runtime.backends.spacy_ner.backend import Card, NoteEncoder, SpacyBackend, load_model, save
+from models_runtime.backends.spacy_ner.backend import FORMAT, Card, NoteEncoder, SpacyBackend, load_model, save
 from models_runtime.backends.spacy_ner.network import NER, Sizes, blank, entities, recognizer
 
 # Checkpoints of a training after an epoch: weights, optimizer state and reported steps in one safetensors file.
@@ -73,7 +74,7 @@ def read(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer) -> P
     """Restore the checkpoint of the same task. Without one, or if it is damaged, the training starts again."""
     with suppress(OSError, BackendError, ValueError, TypeError, LookupError):
         data = path.read_bytes()
-        metadata = _metadata(data)
+        metadata = files.header(data)
         if metadata["key"] != key:
             return Progress()
         tensors = network.from_bytes(data)
@@ -90,12 +91,6 @@ def read(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer) -> P
             optimizer.nr_update[(node.id, name)] = progress.updates
         return progress
     return Progress()
-
-
-def _metadata(data: bytes) -> dict[str, str]:
-    """The metadata in a safetensors header: a length of eight bytes (little-endian), then JSON with `__metadata__`."""
-    found: dict[str, str] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
-    return found
 
 
 PARTS: Final = ("weights", "mom1", "mom2", "averages")
@@ -169,7 +164,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         network.continued(recognizer(nlp), recognizer(base.nlp))
     training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
     tensors, done = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
-    card = Card(task.label_set, labels, name, rules.label_set, language, sizes, gold_notes, done)
+    card = Card(task.label_set, labels, name, gold_notes, done, FORMAT, rules.label_set, language, sizes)
     return save(path, card, tensors, lexicon)
 
 

@@ -61,8 +61,7 @@ class Probe:
             at = [number for number, piece in enumerate(encoded.pieces) if piece == pieces.mask]
             if len(at) != 1 or len(encoded.pieces) > scorer.room:
                 raise BackendError(
-                    "A sentence of the probe must be short and have exactly one [MASK]. Correct the sentences.",
-                    permanent=True,
+                    "A sentence of the probe must be short and have exactly one [MASK]. Correct the sentences."
                 )
             self._encoded.append((encoded, at[0]))
 
@@ -182,9 +181,7 @@ class MaskedLmTraining:
     ) -> None:
         config = network.config
         if pieces.mask is None:
-            raise BackendError(
-                "These weights don't support language pre-training: their tokenizer has no mask piece.", permanent=True
-            )
+            raise BackendError("These weights don't support language pre-training: their tokenizer has no mask piece.")
         self.network = network.eval()
         Placement(device, network)
         self._scorer = Scorer(network, pieces.around, most=room(config), pad=padding(config), disjoint=disjoint)
@@ -196,7 +193,7 @@ class MaskedLmTraining:
         texts = chain((text for text, _ in task.notes), task.unlabeled)
         self._stored = StoredPieces(map(pieces.numbers, texts), self._scorer.cut, folder)
         if not len(self._stored):
-            raise BackendError("The notes have no text to learn from. Import notes first.", permanent=True)
+            raise BackendError("The notes have no text to learn from. Import notes first.")
         held_out = (pieces.numbers(text) for text, _ in task.held_out)
         self._held_out = StoredPieces(held_out, self._scorer.cut, folder)
         self._probe = Probe(pieces, self._scorer, sentences_of(str(task.settings.get("probe", "")), task.language))

@@ -10,7 +10,7 @@ import numpy as np
 from annotations.text.bio import marks_and_labels
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.crf import Tags
-from models_runtime.backends.neural.device import Placement, choose_device, name_of
+from models_runtime.backends.neural.device import Placement, choose_device, digest_of, name_of
 from models_runtime.backends.token_classification.encoding import FILE
 from models_runtime.backends.token_classification.model import (
     CONFIG,
@@ -48,11 +48,9 @@ class Columns:
         theirs = {label for _, label in read if label}
         if missing := sorted(theirs - set(labels)):
             names = ", ".join(missing)
-            raise BackendError(f"The label map lacks labels of the model: {names}.", permanent=True)
+            raise BackendError(f"The label map lacks labels of the model: {names}.")
         if unknown := sorted(set(labels) - theirs):
-            raise BackendError(
-                f"The model has no labels {', '.join(unknown)}. Remove them from the map.", permanent=True
-            )
+            raise BackendError(f"The model has no labels {', '.join(unknown)}. Remove them from the map.")
         self.tags = Tags.of(sorted({label for label in labels.values() if label}))
         self._from: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
         # The same, but each column of the model is in one of our columns only, so that probabilities add up to 1.
@@ -84,7 +82,7 @@ def _read(names: Sequence[str]) -> list[tuple[str, str]]:
     try:
         return marks_and_labels(names)
     except ValueError as error:
-        raise BackendError(str(error), permanent=True) from None
+        raise BackendError(str(error)) from None
 
 
 def _sum(scores: Any, columns: Sequence[tuple[int, float]]) -> Any:
@@ -113,7 +111,7 @@ class TokenClassificationBackend(TaggerBackend):
         columns = Columns([config.id2label[number] for number in range(config.num_labels)], labels)
         self.label_set = label_set
         self.labels = tuple(sorted({label for label in labels.values() if label}))
-        digest = _digest(folder)
+        digest = digest_of(folder, [CONFIG, FILE, *sorted(path.name for path in folder.glob("*.safetensors"))])
         self.revision = f"{VERSION}-{digest}-{_short(repr(sorted(labels.items())))}"
         pieces = read_pieces(folder)
         network = read_network(folder)
@@ -141,16 +139,6 @@ class TransformerBackend(TaggerBackend):
         self.revision = f"{TRAINED_VERSION}-{model.revision}"
         source = f"transformer-{model.revision[:8]}"
         self._tagger = Tagger(model.pieces, scorer, model.tags, lambda scores: scores, source, reading.decoding)
-
-
-def _digest(folder: Path) -> str:
-    """A hash of all files that the output depends on."""
-    names = [CONFIG, FILE, *sorted(path.name for path in folder.glob("*.safetensors"))]
-    whole = hashlib.sha256()
-    for name in names:
-        with (folder / name).open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
-    return whole.hexdigest()[:12]
 
 
 def _short(text: str) -> str:

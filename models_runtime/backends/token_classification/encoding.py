@@ -42,9 +42,7 @@ class Reading:
         """Raises BackendError (permanent) for unknown choices, such as those of a newer version."""
         right = self.chunks in CHUNKS and self.decoding in DECODING
         if not right or type(self.grouped) is not int or not 0 <= self.grouped <= MOST_GROUPED:
-            raise BackendError(
-                "This version can't read notes in the way that this model needs. Use a newer version.", permanent=True
-            )
+            raise BackendError("This version can't read notes in the way that this model needs. Use a newer version.")
 
     @property
     def disjoint(self) -> bool:
@@ -120,9 +118,7 @@ class Pieces:
         try:
             self._tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # the library raises plain Exception for all errors
-            raise BackendError(
-                f"The file {FILE} can't be read as a tokenizer ({type(error).__name__}).", permanent=True
-            ) from None
+            raise BackendError(f"The file {FILE} can't be read as a tokenizer ({type(error).__name__}).") from None
         self.content = content
         self._grouped = grouped
         self._tokenizer.no_truncation()

@@ -26,16 +26,10 @@ MASKED_FORMAT: Final = "deidreview-masked-lm-1"
 
 
 @dataclass(frozen=True, slots=True)
-class TransformerCard:
+class TransformerCard(files.FileCard):
     """Description of a model. `base`: the folder of its starting weights. The last fields are those of Reading."""
 
-    label_set: str
-    labels: tuple[str, ...]
-    algorithm: str
     base: str
-    notes: int
-    iterations: int
-    format: str = FORMAT
     chunks: str = "overlapping"
     decoding: str = "path"
     grouped: int = 0
@@ -46,16 +40,10 @@ class TransformerCard:
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedCard:
+class MaskedCard(files.FileCard):
     """Description of a masked language model, which has no labels. `base`: the folder of its starting weights."""
 
-    algorithm: str
     base: str
-    notes: int
-    iterations: int
-    label_set: str = ""
-    labels: tuple[str, ...] = ()
-    format: str = MASKED_FORMAT
 
 
 def save_model(path: Path, card: TransformerCard | MaskedCard, network: Any, tokenizer: str) -> str:
@@ -81,7 +69,7 @@ class Loaded:
 def load_model(path: Path) -> Loaded:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, FORMAT)
-    card = _card(path, data)
+    card = files.card_from(path, TransformerCard, data)
     tags = Tags.of(card.labels)
     network, tokenizer = _network(path, FORMAT, content, AutoModelForTokenClassification, num_labels=len(tags))
     return Loaded(card, tags, Pieces(tokenizer, card.reading.grouped), network, files.digest(path)[:12])
@@ -100,7 +88,6 @@ def load_masked(path: Path) -> LoadedMasked:
     """Load a masked language model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, MASKED_FORMAT)
     card = files.card_from(path, MaskedCard, data)
-    files.check_words(path, MASKED_FORMAT, (card.algorithm, card.base, card.label_set), card.labels)
     network, tokenizer = _network(path, MASKED_FORMAT, content, AutoModelForMaskedLM)
     return LoadedMasked(card, Pieces(tokenizer), network)
 
@@ -108,8 +95,7 @@ def load_masked(path: Path) -> LoadedMasked:
 def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any) -> tuple[Any, str]:
     """The network in the content of a weights member, and its tokenizer. `changes`: of the configuration."""
     try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        said = json.loads(header["__metadata__"]["said"])
+        said = json.loads(files.header(content)["said"])
         config, tokenizer = said["config"], said["tokenizer"]
         made = CONFIG_MAPPING[config.pop("model_type")](**config | changes)
         network = kind.from_config(made)  # This uses SDPA if the architecture supports it.
@@ -117,13 +103,6 @@ def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any)
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         raise files.refused(path, format, f"its weights don't fit its configuration ({type(error).__name__})") from None
     return network.eval(), tokenizer
-
-
-def _card(path: Path, data: dict[str, Any]) -> TransformerCard:
-    card = files.card_from(path, TransformerCard, data)
-    words = (card.label_set, card.algorithm, card.base, card.chunks, card.decoding)
-    files.check_words(path, FORMAT, words, card.labels)
-    return card
 
 
 # Load transformers from a folder: only safetensors, no code from the folder, no downloads.
@@ -140,16 +119,14 @@ SHIFTED: Final = frozenset({"roberta", "xlm-roberta", "camembert", "xlm-roberta-
 def check_folder(folder: Path) -> None:
     """Raise BackendError (permanent) if files are missing, or the weights are only pickled."""
     if not folder.is_dir():
-        raise BackendError(
-            f"There is no folder of weights “{folder.name}” on this worker. Add the folder.", permanent=True
-        )
+        raise BackendError(f"There is no folder of weights “{folder.name}” on this worker. Add the folder.")
     missing = [name for name in (CONFIG, FILE) if not (folder / name).is_file()]
     if not list(folder.glob("*.safetensors")):
         missing.append(WEIGHTS)
     if missing:
         pickles = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
         hint = " Pickled weights (.bin, .pt) are never opened; convert them to safetensors." if pickles else ""
-        raise BackendError(f"The folder “{folder.name}” lacks {', '.join(missing)}.{hint}", permanent=True)
+        raise BackendError(f"The folder “{folder.name}” lacks {', '.join(missing)}.{hint}")
 
 
 def read_config(folder: Path) -> Any:
@@ -158,14 +135,11 @@ def read_config(folder: Path) -> Any:
         said = json.loads((folder / CONFIG).read_text())
         if "auto_map" in said:
             raise BackendError(
-                f"The folder “{folder.name}” needs code of its own, which is never run. Choose other weights.",
-                permanent=True,
+                f"The folder “{folder.name}” needs code of its own, which is never run. Choose other weights."
             )
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise BackendError(
-            f"The file {CONFIG} in “{folder.name}” can't be used ({type(error).__name__}).", permanent=True
-        ) from None
+        raise BackendError(f"The file {CONFIG} in “{folder.name}” can't be used ({type(error).__name__}).") from None
 
 
 def room(config: Any) -> int:
@@ -174,9 +148,7 @@ def room(config: Any) -> int:
     if config.model_type in SHIFTED:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
     if positions < 8:
-        raise BackendError(
-            f"The model's input of {positions} pieces is too short. Choose other weights.", permanent=True
-        )
+        raise BackendError(f"The model's input of {positions} pieces is too short. Choose other weights.")
     return min(MOST, int(positions))
 
 
@@ -193,19 +165,12 @@ def read_masked_lm(folder: Path) -> Any:
 def _read(kind: Any, folder: Path, **changes: Any) -> Any:
     try:
         network = kind.from_pretrained(
-            folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype=torch.float32,
-            **changes,
+            folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32, **changes
         )
     except BackendError:
         raise
     except Exception as error:  # the libraries raise errors of many types
-        raise BackendError(
-            f"The weights in “{folder.name}” can't be read ({type(error).__name__}).", permanent=True
-        ) from None
+        raise BackendError(f"The weights in “{folder.name}” can't be read ({type(error).__name__}).") from None
     return network.eval()
 
 
@@ -217,7 +182,7 @@ def read_pieces(folder: Path) -> Pieces:
 
 
 def unreadable_tokenizer(folder: Path, error: Exception) -> BackendError:
-    return BackendError(f"The file {FILE} in “{folder.name}” can't be read ({type(error).__name__}).", permanent=True)
+    return BackendError(f"The file {FILE} in “{folder.name}” can't be read ({type(error).__name__}).")
 
 
 def padding(config: Any) -> int:
@@ -305,8 +270,7 @@ class StartingPoint:
             made = AutoModelForMaskedLM.from_config(self._model.network.config)
         except ValueError:
             raise BackendError(
-                "Weights of this architecture don't support language pre-training (masked words). Choose others.",
-                permanent=True,
+                "Weights of this architecture don't support language pre-training (masked words). Choose others."
             ) from None
         copy_body(self._model.network, made)
         return made

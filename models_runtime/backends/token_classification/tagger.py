@@ -76,9 +76,7 @@ class Scorer:
         placement.each([len(window) for _, window in work], read)
         for scores in rows:
             if scores is not None and np.isnan(scores).any():
-                raise BackendError(
-                    "Some of the text has no scores: no window contains it, or the weights are damaged.", permanent=True
-                )
+                raise BackendError("Some of the text has no scores: no window contains it, or the weights are damaged.")
         return [np.zeros((0, 1), dtype=np.float32) if scores is None else scores for scores in rows]
 
     def _batch(self, shown: Sequence[tuple[Window, Encoded]], device: Device) -> list[Any]:

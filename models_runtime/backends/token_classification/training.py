@@ -51,6 +51,8 @@ from models_runtime.backends.token_classification.adapting import Batching, Mask
 from models_runtime.backends.token_classification.backend import TransformerBackend
 from models_runtime.backends.token_classification.encoding import Encoded, Reading
 from models_runtime.backends.token_classification.model import (
+    FORMAT,
+    MASKED_FORMAT,
     MaskedCard,
     StartingPoint,
     TransformerCard,
@@ -189,13 +191,13 @@ def learn(task: TrainingTask, path: Path) -> str:
     key = task_key(task, str(hyper), str(reading), torch.__version__, transformers.__version__, device.name)
     masked_lm = _adapted(task, hyper, begin, reading, key, device) if task.adapt else None
     if masked_lm is not None and task.settings.get("keep_language"):
-        language = MaskedCard(name, begin.name, len(task.notes), task.adapt)
+        language = MaskedCard("", (), name, len(task.notes), task.adapt, MASKED_FORMAT, begin.name)
         save_model(model_beside(task, path, "language"), language, masked_lm, begin.tokenizer)
     training = _Training(task, hyper, begin, Tags.of(labels), masked_lm, reading, device)
 
     def save(at: Path, epochs: int) -> str:
         card = TransformerCard(
-            task.label_set, labels, name, begin.name, len(task.notes), epochs,
+            task.label_set, labels, name, len(task.notes), epochs, FORMAT, begin.name,
             chunks=reading.chunks, decoding=reading.decoding, grouped=reading.grouped,
         )  # fmt: skip
         return save_model(at, card, training.network, begin.tokenizer)
@@ -233,7 +235,8 @@ def learn_masked(task: TrainingTask, path: Path) -> str:
     task.report(training.first_step(hyper.epochs))
     loop = training.loop(orders, hyper.plan)
     done = run_epochs(task, loop, orders, key, training.figures)
-    return save_model(path, MaskedCard(name, begin.name, len(task.notes), done), training.network, begin.tokenizer)
+    card = MaskedCard("", (), name, len(task.notes), done, MASKED_FORMAT, begin.name)
+    return save_model(path, card, training.network, begin.tokenizer)
 
 
 def _adapted(

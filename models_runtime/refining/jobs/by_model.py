@@ -240,9 +240,7 @@ class _SingleRefiner(ModelRefiner):
 
     def answers(self) -> Generator[tuple[int, Any], None, None]:
         at_once = self._completion.at_once
-        queue: driver.ServerQueue[_Asked, None] = driver.ServerQueue(
-            self._talks(), at_once, self.capacity or driver.FixedCapacity(at_once)
-        )
+        queue: driver.ServerQueue[_Asked, None] = driver.ServerQueue(self._talks(), at_once, self.capacity)
         asked = driver.converse([queue], self.claim.check)
         with closing(asked) as results:
             yield from ((note, error) for (note, _number), error in results)

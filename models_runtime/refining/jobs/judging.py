@@ -31,7 +31,7 @@ from annotations.text.hashes import text_sha256
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import masked
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
+from models_runtime.backends.llm.driver import ServerQueue, converse
 from models_runtime.backends.llm.servers import Server
 from models_runtime.core.llm import Bill, KeptVerdicts, capacity_of
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
@@ -195,7 +195,7 @@ class _Panel:
             server = listed.get(name)
             at_once = server.at_once if server else 1
             capacity = capacity_of(server) if server else None
-            lines.append(ServerQueue(self._talks(members), at_once, capacity or FixedCapacity(at_once)))
+            lines.append(ServerQueue(self._talks(members), at_once, capacity))
         return lines
 
     def _talks(self, members: list[_Member]) -> Iterator[tuple[tuple[_Member, JudgedNote], Any, Any]]:
@@ -265,7 +265,7 @@ def _by_id(rows: QuerySet[JudgedNote]) -> Iterator[JudgedNote]:
 def _model(judging: Judging, judge: Judge) -> Any:
     server = settings.LLM_SERVERS.get(judge.server)
     if server is None or judge.model not in server.models:
-        raise BackendError(f"{judge.name} is no longer configured on this worker.", permanent=True)
+        raise BackendError(f"{judge.name} is no longer configured on this worker.")
     bill = Bill(judge, server.price)
     return load("models_runtime.backends.llm.judging.LlmJudge")(
         server=server,

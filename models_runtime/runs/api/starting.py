@@ -14,8 +14,7 @@ from annotations.jobs.tokens import new_key
 from annotations.projects.selectors.labels import labels_of
 from annotations.text.combining import Method
 from models_runtime.backends.llm.servers import MOST_PROMPT, OMEGA, PASSES
-from models_runtime.core.external import FOUND, external_model_named, external_models
-from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.external import FOUND, ExternalModel, external_model_named, external_models
 from models_runtime.core.registry import EXTERNAL
 from models_runtime.runs.api.runs import RunRef, refused, run_started
 from models_runtime.runs.forms.models import UNDECIDED, ExternalForm, LlmForm

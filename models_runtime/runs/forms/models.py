@@ -25,7 +25,7 @@ from models_runtime.backends.llm.servers import (
     most_overlap,
     temperature_of,
 )
-from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.external import ExternalModel
 from models_runtime.models import Run
 from models_runtime.runs.forms.runs import name_field
 from models_runtime.runs.services.backends import NOTHING, ThresholdGoal

@@ -11,8 +11,7 @@ from annotations.models import Job, Project
 from annotations.scores.rules.operating import OperatingPoint, for_precision, for_recall, nearest
 from models_runtime.backends.listed import Listed
 from models_runtime.core import registry
-from models_runtime.core.known import check_known
-from models_runtime.core.model_files import missing_labels
+from models_runtime.core.model_files import check_known, missing_labels
 from models_runtime.models import OF_MODEL, Run, TrainedModel, TrainedModelState
 
 # A worker with a GPU can also call a server of language models, but not the other way round.

@@ -16,7 +16,7 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.threads import cores
 from models_runtime.backends.arrow import FINAL, ROWS, BatchReader
 from models_runtime.backends.base import BackendError
-from models_runtime.core.embeddings import factory_params
+from models_runtime.core.external import factory_params
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import KNOWN, backend_kind, trainable_kind
 from models_runtime.runs.events import FILES_READ

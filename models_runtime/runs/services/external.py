@@ -14,9 +14,8 @@ from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.text.names import keepable, unkeepable
 from models_runtime.backends.base import BackendError
-from models_runtime.core import pipelines, weights
-from models_runtime.core.external import FOUND, external_model_named
-from models_runtime.core.external_model import ExternalModel
+from models_runtime.core import external
+from models_runtime.core.external import FOUND, ExternalModel, external_model_named
 from models_runtime.core.model_files import NAMED_BY
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
 from models_runtime.models import Run
@@ -34,28 +33,28 @@ USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
 INSTALL = {
     PIPELINE: lambda: (
         gettext("This machine has no spaCy pipelines. Install a package, or copy a folder to %(folder)s.")
-        % {"folder": pipelines.home()}
+        % {"folder": external.pipelines_home()}
     ),
     TAGGER: lambda: (
         gettext(
             "This machine has no transformers that label tokens. Copy a folder of weights to %(folder)s, on this "
             "machine and on those of the workers."
         )
-        % {"folder": weights.home()}
+        % {"folder": external.weights_home()}
     ),
     FLAIR: lambda: (
         gettext(
             "This machine has no Flair taggers. Copy a folder that the script in docs/flair.md made to %(folder)s, on "
             "this machine and on those of the workers."
         )
-        % {"folder": weights.home()}
+        % {"folder": external.weights_home()}
     ),
     GLINER: lambda: (
         gettext(
             "This machine has no zero-shot models. Copy a folder that GLiNER saved as safetensors to %(folder)s, on "
             "this machine and on those of the workers."
         )
-        % {"folder": weights.home()}
+        % {"folder": external.weights_home()}
     ),
     REMOTE: lambda: gettext(
         "No remote model is configured. Ask the administrator to list servers in DEIDREVIEW_REMOTE_MODELS."

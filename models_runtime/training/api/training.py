@@ -13,9 +13,9 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
-from models_runtime.core import embeddings, weights
+from models_runtime.core import external
 from models_runtime.core.registry import TRAINABLE, TrainableKind
-from models_runtime.core.self_training import usable_runs
+from models_runtime.core.stages import usable_runs
 from models_runtime.core.training_settings import Setting
 from models_runtime.models import OF_MODEL
 from models_runtime.training.api.models import ModelItem
@@ -140,9 +140,9 @@ def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
     characters = [row.name for row in language_models(access.project)]
     return TrainingChoices(
         kinds=[KindOut.of(key, kind) for key, kind in TRAINABLE.items()],
-        weights=[one.name for one in weights.weights()],
+        weights=[one.name for one in external.weights()],
         bases={f"{OF_MODEL}{row.pk}": row.name for row in all_base_models(access.project)},
-        embeddings=[*embeddings.word_files(), *characters],
+        embeddings=[*external.word_files(), *characters],
         language_models=characters,
         also=[f"{version.project.slug}:{version.number}" for version in lendable],
         self_training=[run.author.name for run in usable_runs(access.project)],

@@ -23,7 +23,7 @@ from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.files import digest
 from models_runtime.backends.marginals import ABOVE, GivesMarginals, is_added, spans_above
 from models_runtime.core.gold_sources import Note
-from models_runtime.core.model_names import name_with
+from models_runtime.core.model_files import name_with
 from models_runtime.core.registry import BACKENDS, trainable_kind
 from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.models.cards import HeldOutLevel, HeldOutScores, ModelCard, TrainingParams

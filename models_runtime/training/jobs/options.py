@@ -14,7 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.registry import load
 from annotations.models import GoldVersion, Project
 from models_runtime.backends.base import Backend
-from models_runtime.core import embeddings, weights
+from models_runtime.core import external
 from models_runtime.core.gold_sources import Note, all_other_notes, language_of, models_elsewhere, other_notes
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
@@ -97,7 +97,7 @@ def options_of(row: TrainedModel, version: GoldVersion) -> dict[str, Any]:
         "grouping": row.params.get("grouping", 0),
         "settings": row.params.get("settings", {}),
         "embeddings": _embeddings(row),
-        "embeddings_folder": str(embeddings.home()) if kind.stacked else "",
+        "embeddings_folder": str(external.embeddings_home()) if kind.stacked else "",
         "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
     }
 
@@ -127,11 +127,11 @@ def _base(row: TrainedModel) -> Path | None:
             )
         return cached(model)
     if name := row.params.get("base"):
-        found = weights.weights_named(name)
+        found = external.weights_named(name)
         if found is None:
             raise ServiceError(
                 gettext("This worker has no weights “%(name)s”. Copy them to %(folder)s.")
-                % {"name": name, "folder": weights.home() / name},
+                % {"name": name, "folder": external.weights_home() / name},
                 code="base",
             )
         return found.path
@@ -153,12 +153,12 @@ def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
                     code="embeddings",
                 )
             found.append(("characters", wanted["name"], str(cached(language))))
-        elif path := embeddings.path_of(wanted["name"]):
+        elif path := external.path_of(wanted["name"]):
             found.append(("words", wanted["name"], str(path)))
         else:
             raise ServiceError(
                 gettext("This worker has no word vectors “%(name)s”. Copy the file to %(folder)s.")
-                % {"name": wanted["name"], "folder": embeddings.home()},
+                % {"name": wanted["name"], "folder": external.embeddings_home()},
                 code="embeddings",
             )
     return found
@@ -167,4 +167,4 @@ def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
 def loaded(row: TrainedModel, path: Path) -> Backend | None:
     """Load the model; None for a language model, which suggests no spans."""
     kind = trainable_kind(row.backend)
-    return load(kind.factory)(**embeddings.factory_params(kind, path)) if kind.predicts else None
+    return load(kind.factory)(**external.factory_params(kind, path)) if kind.predicts else None

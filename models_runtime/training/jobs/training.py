@@ -29,8 +29,7 @@ from models_runtime.backends.marginals import WEIGHT, GivesMarginals, SelfLabele
 from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_sources import GoldSource, Note, gold_sources, languages_of, manages, versions_of
 from models_runtime.core.registry import trainable_kind
-from models_runtime.core.self_training import SELF_TRAINING, check_unseen, labels_of, notes_without_gold
-from models_runtime.core.stages import check_hold_out
+from models_runtime.core.stages import SELF_TRAINING, check_hold_out, check_unseen, labels_of, notes_without_gold
 from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, OtherVersion, Refit, SelfTraining
 from models_runtime.training.jobs.calibration import HeldOut, calibration_of, keep

@@ -6,12 +6,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.models import GoldVersion, Project
-from models_runtime.core import embeddings
-from models_runtime.core.learner_settings import LANGUAGE_MODEL
+from models_runtime.core import external
 from models_runtime.core.registry import CHARACTERS, TRAINABLE, trainable_kind
-from models_runtime.core.self_training import SELF_TRAINING, chosen_run
-from models_runtime.core.stages import learned_from
-from models_runtime.core.training_settings import Value
+from models_runtime.core.stages import SELF_TRAINING, chosen_run, learned_from
+from models_runtime.core.training_settings import LANGUAGE_MODEL, Value
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams, WantedEmbedding, WantedRun
 
@@ -74,7 +72,7 @@ def wanted_embeddings(project: Project, text: str) -> list[WantedEmbedding]:
     found: list[WantedEmbedding] = []
     for name in names_in(text):
         model = next((row for row in models if name in (row.name, f"{OF_MODEL}{row.pk}")), None)
-        if embeddings.path_of(name):
+        if external.path_of(name):
             found.append({"name": name})
         elif model is not None:
             found.append({"name": model.name, "model": model.pk})
@@ -101,12 +99,12 @@ def wanted_language_model(project: Project, name: str) -> WantedEmbedding:
 
 
 def _unknown(name: str, models: list[TrainedModel]) -> ServiceError:
-    choices = ", ".join([*embeddings.word_files(), *(row.name for row in models)])
+    choices = ", ".join([*external.word_files(), *(row.name for row in models)])
     if not choices:
         message = _(
             "There are no embeddings. Copy word vectors to %(folder)s, or train a character language model first."
         )
-        return ServiceError(message % {"folder": embeddings.home()}, code="embeddings")
+        return ServiceError(message % {"folder": external.embeddings_home()}, code="embeddings")
     message = (
         _("There are no embeddings “%(name)s”. Choose of these, with commas between them: %(choices)s.")
         if name
@@ -118,10 +116,10 @@ def _unknown(name: str, models: list[TrainedModel]) -> ServiceError:
 def missing_files(card: ModelCard) -> list[str]:
     """Return the files of word vectors of a model that this machine lacks."""
     words = [each["name"] for each in card.get("embeddings", []) if each["kind"] == "words"]
-    return [name for name in words if embeddings.path_of(name) is None]
+    return [name for name in words if external.path_of(name) is None]
 
 
-# Choose the run from whose labels a training also learns (models_runtime.core.self_training).
+# Choose the run from whose labels a training also learns (models_runtime.core.stages).
 
 
 def wanted_run(

@@ -22,8 +22,7 @@ from annotations.models import Project, StoredFile, StoredFileKind, User
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline
-from models_runtime.core.model_files import missing_labels
-from models_runtime.core.model_names import free_name, good_model_name, taken
+from models_runtime.core.model_files import free_name, good_model_name, missing_labels, taken
 from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams

@@ -12,14 +12,12 @@ from annotations.jobs.services.queue import enqueue, key_of, locked, started_wit
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
 from annotations.text.names import whole
 from models_runtime.backends.augmenting import replaceable
-from models_runtime.core import weights
+from models_runtime.core import external
 from models_runtime.core.gold_sources import gold_sources, languages_of, lending_project, unseen_by
-from models_runtime.core.learner_settings import SURROGATES
-from models_runtime.core.model_files import missing_labels
-from models_runtime.core.model_names import free_name, good_model_name, taken
+from models_runtime.core.model_files import free_name, good_model_name, missing_labels, taken
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.core.stages import check_hold_out
-from models_runtime.core.training_settings import checked
+from models_runtime.core.training_settings import SURROGATES, checked
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent, ModelTrained
@@ -242,9 +240,9 @@ def _base(project: Project, settings: TrainingSettings, *, folders: bool) -> Tra
                 code="base",
             )
         return {"base": model.name, "base_model": model.pk}
-    if folders and weights.weights_named(settings.base) is not None:
+    if folders and external.weights_named(settings.base) is not None:
         return {"base": settings.base}
-    choices = ", ".join([*(row.name for row in weights.weights() if folders), *(row.name for row in models)])
+    choices = ", ".join([*(row.name for row in external.weights() if folders), *(row.name for row in models)])
     if not choices and not folders:
         raise ServiceError(
             _("This project has no ready model of this type to start from. Train one first, or leave this empty."),
@@ -252,7 +250,8 @@ def _base(project: Project, settings: TrainingSettings, *, folders: bool) -> Tra
         )
     if not choices:
         raise ServiceError(
-            _("There are no starting weights. Copy a folder with weights to %(folder)s.") % {"folder": weights.home()},
+            _("There are no starting weights. Copy a folder with weights to %(folder)s.")
+            % {"folder": external.weights_home()},
             code="base",
         )
     message = (

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from hypothesis import strategies as st
+
+from annotations.text.spans import Span
 from models_runtime.backends.llm.backend import LlmBackend
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.servers import Params, Server
@@ -171,3 +174,17 @@ def backend_at(
 def shown(text: str, spans: Any) -> list[tuple[str, str]]:
     """The texts and labels of spans."""
     return [(text[span.start : span.end], span.label) for span in spans]
+
+
+# Made-up texts and spans for properties of offsets.
+
+
+TEXT = st.text(st.sampled_from("ab1 .,\n\r\tÈİ[]👩‍⚕️\u0301\ufeff\xa0漢"), max_size=120)
+
+
+@st.composite
+def spanned(draw: st.DrawFn) -> tuple[str, list[Span]]:
+    text = draw(TEXT)
+    ends = st.integers(0, len(text))
+    bounds = draw(st.lists(st.tuples(ends, ends, st.sampled_from(["PERSON", "AGE"])), max_size=5))
+    return text, [Span(a, b, label) for a, b, label in bounds if a < b]

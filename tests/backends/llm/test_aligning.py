@@ -15,7 +15,7 @@ from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.rules.gazetteers import word_set
 from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import is_clinical_word
-from tests.backends.llm.texts import spanned
+from tests.backends.llm.scripted import spanned
 from tests.timing import takes_at_most
 
 LABELS = [

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from models_runtime.backends import bounded
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm import remote
 from models_runtime.backends.llm.asking import Answer, Meter, Question
-from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
+from models_runtime.backends.llm.driver import ServerQueue, converse
 from models_runtime.backends.llm.remote import RemoteCompletion
 from models_runtime.backends.llm.servers import Server, read_servers
 from tests.backends.llm.scripted import Reply, note_of, serving
@@ -64,11 +65,11 @@ def test_retries_are_spread_by_jitter(headers: dict[str, str]) -> None:
 def test_a_server_that_keeps_failing_fails_the_note_and_then_the_run() -> None:
     with serving(in_turn(Reply(status=500))) as server:
         asker = completion(server.url)
-        for permanent in (*[False] * (remote.GIVE_UP - 1), True):
+        for permanent in (*[False] * (bounded.GIVE_UP - 1), True):
             with pytest.raises(BackendError, match=r"failed 5 times|in a row") as caught:
                 asker.complete(QUESTION)
             assert caught.value.permanent is permanent and "Serra" not in str(caught.value)
-        assert len(server.requests) == 5 * remote.GIVE_UP
+        assert len(server.requests) == 5 * bounded.GIVE_UP
 
 
 @pytest.mark.parametrize(
@@ -223,9 +224,7 @@ def conversation() -> Any:
 
 
 def queue(completion: Counted, at_once: int, capacity: Any = None) -> ServerQueue[int, str]:
-    return ServerQueue(
-        ((at, completion, conversation()) for at in range(4)), at_once, capacity or FixedCapacity(at_once)
-    )
+    return ServerQueue(((at, completion, conversation()) for at in range(4)), at_once, capacity)
 
 
 def test_each_queue_keeps_its_own_limit() -> None:

@@ -7,11 +7,7 @@ import pytest
 np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 
-from models_runtime.backends.neural.crf import (  # noqa: E402
-    Crf,
-    Tags,
-    best_path,
-)
+from models_runtime.backends.neural.crf import Crf, Tags, best_path  # noqa: E402
 
 TAGS = Tags.of(["A", "B"])
 

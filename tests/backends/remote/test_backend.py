@@ -1,20 +1,25 @@
 """Errors of servers: retried, given up, named without their words; credentials, batches, and stopping."""
 
 import base64
+import ipaddress
 import json
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from annotations.text.spans import Span
 from models_runtime.backends import BackendError
+from models_runtime.backends.bounded import GIVE_UP
 from models_runtime.backends.remote import backend as exchange
 from models_runtime.backends.remote import inception
-from models_runtime.backends.remote.backend import GIVE_UP, TRIES
+from models_runtime.backends.remote.backend import TRIES
 from models_runtime.backends.remote.servers import read_remote_models
-from tests.backends.remote.scripted import Asked, remote, scripted
+from models_runtime.backends.rules import RulesBackend
+from tests.backends.contract import MANY, PLAIN, key
+from tests.backends.remote.scripted import KEY, Asked, remote, scripted, serving
 from tests.waiting import HANGS
 
 TEXT = "Rita Neri, Madrid"
@@ -222,3 +227,35 @@ def test_errors_name_the_variable(environ, words):
     given = {"MODELS": "a=inception+http://h/"} | environ
     with pytest.raises(ValueError, match=words):
         read_remote_models({f"DEIDREVIEW_REMOTE_{name}": value for name, value in given.items()})
+
+
+# Our client and our server, by both protocols: the spans of a backend come back as they are.
+
+
+RULES = RulesBackend(label_set="redactor-33")
+SAME = {label: label for label in RULES.labels}
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, str]]:
+    with serving(RULES, "inception") as first, serving(RULES, "label-studio") as second:
+        yield {"inception": first, "label-studio": second}
+
+
+@pytest.mark.parametrize("protocol", ["inception", "label-studio"])
+def test_spans_are_those_of_the_model(servers: dict[str, str], protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of hostile texts too, one by one and together. No other server is asked than the listed one."""
+    real = socket.socket.connect
+
+    def loopback_alone(self: socket.socket, address: tuple[str, int]) -> None:
+        assert ipaddress.ip_address(address[0]).is_loopback
+        real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", loopback_alone)
+    backend = remote(f"{servers[protocol]}/{KEY}", protocol, SAME, batch=8 if protocol == "label-studio" else 1)
+    long = PLAIN * 300
+    there, here = backend.predict([*MANY, long]), RULES.predict([*MANY, long])
+    for found, expected in zip(there, here, strict=True):
+        assert [row[:4] for row in key(found)] == [row[:4] for row in key(expected)]
+        assert {span.source for span in found} <= {"remote-there"}
+    assert any(there) and list(backend.stream(iter(MANY))) == there[:-1]

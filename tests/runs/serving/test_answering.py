@@ -101,7 +101,7 @@ def test_other_addresses_and_malformed_or_long_bodies(studio, monkeypatch):
 
 @pytest.mark.parametrize(
     ("fail", "reason"),
-    [(ValueError("Rita"), "failed on this text"), (BackendError("The library is missing.", permanent=True), "library")],
+    [(ValueError("Rita"), "failed on this text"), (BackendError("The library is missing."), "library")],
 )
 def test_errors_of_the_model(fail, reason, caplog):
     with serving(Model(fail), "label-studio") as url:
