@@ -125,8 +125,7 @@ class InjectedError(Table):
     was = models.CharField(max_length=100, blank=True, help_text="The gold label's code; empty: no gold overlaps it.")
     rule = models.CharField(max_length=40)
     strategy = models.CharField(
-        max_length=8,
-        choices=[(Strategy.RULE, _("Rule")), (Strategy.SYSTEMIC, _("Systemic")), (Strategy.LOG, _("Log"))],
+        max_length=8, choices=[(Strategy.RULE, _("Rule")), (Strategy.SYSTEMIC, _("Systemic")), (Strategy.LOG, _("Log"))]
     )
 
     class Meta:

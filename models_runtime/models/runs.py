@@ -113,9 +113,7 @@ class RunItem(Table):
 
     class Meta:
         ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["run", "document"], name="run_item_once"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "document"], name="run_item_once")]
         indexes = [models.Index(fields=["run", "state", "id"], name="run_item_by_state")]
 
 

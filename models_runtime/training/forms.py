@@ -25,12 +25,7 @@ from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.training.services.calibration import start_calibration
 from models_runtime.training.services.groups import COMPLETE, MOST_RUNS, Variant, start_group
 from models_runtime.training.services.trained import Uploaded, upload_model
-from models_runtime.training.services.training import (
-    DEFAULT,
-    MOST_ADAPT,
-    MOST_GROUPED,
-    MOST_ITERATIONS,
-)
+from models_runtime.training.services.training import DEFAULT, MOST_ADAPT, MOST_GROUPED, MOST_ITERATIONS
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
@@ -293,11 +288,7 @@ def _version(version: GoldVersion) -> str:
         if version.split_seed
         else _now("Version %(number)d: %(notes)s notes, %(spans)s spans")
     )
-    return text % {
-        "number": version.number,
-        "notes": f"{version.note_count:,}",
-        "spans": f"{version.span_count:,}",
-    }
+    return text % {"number": version.number, "notes": f"{version.note_count:,}", "spans": f"{version.span_count:,}"}
 
 
 class UploadModelForm(forms.Form):

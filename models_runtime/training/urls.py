@@ -14,8 +14,6 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/calibrations/start", views.calibration_start, name="calibration_start"),
     path("projects/<slug:slug>/calibrations/<int:pk>/", views.calibration, name="calibration"),
     path(
-        "projects/<slug:slug>/calibrations/<int:pk>/withdraw",
-        views.calibration_withdraw,
-        name="calibration_withdraw",
+        "projects/<slug:slug>/calibrations/<int:pk>/withdraw", views.calibration_withdraw, name="calibration_withdraw"
     ),
 ]

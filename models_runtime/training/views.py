@@ -54,13 +54,7 @@ from models_runtime.training.services.model_cards import (
     perplexity,
     self_trained,
 )
-from models_runtime.training.services.trained import (
-    Uploaded,
-    model_rows,
-    rename_model,
-    retire_model,
-    trouble_of,
-)
+from models_runtime.training.services.trained import Uploaded, model_rows, rename_model, retire_model, trouble_of
 from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
 ROWS = 30

@@ -50,7 +50,7 @@ def test_one_text_that_fails_does_not_lose_the_others() -> None:
     texts = ["one", "an error", "two", None, "a bug about Anna", "x" * 100, "y" * 190, "z"]
     answer = BREAKS(batch(texts, id="note", text="content"))
     assert answer.column("error").to_pylist() == [
-        None, "The server did not answer.", None, NO_TEXT, "The backend failed (ValueError).", None, None, None,
+        None, "The server did not answer.", None, NO_TEXT, "The backend failed (ValueError).", None, None, None
     ]  # fmt: skip
     found = answer.column("spans").to_pylist()
     assert [row and spans([row])[0] for row in found] == [

@@ -52,7 +52,7 @@ def learned(model, **params):
 
 def test_folders_are_found_without_a_library(home, tmp_path, monkeypatch):
     assert [(row.name, row.kind, row.labels) for row in weights()] == [
-        ("few-pieces", "bert", ()), ("tiny-bert", "bert", ()), ("tiny-tagger", "bert", ("CITY", "PER")),
+        ("few-pieces", "bert", ()), ("tiny-bert", "bert", ()), ("tiny-tagger", "bert", ("CITY", "PER"))
     ]  # fmt: skip
     for name in ("pickled", "broken", "-odd name"):
         (tmp_path / name).mkdir()

@@ -400,7 +400,7 @@ def _around(values: Sequence[Any], first: int, past: int, nothing: Any, reach: i
     """The values from `first` to `past` with `reach` more at each end; `nothing` where there are no tokens."""
     low, high = first - reach, past + reach
     return [
-        *[nothing] * max(0, -low), *values[max(0, low) : high], *[nothing] * max(0, high - len(values)),
+        *[nothing] * max(0, -low), *values[max(0, low) : high], *[nothing] * max(0, high - len(values))
     ]  # fmt: skip
 
 

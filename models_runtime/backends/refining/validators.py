@@ -34,7 +34,7 @@ _LOWEST_HIGH: Final = 60
 """The lowest systolic pressure in mmHg; a day or a month is smaller."""
 # Names of persons, places and institutions are not written in lower case, unless the whole note is.
 _PROPER: Final = frozenset({
-    Label.NAME, Label.STAFF, Label.HOSPITAL, Label.STREET, Label.CITY, Label.REGION, Label.COUNTRY, Label.LOCATION,
+    Label.NAME, Label.STAFF, Label.HOSPITAL, Label.STREET, Label.CITY, Label.REGION, Label.COUNTRY, Label.LOCATION
 })  # fmt: skip
 # Specialties and units in English, Spanish, Italian and German, which are no hospitals.
 _UNIT: Final = re.compile(

@@ -27,7 +27,7 @@ router = Router(tags=["Refinements"])
 PATH = "/projects/{slug:slug}/refinements"
 ASKED = tuple(one.name for one in fields(Asked))
 FIELDS = {name: name for name in ("run", "method", "gold", "name", *ASKED)} | {
-    "empty": "run", "exists": "name", "params": "server", "leaves": "may_leave",
+    "empty": "run", "exists": "name", "params": "server", "leaves": "may_leave"
 }  # fmt: skip
 
 

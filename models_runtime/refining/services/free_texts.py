@@ -30,7 +30,7 @@ def free_texts(project: Project) -> Iterator[FreeText]:
         yield FreeText(what, 1, reverse("model", args=[slug, model.pk]))
     for judging in Judging.objects.filter(project=project).exclude(prompt="").select_related("author", "gold_version"):
         what = _("Prompt of the judges of %(name)s, gold version %(number)s") % {
-            "name": judging.author.name, "number": judging.gold_version.number,
+            "name": judging.author.name, "number": judging.gold_version.number
         }  # fmt: skip
         yield FreeText(what, 1, reverse("judging", args=[slug, judging.pk]))
 

@@ -175,12 +175,7 @@ def _epoch(row: TrainedModel, held_out: Iterable[Note], card: ModelCard, epoch: 
 
 
 def _shared(row: TrainedModel, card: ModelCard, path: Path) -> ModelCard:
-    return {
-        **card,
-        "sha256": digest(path),
-        "made_with": row.pk,
-        "date": timezone.now().isoformat(timespec="seconds"),
-    }
+    return {**card, "sha256": digest(path), "made_with": row.pk, "date": timezone.now().isoformat(timespec="seconds")}
 
 
 def store_kept(row: TrainedModel, kept: list[Kept], actor: User | None) -> None:

@@ -139,11 +139,7 @@ def _read(data: Any) -> Carried:
         gold_hash=_name(data["gold_hash"])[:64],
         left_out={_name(key): _count(value) for key, value in _object(data["left_out"]).items()},
         curves=Curves.from_dict(kept).as_dict(),
-        figures={
-            "before": _reliability(figures["before"]),
-            "after": _reliability(figures["after"]),
-            "labels": lines,
-        },
+        figures={"before": _reliability(figures["before"]), "after": _reliability(figures["after"]), "labels": lines},
     )
 
 

@@ -211,9 +211,7 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
         path.unlink(missing_ok=True)
         raise
     FILE_DOWNLOADED.record(
-        actor=actor,
-        project_id=model.project_id,
-        data={"file": stored.pk, "size": stored.size, "kind": stored.kind},
+        actor=actor, project_id=model.project_id, data={"file": stored.pk, "size": stored.size, "kind": stored.kind}
     )
     return model
 

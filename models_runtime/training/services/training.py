@@ -59,13 +59,7 @@ class TrainingSettings:
 
 
 def start_training(
-    *,
-    project: Project,
-    gold: int,
-    actor: User | None,
-    key: str,
-    name: str = "",
-    **given: Any,
+    *, project: Project, gold: int, actor: User | None, key: str, name: str = "", **given: Any
 ) -> TrainedModel:
     """Start training a model on a frozen gold version: make its row and its job. `given` as TrainingSettings.
 

@@ -52,7 +52,7 @@ def test_it_is_adamw_and_only_weights_decay() -> None:
     assert type(loop._optimizer) is torch.optim.AdamW
     decays = {id(value): group["weight_decay"] for group in loop._optimizer.param_groups for value in group["params"]}
     assert {name: decays[id(value)] for name, value in loop.network.named_parameters()} == {
-        "0.weight": 0.01, "0.bias": 0.0, "1.weight": 0.0, "1.bias": 0.0,
+        "0.weight": 0.01, "0.bias": 0.0, "1.weight": 0.0, "1.bias": 0.0
     }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def test_each_decision(todo):
     decided = todo.keep(3, "A town.").update(1, "After “Dr.”", start=0, label="DOCTOR").remove(2, "  A\n disease. ")
     assert [item.number for item in decided.done()] == [3, 1, 2]
     assert [(each.decision.action, each.decision.step) for each in decided.items] == [
-        (Action.UPDATE, 2), (Action.REMOVE, 3), (Action.KEEP, 1),
+        (Action.UPDATE, 2), (Action.REMOVE, 3), (Action.KEEP, 1)
     ]  # fmt: skip
     assert decided.results() == [Span(0, 14, "DOCTOR"), TORINO]
     assert decided.items[1].decision.reason == "A disease."

@@ -51,13 +51,7 @@ class Command(JourneyCommand):
             "--backend", default="", choices=TRAINABLE, help="Type of model. Default: that of the algorithm."
         )
         parser.add_argument("--algorithm", default="", metavar="NAME", help=f"One of {', '.join(ALGORITHMS)}.")
-        parser.add_argument(
-            "--set",
-            action="append",
-            default=[],
-            metavar="KEY=VALUE",
-            help=_settings_help(),
-        )
+        parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=_settings_help())
         parser.add_argument(
             "--also",
             action="append",
