@@ -155,6 +155,8 @@ def _write_plan(plan: Path, items: list[pytest.Item], nightly: bool) -> None:
     for item in items:
         for part in _parts_of(item, nightly):
             files[part].add(str(item.path.relative_to(HERE)))
+    if not nightly and (lost := {name for name in files["first-browser"] if not name.startswith("browser/")}):
+        raise pytest.UsageError(f"The part for the browser loads only tests/browser, and not {sorted(lost)}.")
     whole = plan.with_suffix(".part")
     whole.write_text(json.dumps({part: sorted(names) for part, names in files.items()}))
     whole.rename(plan)  # Who waits for the file finds all of it.

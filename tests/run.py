@@ -60,8 +60,10 @@ PARTS = {
 }
 AT_A_TIME = 6
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
-# The part that loads all files; the others wait until it has, and then load only those that they need.
+# The part that loads all files; the others wait until it has, and then load only those that they need. Only tests in a
+# browser begin at once, since they are in a folder of their own.
 FIRST = "no database"
+BROWSER, BROWSER_TESTS = "browser", "tests/browser"
 RESULTS = CODE / "test-results" / "costs.json"
 
 
@@ -86,13 +88,20 @@ def main(words: Sequence[str]) -> int:
         tests = TestRun([*PYTEST, *options, *words], environ, server, (0, NO_TESTS) if words else (0,))
         parts = PARTS | (NIGHTLY if chosen.all else {})
         outputs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in parts}
-        results, runs, plan = {}, {}, shared / "plan.json"
+        results, runs, plan, planned = {}, {}, shared / "plan.json", []
+
+        def begin(name: str, *more: str) -> None:
+            runs[name] = pool.submit(tests.run, parts[name], outputs[name], more)
+
         if not words:
-            tests.command += [f"--plan={plan}"]
-            runs[FIRST] = pool.submit(tests.run, parts[FIRST], outputs[FIRST])
+            planned = [f"--plan={plan}"]
+            begin(FIRST, *planned)
+            if not chosen.all:
+                begin(BROWSER, BROWSER_TESTS)
             results["JavaScript"] = _node(environ)
             _wait_for(plan, runs[FIRST])
-        runs |= {name: pool.submit(tests.run, parts[name], outputs[name]) for name in parts if name not in runs}
+        for name in [name for name in parts if name not in runs]:
+            begin(name, *planned)
         for name in parts:
             results[name] = runs[name].result()
             _title(f"pytest, {name}")
@@ -126,20 +135,20 @@ def _wait_for(plan: Path, run: Future[str]) -> None:
 class TestRun:
     """Runs parts of the tests, some of them on the server of PostgreSQL."""
 
-    command: list[str]
+    command: Sequence[str]
     environ: Mapping[str, str]
     server: Future[str]
     fine: Sequence[int]
 
-    def run(self, part: str, output: IO[bytes]) -> str:
-        """Run one part. Return a line about it that begins with "ok" if nothing failed."""
+    def run(self, part: str, output: IO[bytes], words: Sequence[str]) -> str:
+        """Run one part, with further words for pytest. Return a line that begins with "ok" if nothing failed."""
         environ = dict(self.environ)
         if part.startswith("second"):
             try:
                 environ["DATABASE_URL"] = self.server.result()
             except StartError as error:
                 return f"failed: {error}"
-        return _timed([*self.command, f"--part={part}"], environ, output, self.fine)
+        return _timed([*self.command, *words, f"--part={part}"], environ, output, self.fine)
 
 
 def _show(output: IO[bytes]) -> None:

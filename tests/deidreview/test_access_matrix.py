@@ -17,7 +17,7 @@ from tests.deidreview.access_table import EVERYONE_405, OPEN_405, PERSONAS, TABL
 from tests.deidreview.access_world import KINDS, ROUTES, TALK, World, as_persona, ask, build_world, undone
 from tests.factories import make_note
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models", "uncounted_links")]
 ON_POSTGRESQL = {"manager", "administrator"}
 REFUSED = {"403", "404", "405"}
 

@@ -32,7 +32,7 @@ from tests.deidreview.fuzzing import (
 )
 from tests.deidreview.fuzzing import NAMES as QUERY_NAMES
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models", "uncounted_links")]
 FORM = "application/x-www-form-urlencoded"
 NAMES = list(TABLE)
 # How many cases a URL gets during the day, and how many one that takes JSON.
@@ -57,12 +57,6 @@ Case = tuple[str, str, dict[str, Any]]
 def unlimited_sign_in(settings) -> None:
     """The limits on sign-in would keep most requests away from the forms."""
     settings.ACCOUNT_RATE_LIMITS = False
-
-
-@pytest.fixture(autouse=True)
-def uncounted_links(monkeypatch) -> None:
-    """The numbers beside the links of the header take a tenth of a request and depend on no input."""
-    monkeypatch.setattr("annotations.core.templatetags.nav._count", lambda counter, access: "")
 
 
 def build_offered() -> tuple[World, Offered]:

@@ -22,7 +22,7 @@ from tests.factories import make_set
 from tests.worlds.checks import WORDS_OF_THE_NOTE
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models", "uncounted_links")]
 # A manager sees whatever others see; an annotator has own pages.
 PERSONAS = ("annotator", "manager")
 # The form repeats what the person looked for before.

@@ -21,7 +21,7 @@ from models_runtime.backends.rules.backend import RulesBackend
 from tests.formats.helpers import WHOLE, read_all
 
 MOST, TRIES = 2.6, 5
-LENGTH, BY_DAY = 8_000, 4_000
+LENGTH, BY_DAY = 8_000, 2_000
 """Characters of the shorter text, at night and by day: enough that what grows with the square shows."""
 # Signs and tokens of every kind, each repeated without end.
 TOKENS = [
