@@ -54,6 +54,14 @@ def test_the_first_sign_in_makes_an_account(client):
     assert get_user(client).is_authenticated and User.objects.count() == 1
 
 
+def test_an_attribute_is_known_by_its_friendly_name(client):
+    tree = response(begin(client))
+    uid = tree.find(f".//{{{SAML}}}Attribute[@Name='uid']")
+    uid.attrib.update({"Name": "urn:oid:0.9.2342.1", "FriendlyName": "uid"})
+    send(client, packed(sign(tree)))
+    assert get_user(client).username == "ada"
+
+
 def test_our_metadata_and_those_of_the_provider_that_break_while_the_app_runs(client, configured, caplog):
     text = client.get("/accounts/saml/idp/metadata/").text
     assert f'entityID="{idp.AUDIENCE}"' in text and idp.ACS in text and idp.SLS in text

@@ -127,7 +127,8 @@ def _request_of(auth: Any) -> str:
 
 
 def _identity(provider: SamlProvider, auth: Any) -> Identity:
-    attributes: dict[str, list[str]] = auth.get_attributes()
+    # Some providers send long names, such as "urn:oid:0.9.2342.19200300.100.1.1", and call that "uid" beside it.
+    attributes: dict[str, list[str]] = auth.get_friendlyname_attributes() | auth.get_attributes()
     name_id = str(auth.get_nameid() or "")
     if not provider.subject and auth.get_nameid_format() == Names.NAMEID_TRANSIENT:
         raise SignInRefused("The NameID changes at every sign-in. Set `subject` to an attribute.")
