@@ -16,21 +16,10 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core import suggestions
 from annotations.core.entrance import Entrance
 from annotations.core.locks import ProjectArchived
-from annotations.models import (
-    AnnotationSet,
-    AssignmentState,
-    Author,
-    AuthorKind,
-    Document,
-    Membership,
-    Project,
-    ProviderAccount,
-    Role,
-    User,
-)
 
 
 class Can(StrEnum):
@@ -50,10 +39,10 @@ class Can(StrEnum):
 
 _REVIEWER = {Can.SEE_PROJECT, Can.READ_NOTES, Can.ANNOTATE, Can.MAKE_GOLD, Can.EXPORT, Can.AUDIT_RELEASES}
 RIGHTS: dict[str, frozenset[Can]] = {
-    Role.VIEWER: frozenset({Can.SEE_PROJECT, Can.READ_NOTES}),
-    Role.ANNOTATOR: frozenset({Can.SEE_PROJECT, Can.ANNOTATE}),
-    Role.REVIEWER: frozenset(_REVIEWER),
-    Role.MANAGER: frozenset(_REVIEWER | {Can.RELEASE, Can.SEE_AUDIT, Can.MANAGE, Can.ARCHIVE}),
+    models.Role.VIEWER: frozenset({Can.SEE_PROJECT, Can.READ_NOTES}),
+    models.Role.ANNOTATOR: frozenset({Can.SEE_PROJECT, Can.ANNOTATE}),
+    models.Role.REVIEWER: frozenset(_REVIEWER),
+    models.Role.MANAGER: frozenset(_REVIEWER | {Can.RELEASE, Can.SEE_AUDIT, Can.MANAGE, Can.ARCHIVE}),
 }
 # The rights that remain of a role while the project is archived: all that change nothing, and restoring it.
 WHEN_ARCHIVED = frozenset({Can.SEE_PROJECT, Can.READ_NOTES, Can.EXPORT, Can.SEE_AUDIT, Can.ARCHIVE})
@@ -74,9 +63,9 @@ class SecondFactorMissing(PermissionDenied):
 class Access:
     """A person inside a project."""
 
-    project: Project
-    membership: Membership
-    user: User
+    project: models.Project
+    membership: models.Membership
+    user: models.User
     known: Entrance | None = None
     """The rows that the request began with: its note may be among them."""
 
@@ -123,11 +112,11 @@ class Access:
     @cached_property
     def closed_kinds(self) -> frozenset[str]:
         """The kinds of authors whose individual annotation sets this person must not see, score, compare or export."""
-        people = [AuthorKind.ANNOTATOR] if self.unnamed else []
-        return frozenset(map(str, [*people, *(Author.MODELS if self.withheld else [])]))
+        people = [models.AuthorKind.ANNOTATOR] if self.unnamed else []
+        return frozenset(map(str, [*people, *(models.Author.MODELS if self.withheld else [])]))
 
 
-def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | None = None) -> Access:
+def enter(user: models.User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | None = None) -> Access:
     """Return the project `slug` for this person. Raises Http404 for non-members, PermissionDenied without the right.
 
     `only`, where given, is the id of the only project that may be entered: any other one gets Http404, too.
@@ -141,10 +130,10 @@ def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | No
     else:
         known = None
         try:
-            membership = Membership.objects.select_related("project").get(
+            membership = models.Membership.objects.select_related("project").get(
                 project__slug=slug, user_id=user.pk, active=True
             )
-        except Membership.DoesNotExist:
+        except models.Membership.DoesNotExist:
             raise Http404("This project does not exist.") from None
     if only is not None and membership.project_id != only:
         raise Http404("This is not the only project that may be entered.")
@@ -156,7 +145,7 @@ def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | No
     return access
 
 
-def lacks_second_factor(user: User, *, wanted: bool = False) -> bool:
+def lacks_second_factor(user: models.User, *, wanted: bool = False) -> bool:
     """Whether a project that wants a second factor, or an instance that always does, is closed to this person.
 
     In a session it must have been shown. Outside sessions, as with the tokens of the API, the account must have one: an
@@ -166,10 +155,10 @@ def lacks_second_factor(user: User, *, wanted: bool = False) -> bool:
         return False
     if user.shown_second_factor is not None:
         return not user.shown_second_factor
-    return not (has_app(user) or ProviderAccount.objects.filter(user_id=user.pk, second_factor=True).exists())
+    return not (has_app(user) or models.ProviderAccount.objects.filter(user_id=user.pk, second_factor=True).exists())
 
 
-def has_app(user: User) -> bool:
+def has_app(user: models.User) -> bool:
     """Whether the account has an authenticator app, so that a code is enough to go on."""
     found: bool = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists()
     return found
@@ -186,36 +175,36 @@ def _refusal(access: Access, right: Can) -> PermissionDenied:
     return PermissionDenied(f"The role “{access.membership.role}” does not include the right to {right}.")
 
 
-def notes_for(access: Access) -> QuerySet[Document]:
+def notes_for(access: Access) -> QuerySet[models.Document]:
     """Return the notes that this person may open: all, or those assigned to them (finished ones included)."""
     if access.can(Can.READ_NOTES):
-        return Document.objects.filter(project_id=access.project.pk)
+        return models.Document.objects.filter(project_id=access.project.pk)
     # In one call: each further one costs every request that opens a note.
-    return Document.objects.filter(
+    return models.Document.objects.filter(
         project_id=access.project.pk,
         assignments__user_id=access.user.pk,
-        assignments__state__in=[AssignmentState.OPEN, AssignmentState.DONE],
+        assignments__state__in=[models.AssignmentState.OPEN, models.AssignmentState.DONE],
     )
 
 
-def authors_for(access: Access) -> QuerySet[Author]:
+def authors_for(access: Access) -> QuerySet[models.Author]:
     """Return the authors whose individual annotation sets this person may list, score, compare or export."""
-    return Author.objects.filter(project=access.project).exclude(kind__in=access.closed_kinds)
+    return models.Author.objects.filter(project=access.project).exclude(kind__in=access.closed_kinds)
 
 
-def sets_for(access: Access) -> QuerySet[AnnotationSet]:
+def sets_for(access: Access) -> QuerySet[models.AnnotationSet]:
     """Return the annotation sets of `authors_for`, for somebody who may read every note."""
-    sets = AnnotationSet.objects.filter(document__project=access.project)
+    sets = models.AnnotationSet.objects.filter(document__project=access.project)
     return sets.exclude(author__kind__in=access.closed_kinds)
 
 
 def closed_to(access: Access, *, spec: str = "", authors: Collection[int] = ()) -> bool:
     """Whether this person must not get the sets named by a spec (such as `run:rules-1`) or written by an author."""
-    named = Author.objects.filter(pk__in=authors, kind__in=access.closed_kinds)
+    named = models.Author.objects.filter(pk__in=authors, kind__in=access.closed_kinds)
     return spec.partition(":")[0] in access.closed_kinds or (bool(authors) and named.exists())
 
 
-def note_for(access: Access, pk: int, *, with_source: bool = False) -> Document:
+def note_for(access: Access, pk: int, *, with_source: bool = False) -> models.Document:
     """Return a note, with the source of its text in the same query if wanted.
 
     Raises Http404 where this person may not open it, as for a note that does not exist.
@@ -229,21 +218,21 @@ def note_for(access: Access, pk: int, *, with_source: bool = False) -> Document:
     notes = notes_for(access)
     try:
         return (notes.select_related("source") if with_source else notes).get(pk=pk)
-    except Document.DoesNotExist:
+    except models.Document.DoesNotExist:
         raise Http404("This note does not exist.") from None
 
 
-def may_create_projects(user: User) -> bool:
+def may_create_projects(user: models.User) -> bool:
     """Whether the user is an administrator or already manages a project."""
-    return user.is_staff or user.memberships.filter(role=Role.MANAGER, active=True).exists()
+    return user.is_staff or user.memberships.filter(role=models.Role.MANAGER, active=True).exists()
 
 
-def may_make_link(maker: User, user: User) -> bool:
+def may_make_link(maker: models.User, user: models.User) -> bool:
     """Whether `maker` may make a link for `user` to choose a new password. Checked again when the link is used."""
     return user.pk in may_make_links(maker, [user])
 
 
-def may_make_links(maker: User, users: Collection[User]) -> set[int]:
+def may_make_links(maker: models.User, users: Collection[models.User]) -> set[int]:
     """Return the ids of the `users` for whom `maker` may make a link to choose a new password.
 
     Whoever holds the link can sign in as that user. Therefore a manager may make one only for an account that was
@@ -255,11 +244,13 @@ def may_make_links(maker: User, users: Collection[User]) -> set[int]:
     if maker.is_superuser:
         return {user.pk for user in users}
     managed = set(
-        Membership.objects.filter(user=maker, role=Role.MANAGER, active=True).values_list("project_id", flat=True)
+        models.Membership.objects.filter(user=maker, role=models.Role.MANAGER, active=True).values_list(
+            "project_id", flat=True
+        )
     )
     # Former memberships count too: a removed member may be added again.
     elsewhere = set(
-        Membership.objects.filter(user__in=users).exclude(project__in=managed).values_list("user_id", flat=True)
+        models.Membership.objects.filter(user__in=users).exclude(project__in=managed).values_list("user_id", flat=True)
     )
     return {
         user.pk

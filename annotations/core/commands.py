@@ -17,16 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import QuerySet
 from django.http import Http404
 
-from annotations.core.access import (
-    Access,
-    Can,
-    SecondFactorMissing,
-    authors_for,
-    closed_to,
-    enter,
-    may_create_projects,
-    notes_for,
-)
+from annotations.core import access as core_access
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.forms import WholeField
 from annotations.core.locks import ProjectArchived
@@ -45,7 +36,7 @@ class Standing(StrEnum):
     ADMINISTER = "administer this instance"
 
 
-Needs = Can | Standing | None
+Needs = core_access.Can | Standing | None
 
 
 def find_project(slug: str) -> Project:
@@ -72,7 +63,7 @@ def find_active_user(name: str) -> User:
     return user
 
 
-def entered(actor: User | None, project: Project, right: Can) -> Access:
+def entered(actor: User | None, project: Project, right: core_access.Can) -> core_access.Access:
     """Return the project for the person of --by. Raises ServiceError `by` without one, and `access` without the right.
 
     Raises ProjectArchived where only the archived project lacks the right, and ServiceError `second-factor`.
@@ -80,10 +71,10 @@ def entered(actor: User | None, project: Project, right: Can) -> Access:
     if actor is None:
         raise ServiceError("Name the person who does this with --by USER.", code="by")
     try:
-        return enter(actor, project.slug, right)
+        return core_access.enter(actor, project.slug, right)
     except ProjectArchived:
         raise
-    except SecondFactorMissing as error:
+    except core_access.SecondFactorMissing as error:
         raise ServiceError(
             f"“{actor.username}” needs two-factor sign-in to {right} in “{project.slug}”.", code=error.code
         ) from error
@@ -94,7 +85,7 @@ def entered(actor: User | None, project: Project, right: Can) -> Access:
 def check_standing(actor: User, standing: Standing) -> None:
     """Raise ServiceError `access` unless the person of --by is allowed this."""
     if standing is Standing.CREATE_PROJECTS:
-        allowed = may_create_projects(actor)
+        allowed = core_access.may_create_projects(actor)
     elif standing is Standing.SEE_QUEUES:
         allowed = actor.is_staff
     else:
@@ -115,23 +106,23 @@ def check_shown(actor: User | None, project: Project, *, spec: str = "", author:
     A spec is as `run:rules-1`, and the person has entered the project.
     """
     if actor is not None:
-        access = entered(actor, project, Can.SEE_PROJECT)
-        if closed_to(access, spec=spec, authors=[author] if author else []):
+        access = entered(actor, project, core_access.Can.SEE_PROJECT)
+        if core_access.closed_to(access, spec=spec, authors=[author] if author else []):
             raise _refused(actor, f"read these annotation sets in “{project.slug}”")
 
 
 def authors_shown(actor: User | None, project: Project) -> QuerySet[Author] | None:
     """Return the authors whose annotation sets the person of --by may see; None for everyone's, without a person."""
-    return None if actor is None else authors_for(entered(actor, project, Can.READ_NOTES))
+    return None if actor is None else core_access.authors_for(entered(actor, project, core_access.Can.READ_NOTES))
 
 
 def _refused(actor: User, what: str) -> ServiceError:
     return ServiceError(f"“{actor.username}” doesn't have permission to {what}.", code="access")
 
 
-def find_note(access: Access, name: str) -> Document:
+def find_note(access: core_access.Access, name: str) -> Document:
     """Find a note that this person may open by its name. Raises ServiceError `note`."""
-    found = notes_for(access).select_related("project").filter(name=name).first()
+    found = core_access.notes_for(access).select_related("project").filter(name=name).first()
     if found is None:
         raise ServiceError(
             f"“{access.user.username}” can open no note “{name[:80]}” in “{access.project.slug}”.", code="note"
@@ -275,7 +266,7 @@ class JourneyCommand(FailingCommand):
         """Return the person of --by. Raises ServiceError and ProjectArchived if the person may not do this."""
         actor = find_active_user(options["by"])
         needed = self.needs_for(options)
-        if isinstance(needed, Can):
+        if isinstance(needed, core_access.Can):
             entered(actor, find_project(options["project"]), needed)
         elif needed is not None:
             check_standing(actor, needed)

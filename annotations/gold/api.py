@@ -17,17 +17,9 @@ from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Answer, Body, Username
+from annotations.gold import selectors
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
-from annotations.gold.selectors import (
-    GoldState,
-    VersionNote,
-    gold_of,
-    note_for_gold,
-    state_for,
-    version_page,
-    version_rows,
-)
 from annotations.gold.services.differences import GoldChanges, version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
@@ -154,10 +146,10 @@ class BulkGold(Body):
 
 
 @router.get(GOLD, response=GoldNow)
-def read_gold(request: ApiRequest, slug: str) -> GoldState:
+def read_gold(request: ApiRequest, slug: str) -> selectors.GoldState:
     """Count the gold, and list the authors that it can be made from."""
     access = enter(request, slug, Can.READ_NOTES)
-    return state_for(access, version_rows(access.project).first())
+    return selectors.state_for(access, selectors.version_rows(access.project).first())
 
 
 @router.post(f"{GOLD}/make", response={202: JobItem})
@@ -177,20 +169,20 @@ def make_gold_of_author(request: ApiRequest, response: HttpResponse, slug: str, 
 def read_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> GoldOfNote:
     """Read whether a note has gold. Its spans are those of the annotation set."""
     access = enter(request, slug, Can.READ_NOTES)
-    return _gold_shown(response, note_for_gold(access, note))
+    return _gold_shown(response, selectors.note_for_gold(access, note))
 
 
 @router.post(NOTE, response=GoldOfNote)
 def make_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int, body: NewGold) -> GoldOfNote:
     """Make a submitted annotation set gold. Gold with the same spans stays as it is."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    document = note_for_gold(access, note)
+    document = selectors.note_for_gold(access, note)
     chosen = sets_for(access).filter(document=document, pk=body.set).select_related("author").first()
     if chosen is None:
         raise Http404("This note has no such annotation set.")
     if chosen.version != body.version:
         raise Problem(409, "changed", _("These annotations changed after you read them. Nothing was done."))
-    if body.replace and (gold := gold_of(document)) is not None:
+    if body.replace and (gold := selectors.gold_of(document)) is not None:
         matched(request, _etag(gold))
     make_gold(document=document, annotation_set=chosen, actor=access.user, replace=body.replace)
     return _gold_shown(response, document)
@@ -200,8 +192,8 @@ def make_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, no
 def withdraw_gold_of_note(request: ApiRequest, slug: str, note: int) -> Status[None]:
     """Remove the gold of a note. Frozen versions keep their copy."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    document = note_for_gold(access, note)
-    if (gold := gold_of(document)) is None:
+    document = selectors.note_for_gold(access, note)
+    if (gold := selectors.gold_of(document)) is None:
         raise Http404("This note has no gold.")
     matched(request, _etag(gold))
     withdraw_gold(document=document, actor=access.user)
@@ -213,7 +205,12 @@ def list_gold_versions(request: ApiRequest, slug: str, paging: Query[Paging]) ->
     """List the frozen versions of the gold, the newest first."""
     access = enter(request, slug, Can.READ_NOTES)
     return paged_rows(
-        request, paging, version_rows(access.project), VersionItem.model_validate, newest_first=True, by="number"
+        request,
+        paging,
+        selectors.version_rows(access.project),
+        VersionItem.model_validate,
+        newest_first=True,
+        by="number",
     )
 
 
@@ -239,8 +236,8 @@ def list_version_notes(
     """List the notes of a frozen version."""
     found = _version(enter(request, slug, Can.READ_NOTES), version)
 
-    def fetch(after: int | None, size: int) -> Sequence[VersionNote]:
-        return version_page(found, after=after, before=None, size=size).rows
+    def fetch(after: int | None, size: int) -> Sequence[selectors.VersionNote]:
+        return selectors.version_page(found, after=after, before=None, size=size).rows
 
     return paged(request, paging, fetch, VersionNoteItem.model_validate, lambda row: row.pk)
 
@@ -289,7 +286,7 @@ def start_gold_statistics(request: ApiRequest, response: HttpResponse, slug: str
 
 
 def _version(access: Access, number: int) -> GoldVersion:
-    found = version_rows(access.project).filter(number=number).first()
+    found = selectors.version_rows(access.project).filter(number=number).first()
     if found is None:
         raise Http404("This version does not exist.")
     return found
@@ -300,7 +297,7 @@ def _etag(gold: AnnotationSet) -> str:
 
 
 def _gold_shown(response: HttpResponse, note: Document) -> GoldOfNote:
-    gold = gold_of(note)
+    gold = selectors.gold_of(note)
     if gold is None:
         raise Http404("This note has no gold.")
     response["ETag"] = _etag(gold)

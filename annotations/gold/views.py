@@ -20,15 +20,9 @@ from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitF
 from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.rules import ChangeKind
 from annotations.gold.selectors import gold_of, note_for_gold, state_for, version_page, version_rows, versions
+from annotations.gold.services import splitting
 from annotations.gold.services.differences import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.gold.services.splitting import (
-    SplitResult,
-    patients_in_two_splits,
-    split_by_lines,
-    split_table,
-    split_version,
-)
 from annotations.gold.services.statistics import WHOLE, Parts, kept_statistics, statistics_of, table_of, takes_long
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion
@@ -109,7 +103,7 @@ def _version_context(request: Request, access: Access, version: GoldVersion) -> 
 
 def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
     """Return a version's split and the form for a new split."""
-    table = split_table(version) if version.split_seed else []
+    table = splitting.split_table(version) if version.split_seed else []
     looks = label_looks(access.project)
     used = [look for code, look in looks.items() if any(code in row["labels"] for row in table)]
     others = versions(access.project)
@@ -119,7 +113,7 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
     return {
         "split": table,
         "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
-        "in_two_splits": patients_in_two_splits(version) if version.split_seed else 0,
+        "in_two_splits": splitting.patients_in_two_splits(version) if version.split_seed else 0,
         "split_form": SplitForm(initial=initial),
         "ready_form": ReadyMadeForm(auto_id=READY_IDS),
         "has_earlier": any(one.number < version.number for one in others),
@@ -155,11 +149,11 @@ def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
     return redirect("gold_version", slug, version)
 
 
-def _split(form: ReadyMadeForm | SplitForm, version: GoldVersion, access: Access) -> SplitResult:
+def _split(form: ReadyMadeForm | SplitForm, version: GoldVersion, access: Access) -> splitting.SplitResult:
     seed = form.cleaned_data["seed"]
     if isinstance(form, SplitForm):
-        return split_version(version=version, seed=seed, shares=form.shares, actor=access.user)
-    return split_by_lines(version=version, lines=form.cleaned_data["lines"], seed=seed, actor=access.user)
+        return splitting.split_version(version=version, seed=seed, shares=form.shares, actor=access.user)
+    return splitting.split_by_lines(version=version, lines=form.cleaned_data["lines"], seed=seed, actor=access.user)
 
 
 @require_safe

@@ -8,29 +8,17 @@ from typing import Any
 from django.db.models import Count, F, Max, QuerySet, Sum
 from django.utils.translation import gettext_lazy as _
 
+from annotations import models
 from annotations.core.authors import gold_sets, origin_of
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
 from annotations.core.spans import definitions, pairs_of
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Document,
-    GoldVersion,
-    GoldVersionNote,
-    Label,
-    Project,
-    RewrittenNote,
-    Span,
-)
 from annotations.scores.rules.tally import Criterion
 from annotations.text.hashes import text_sha256
 from annotations.text.provenance import pass_of
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250
-SUBMITTED = AnnotationSetState.SUBMITTED
+SUBMITTED = models.AnnotationSetState.SUBMITTED
 # The names of units and granularities together.
 LEVELS = {
     ("entity", "subcategory"): _("Spans, by label"),
@@ -54,8 +42,8 @@ FOUND = {
 class Reference:
     """The gold that is scored against: a frozen version, or the current gold if `version` is None."""
 
-    project: Project
-    version: GoldVersion | None = None
+    project: models.Project
+    version: models.GoldVersion | None = None
 
     @property
     def number(self) -> int:
@@ -90,36 +78,36 @@ class Compared:
         return sorted(self.failed.union(self.annotation_sets))
 
 
-def scorable_authors(project: Project, among: QuerySet[Author] | None = None) -> QuerySet[Author]:
+def scorable_authors(project: models.Project, among: QuerySet[models.Author] | None = None) -> QuerySet[models.Author]:
     """Query the authors that can be scored, optionally `among` some: all except gold."""
-    authors = Author.objects.all() if among is None else among
-    return authors.filter(project=project).exclude(kind=AuthorKind.GOLD)
+    authors = models.Author.objects.all() if among is None else among
+    return authors.filter(project=project).exclude(kind=models.AuthorKind.GOLD)
 
 
-def codes_of(project: Project, language: str) -> list[str]:
+def codes_of(project: models.Project, language: str) -> list[str]:
     """The languages of notes that count as `language`. Notes without one count as notes in the project's language."""
     return ["", language] if language == project.language else [language]
 
 
-def _in_language(rows: QuerySet[Any, Any], project: Project, language: str) -> QuerySet[Any, Any]:
+def _in_language(rows: QuerySet[Any, Any], project: models.Project, language: str) -> QuerySet[Any, Any]:
     """The rows whose note is in a language; all rows without one."""
     return rows.filter(document__language__in=codes_of(project, language)) if language else rows
 
 
-def note_languages(project: Project) -> list[str]:
+def note_languages(project: models.Project) -> list[str]:
     """List the languages of the project's notes."""
-    found = Document.objects.filter(project=project).order_by().values_list("language", flat=True).distinct()
+    found = models.Document.objects.filter(project=project).order_by().values_list("language", flat=True).distinct()
     return sorted({language or project.language for language in found} - {""})
 
 
-def compared(reference: Reference, author: Author, *, split: str = "", language: str = "") -> Compared:
+def compared(reference: Reference, author: models.Author, *, split: str = "", language: str = "") -> Compared:
     """Find the notes with gold in the reference and a submitted annotation set by the author.
 
     With a `split` or a `language`, only these notes; notes in other languages are not counted at all.
     `key` is a hash of everything that their score depends on, except the label set.
     """
     gold = _gold_notes(reference, split, language)
-    own = _in_language(AnnotationSet.objects.filter(author=author), reference.project, language)
+    own = _in_language(models.AnnotationSet.objects.filter(author=author), reference.project, language)
     sets = own.values_list("document_id", "pk", "version", "state")
     stamp = hashlib.sha256()
     annotation_sets: dict[int, int] = {}
@@ -151,18 +139,20 @@ def compared(reference: Reference, author: Author, *, split: str = "", language:
     )
 
 
-def _failed(author: Author) -> set[int]:
+def _failed(author: models.Author) -> set[int]:
     """Return the ids of notes for which a model gave no usable answer."""
-    if author.kind != AuthorKind.RUN:
+    if author.kind != models.AuthorKind.RUN:
         return set()
     return {note for answer in notes_without_answer(author=author) for note in answer}
 
 
-def _rewritten_key(author: Author) -> tuple[Any, ...]:
+def _rewritten_key(author: models.Author) -> tuple[Any, ...]:
     """Return what identifies the state of the notes that a language model rewrote."""
-    if author.kind != AuthorKind.RUN:
+    if author.kind != models.AuthorKind.RUN:
         return ()
-    return tuple(RewrittenNote.objects.filter(author=author).aggregate(count=Count("pk"), last=Max("pk")).values())
+    return tuple(
+        models.RewrittenNote.objects.filter(author=author).aggregate(count=Count("pk"), last=Max("pk")).values()
+    )
 
 
 def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, str]:
@@ -171,20 +161,20 @@ def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, st
         rows = gold_sets(reference.project).values_list("document_id", "pk", "version")
         rows = _in_language(rows, reference.project, language)
         return {note: f"{pk} {version}" for note, pk, version in rows}
-    notes = GoldVersionNote.objects.filter(version=reference.version)
+    notes = models.GoldVersionNote.objects.filter(version=reference.version)
     if split:
         notes = notes.filter(split=split)
     notes = _in_language(notes, reference.project, language)
     return {note: str(pk) for note, pk in notes.values_list("document_id", "pk")}
 
 
-def _gold_authors(project: Project) -> QuerySet[Author]:
-    return Author.objects.filter(project=project, kind=AuthorKind.GOLD)
+def _gold_authors(project: models.Project) -> QuerySet[models.Author]:
+    return models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD)
 
 
-def _checksums(author: Author) -> tuple[Any, ...]:
+def _checksums(author: models.Author) -> tuple[Any, ...]:
     """Return sums over the author's spans, so that the key changes even if spans change without their set's version."""
-    sums = Span.objects.filter(annotation_set__author=author).aggregate(
+    sums = models.Span.objects.filter(annotation_set__author=author).aggregate(
         count=Count("pk"), last=Max("pk"), starts=Sum("start"), ends=Sum("end"), labels=Sum("label_id"),
         products=Sum(F("start") * F("label_id")),
     )  # fmt: skip
@@ -198,7 +188,7 @@ def characters(compared: Compared) -> int:
 
 
 def _lengths(notes: list[int]) -> int:
-    return int(Document.objects.filter(pk__in=notes).aggregate(total=Sum("length"))["total"] or 0)
+    return int(models.Document.objects.filter(pk__in=notes).aggregate(total=Sum("length"))["total"] or 0)
 
 
 @dataclass(frozen=True)
@@ -217,15 +207,15 @@ class NotePair:
     language: str = ""
 
 
-def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iterator[NotePair]:
+def note_pairs(reference: Reference, author: models.Author, compared: Compared) -> Iterator[NotePair]:
     """Yield the compared notes with gold and predicted spans, reading BATCH notes at a time."""
     origin = origin_of(author)
     notes = compared.notes
-    kept = RewrittenNote.objects.filter(author=author)
-    rewrites = author.kind == AuthorKind.RUN and kept.exists()
+    kept = models.RewrittenNote.objects.filter(author=author)
+    rewrites = author.kind == models.AuthorKind.RUN and kept.exists()
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
-        rows = Document.objects.filter(pk__in=batch).values_list("pk", "text", "language")
+        rows = models.Document.objects.filter(pk__in=batch).values_list("pk", "text", "language")
         texts = {pk: (text, language) for pk, text, language in rows}
         sets = {compared.annotation_sets[note]: note for note in batch if note in compared.annotation_sets}
         predicted = spans_by_note(sets)
@@ -250,11 +240,11 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
 def _gold_spans(reference: Reference, compared: Compared, batch: list[int]) -> dict[int, list[Sequence[Any]]]:
     """Return the gold spans with their provenance, by note."""
     if reference.version:
-        rows = GoldVersionNote.objects.filter(version=reference.version, document__in=batch)
+        rows = models.GoldVersionNote.objects.filter(version=reference.version, document__in=batch)
         return dict(rows.values_list("document_id", "spans"))
     note_of = {compared.golds[note]: note for note in batch}
     found: dict[int, list[Sequence[Any]]] = {}
-    spans = Span.objects.filter(annotation_set__in=list(note_of)).order_by()
+    spans = models.Span.objects.filter(annotation_set__in=list(note_of)).order_by()
     for pk, start, end, code, made, attributes in spans.values_list(
         "annotation_set_id", "start", "end", "label__code", "provenance", "attributes"
     ):
@@ -266,7 +256,7 @@ def _gold_spans(reference: Reference, compared: Compared, batch: list[int]) -> d
 def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
     """Return the spans of annotation sets by note; `note_of` maps sets to notes."""
     found: dict[int, list[DomainSpan]] = {}
-    rows = Span.objects.filter(annotation_set__in=list(note_of)).order_by()
+    rows = models.Span.objects.filter(annotation_set__in=list(note_of)).order_by()
     columns = ("annotation_set_id", "start", "end", "label__code", "source", "attributes")
     for pk, start, end, code, source, attributes in rows.values_list(*columns):
         span = DomainSpan(start, end, code, None, source, attributes=pairs_of(attributes))
@@ -274,10 +264,12 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
     return found
 
 
-def passes_of(author: Author) -> int:
+def passes_of(author: models.Author) -> int:
     """The number of passes in which the author's suggestions were found; 0 if they are not from a run with passes."""
-    sources = Span.objects.filter(annotation_set__author=author).order_by().values_list("source", flat=True).distinct()
-    return max((pass_of(source) or 0 for source in sources), default=0) if author.kind == AuthorKind.RUN else 0
+    sources = (
+        models.Span.objects.filter(annotation_set__author=author).order_by().values_list("source", flat=True).distinct()
+    )
+    return max((pass_of(source) or 0 for source in sources), default=0) if author.kind == models.AuthorKind.RUN else 0
 
 
 @dataclass(frozen=True)
@@ -302,8 +294,8 @@ class LabelWords:
         return text_sha256(repr((*made_of, self.attributes) if self.attributes else made_of))
 
 
-def label_words(project: Project) -> LabelWords:
-    rows = Label.objects.filter(label_set__project=project).select_related("category", "merged_into")
+def label_words(project: models.Project) -> LabelWords:
+    rows = models.Label.objects.filter(label_set__project=project).select_related("category", "merged_into")
     labels = list(rows.order_by("position", "id"))
     live = [label for label in labels if label.merged_into_id is None]
     return LabelWords(
@@ -320,13 +312,13 @@ def label_words(project: Project) -> LabelWords:
 class AuthorNotes:
     """An author with the number of submitted notes, and how many of these have gold in a reference."""
 
-    author: Author
+    author: models.Author
     submitted: int
     shared: int
 
 
 def authors_with_notes(
-    reference: Reference, among: QuerySet[Author] | None = None, *, language: str = ""
+    reference: Reference, among: QuerySet[models.Author] | None = None, *, language: str = ""
 ) -> list[AuthorNotes]:
     """List the authors with submitted annotations, optionally `among` some: annotators, adjudication, then models.
 
@@ -334,32 +326,35 @@ def authors_with_notes(
     """
     gold: Any = gold_sets(reference.project).order_by().values("document_id")
     if reference.version:
-        gold = GoldVersionNote.objects.filter(version=reference.version).values("document_id")
+        gold = models.GoldVersionNote.objects.filter(version=reference.version).values("document_id")
     authors = {author.pk: author for author in scorable_authors(reference.project, among)}
-    sets = AnnotationSet.objects.filter(author__in=list(authors), state=SUBMITTED).order_by().values_list("author")
+    sets = (
+        models.AnnotationSet.objects.filter(author__in=list(authors), state=SUBMITTED).order_by().values_list("author")
+    )
     sets = _in_language(sets, reference.project, language)
     submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
     shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
     order = [
-        AuthorKind.ANNOTATOR, AuthorKind.ADJUDICATED, AuthorKind.REFINED, AuthorKind.RUN, AuthorKind.BENCH
+        models.AuthorKind.ANNOTATOR, models.AuthorKind.ADJUDICATED, models.AuthorKind.REFINED, models.AuthorKind.RUN,
+        models.AuthorKind.BENCH,
     ]  # fmt: skip
     found = [AuthorNotes(authors[pk], n, shared.get(pk, 0)) for pk, n in submitted.items()]
-    return sorted(found, key=lambda one: (order.index(AuthorKind(one.author.kind)), one.author.name))
+    return sorted(found, key=lambda one: (order.index(models.AuthorKind(one.author.kind)), one.author.name))
 
 
-def annotation_set_ids(author: Author, notes: set[int]) -> dict[int, int]:
+def annotation_set_ids(author: models.Author, notes: set[int]) -> dict[int, int]:
     """Return the author's annotation sets of these notes, by note."""
-    sets = AnnotationSet.objects.filter(author=author, document__in=notes)
+    sets = models.AnnotationSet.objects.filter(author=author, document__in=notes)
     return dict(sets.values_list("document_id", "pk"))
 
 
-def learned_notes(author: Author, notes: Iterable[int]) -> int:
+def learned_notes(author: models.Author, notes: Iterable[int]) -> int:
     """Count those of the notes from which a model behind the author's annotations learned."""
     learned = {note for answer in notes_learned_from(author=author) for note in answer}
     return len(learned.intersection(notes)) if learned else 0
 
 
-def masking_threshold(author: Author) -> float | None:
+def masking_threshold(author: models.Author) -> float | None:
     """Return the masking threshold of the run that the author stands for; None without one."""
     return next(filter(None, thresholds_of(author=author)), None)
 

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from annotations.agreement.rules.units import ComparedUnit, Granularity
+from annotations.agreement.selectors import figures as figure_selectors
 from annotations.agreement.selectors.figures import content_key, shared_annotation_sets, shared_notes
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import figures_of, kept_figures, named_notes, notes_of
@@ -107,7 +108,7 @@ def test_old_figures_make_room(project):
 
 def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch):
     """An annotator reopens a note after the first batch was read."""
-    read = service.shared_annotation_sets
+    read = figure_selectors.shared_annotation_sets
 
     def meanwhile(*args):
         yield from read(*args)
@@ -115,7 +116,7 @@ def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch)
         if annotation_set.state == AnnotationSetState.SUBMITTED:
             reopen(document=annotation_set.document, user=annotation_set.author.user)
 
-    monkeypatch.setattr(service, "shared_annotation_sets", meanwhile)
+    monkeypatch.setattr(figure_selectors, "shared_annotation_sets", meanwhile)
     assert figures_of(project=project, unit=TOKEN)["notes"] == 2
     assert kept_figures(project, TOKEN)["notes"] == 2
 
@@ -139,7 +140,7 @@ def test_progress_is_told_and_can_stop_it(project):
 
 
 def test_it_gives_up_when_sets_keep_changing(project, monkeypatch):
-    monkeypatch.setattr(service, "content_key", lambda *_: uuid.uuid4().hex)
+    monkeypatch.setattr(figure_selectors, "content_key", lambda *_: uuid.uuid4().hex)
     with pytest.raises(ServiceError, match="Annotations changed"):
         figures_of(project=project, unit=TOKEN)
     assert not Figures.objects.exists()

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from annotations.agreement.rules.coefficients import NEITHER_MARKED, NOTHING_MARKED
 from annotations.agreement.rules.units import ComparedUnit, granularities
+from annotations.agreement.selectors import figures as figure_selectors
 from annotations.agreement.services import figures as service
 from annotations.models import Amendment, AnnotationSet, Span
 from tests import factories as make
@@ -183,7 +184,7 @@ def test_large_projects_are_for_a_worker(ward, sign_in, monkeypatch):
     client = sign_in(ward.vic)
     with monkeypatch.context() as patched:
         keys = iter(range(100))
-        patched.setattr(service, "content_key", lambda *_: str(next(keys)))
+        patched.setattr(figure_selectors, "content_key", lambda *_: str(next(keys)))
         assert "Annotations changed while the figures were computed" in check_page(client.get(url))
     monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 3)
     assert reverse("agreement_start", args=["covid"]) in check_page(client.get(url))

@@ -11,25 +11,13 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations import models
 from annotations.annotate.services import spans as span_services
 from annotations.annotate.services.spans import apply_change
 from annotations.core.access import enter
 from annotations.core.changes import read_change
 from annotations.core.locks import ProjectArchived
 from annotations.jobs.services.queue import enqueue, retry
-from annotations.models import (
-    Assignment,
-    AssignmentState,
-    Event,
-    Import,
-    ImportState,
-    Job,
-    JobState,
-    Membership,
-    Project,
-    Role,
-    Span,
-)
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED
 from annotations.projects.services import projects
 from annotations.projects.services.assigning import release_idle_notes
@@ -50,7 +38,7 @@ def archive(world):
 
 
 def is_archived(world):
-    return Project.objects.get(pk=world.project.pk).archived_at is not None
+    return models.Project.objects.get(pk=world.project.pk).archived_at is not None
 
 
 @pytest.fixture
@@ -90,22 +78,22 @@ def test_archive_and_restore(world, mia, sign_in):
     assert BANNER in html and RESTORE in html and "Delete project" in html and "Save" not in html
     # A second click, or another manager's click at the same time, changes nothing.
     assert mia.post(ARCHIVE).status_code == 302
-    event = Event.objects.get(verb=PROJECT_ARCHIVED)
+    event = models.Event.objects.get(verb=PROJECT_ARCHIVED)
     assert (event.actor, event.project_id) == (world.mia, world.project.pk)
     html = check_page(mia.post(RESTORE, follow=True))
     assert BANNER not in html and ARCHIVE in html and mia.post(RESTORE).status_code == 302
-    assert Event.objects.filter(verb=PROJECT_RESTORED).count() == 1
+    assert models.Event.objects.filter(verb=PROJECT_RESTORED).count() == 1
     assert sign_in(world.ann).get(url("annotate", world.note.pk)).status_code == 200
 
 
 def test_unfinished_jobs_and_imports_are_named_and_have_to_end_first(world, mia):
-    job = Job.objects.create(project=world.project, kind="export", key="k")
-    for state in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED):
-        Job.objects.update(state=state)
+    job = models.Job.objects.create(project=world.project, kind="export", key="k")
+    for state in (models.JobState.QUEUED, models.JobState.RUNNING, models.JobState.PAUSED):
+        models.Job.objects.update(state=state)
         assert f'href="/projects/covid/jobs/{job.pk}/">Export<' in check_page(mia.post(ARCHIVE, follow=True))
         assert not is_archived(world)
-    Job.objects.update(state=JobState.DONE)
-    row = Import.objects.create(project=world.project, format="text", state=ImportState.RUNNING)
+    models.Job.objects.update(state=models.JobState.DONE)
+    row = models.Import.objects.create(project=world.project, format="text", state=models.ImportState.RUNNING)
     assert "An import is running." in check_page(mia.post(ARCHIVE, follow=True)) and not is_archived(world)
     row.delete()
     mia.post(ARCHIVE)
@@ -120,7 +108,7 @@ def test_scripts_and_htmx_get_the_sentence_and_keep_the_work(archived, mia, sign
     answer = client.post(url("changes", archived.note.pk), change, content_type="application/json")
     assert (answer.status_code, answer.json()) == (403, {"error": "forbidden", "message": SENTENCE})
     answer = client.get(url("note_data", archived.note.pk), headers={"accept": "application/json"})
-    assert (answer.status_code, answer.json()["message"]) == (403, SENTENCE) and not Span.objects.exists()
+    assert (answer.status_code, answer.json()["message"]) == (403, SENTENCE) and not models.Span.objects.exists()
     answer = mia.get(url("people"), headers={"hx-request": "true"})
     assert (answer.status_code, answer.text) == (403, SENTENCE)
     assert answer["Content-Type"].startswith("text/plain")
@@ -134,7 +122,7 @@ def test_searching_and_exporting_are_reading(archived, sign_in):
     gold = make.make_author(archived.project, kind="gold", name="gold")
     make.make_set(archived.note, gold, [(0, 11, "PATIENT")], submitted=True)
     assert rev.post(url("job_start_export"), {"format": "brat", "set": "gold"}).status_code == 302
-    assert [job.kind for job in Job.objects.all()] == ["export"]
+    assert [job.kind for job in models.Job.objects.all()] == ["export"]
     assert rev.post(url("gold_freeze")).status_code == 403
 
 
@@ -173,7 +161,7 @@ def test_the_commands_that_archive_and_restore(world, capsys):
         call_command("archive_project", "covid", "--json", *words)
         said = json.loads(capsys.readouterr().out)
         assert said == {"project": "covid", "archived": archived, "changed": changed}
-    events = list(Event.objects.values_list("verb", "actor"))
+    events = list(models.Event.objects.values_list("verb", "actor"))
     assert events == [(PROJECT_ARCHIVED, world.mia.pk), (PROJECT_RESTORED, None)]
 
 
@@ -189,12 +177,11 @@ REFUSED = [
 
 
 def _rows(world):
-    members = Membership.objects.order_by("pk").values_list("user", "role", "active")
-    return (
-        Event.objects.count(), Job.objects.count(), Import.objects.count(), Span.objects.count(), list(members),
-        Assignment.objects.count(), world.project.documents.count(), world.project.gold_versions.count(),
-        list(world.project.label_set.labels.values_list("name", flat=True)),
-    )  # fmt: skip
+    members = models.Membership.objects.order_by("pk").values_list("user", "role", "active")
+    counted = (models.Event, models.Job, models.Import, models.Span, models.Assignment, models.Document)
+    labels = world.project.label_set.labels.values_list("name", flat=True)
+    counts = [each.objects.count() for each in counted]
+    return [*counts, world.project.gold_versions.count(), list(members), list(labels)]
 
 
 def test_commands_that_change_something_are_refused_and_others_go_on(world, tmp_path, capsys):
@@ -217,30 +204,30 @@ def test_commands_that_change_something_are_refused_and_others_go_on(world, tmp_
 def test_jobs_that_change_something_neither_start_nor_restart(archived):
     with pytest.raises(ProjectArchived):
         enqueue(kind="gold", project=archived.project, params={}, key="k", actor=None)
-    failed = Job.objects.create(project=archived.project, kind="gold", key="old", state=JobState.FAILED)
+    failed = models.Job.objects.create(project=archived.project, kind="gold", key="old", state=models.JobState.FAILED)
     with pytest.raises(ProjectArchived):
         retry(failed)
     failed.refresh_from_db()
-    assert failed.state == JobState.FAILED and Job.objects.count() == 1
+    assert failed.state == models.JobState.FAILED and models.Job.objects.count() == 1
 
 
 def test_idle_annotators_keep_their_notes(world):
-    Project.objects.update(idle_days=7)
-    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
+    models.Project.objects.update(idle_days=7)
+    models.Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
     archive(world)
     release_idle_notes()
-    assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.OPEN}
+    assert set(models.Assignment.objects.values_list("state", flat=True)) == {models.AssignmentState.OPEN}
     restore_project(project=world.project, actor=world.mia)
     release_idle_notes()
-    assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.RELEASED}
+    assert set(models.Assignment.objects.values_list("state", flat=True)) == {models.AssignmentState.RELEASED}
 
 
 def test_a_change_that_was_under_way_stores_nothing(archived):
     """The page was opened before, and its request passed the check of access before."""
     with pytest.raises(ProjectArchived):
         apply(archived)
-    assert not Span.objects.exists() and not archived.note.annotation_sets.exists()
-    assert not Event.objects.exclude(verb=PROJECT_ARCHIVED).exists()
+    assert not models.Span.objects.exists() and not archived.note.annotation_sets.exists()
+    assert not models.Event.objects.exclude(verb=PROJECT_ARCHIVED).exists()
 
 
 # ── At the same moment ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -286,8 +273,11 @@ def test_archiving_waits_for_a_change_under_way(world, monkeypatch):
     apply(world)
     beside.join()
     assert beside.waited and beside.error is None
-    assert Span.objects.count() == 1 and is_archived(world)
-    assert list(Event.objects.order_by("pk").values_list("verb", flat=True)) == ["span.created", PROJECT_ARCHIVED]
+    assert models.Span.objects.count() == 1 and is_archived(world)
+    assert list(models.Event.objects.order_by("pk").values_list("verb", flat=True)) == [
+        "span.created",
+        PROJECT_ARCHIVED,
+    ]
 
 
 @pytest.mark.queue
@@ -303,13 +293,13 @@ def test_what_comes_during_archiving_waits_and_is_refused(world, monkeypatch, wh
     archive(world)
     beside.join()
     assert beside.waited and isinstance(beside.error, ProjectArchived)
-    assert not Span.objects.exists() and not Job.objects.exists()
-    assert list(Event.objects.values_list("verb", flat=True)) == [PROJECT_ARCHIVED]
+    assert not models.Span.objects.exists() and not models.Job.objects.exists()
+    assert list(models.Event.objects.values_list("verb", flat=True)) == [PROJECT_ARCHIVED]
 
 
 @pytest.mark.queue
 @pytest.mark.django_db(transaction=True)
 def test_two_managers_archive_at_once(world, at_once):
-    make.make_member(world.project, Role.MANAGER, "max")
+    make.make_member(world.project, models.Role.MANAGER, "max")
     assert sorted(at_once(*[lambda: archive(world)] * 2)) == [False, True]
-    assert Event.objects.filter(verb=PROJECT_ARCHIVED).count() == 1
+    assert models.Event.objects.filter(verb=PROJECT_ARCHIVED).count() == 1

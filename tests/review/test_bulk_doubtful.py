@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from annotations.models import BulkAct, Decision, Event, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED
+from annotations.review.selectors import bulk_rules
 from annotations.review.selectors.bulk_rules import waiting_by_string
-from annotations.review.services import bulk as bulk_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
@@ -121,9 +121,9 @@ def test_an_act_planned_before_doubt_was_known_skips_them(ward):
 
 def test_a_batch_checks_doubt_under_its_locks(ward, monkeypatch):
     """The listing of a batch's suggestions is older than its locks."""
-    all_open = bulk_review.open_of
+    all_open = bulk_rules.open_of
     spans = Span.objects.filter(annotation_set__author=ward.run)
-    monkeypatch.setattr(bulk_review, "open_of", lambda *known: all_open(*known) | spans)
+    monkeypatch.setattr(bulk_rules, "open_of", lambda *known: all_open(*known) | spans)
     assert start(ward, plan(ward)).decided == 4
     assert [gold_of(note) for note in ward.notes] == [PLAIN, PLAIN]
 

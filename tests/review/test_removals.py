@@ -5,19 +5,8 @@ from functools import partial
 
 import pytest
 
+from annotations import models
 from annotations.core.errors import ServiceError
-from annotations.models import (
-    AnnotationSet,
-    Decision,
-    Event,
-    Handover,
-    HandoverState,
-    PlantedLeak,
-    RemovalDecision,
-    Review,
-    Role,
-    Span,
-)
 from annotations.models.project import SecondReview
 from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.decision_log import decisions, overruled
@@ -36,7 +25,7 @@ from tests.worlds.reviewing import body, gold_of, review, send, url
 class World:
     def __init__(self):
         self.project = make.make_project("covid")
-        self.rita, self.rosa = (make.make_member(self.project, Role.REVIEWER, name) for name in ("rita", "rosa"))
+        self.rita, self.rosa = (make.make_member(self.project, models.Role.REVIEWER, name) for name in ("rita", "rosa"))
         self.note = make.make_note(self.project, TEXT)
         vars(self).update(vars(refine(self.project, self.note)))
         self.hospital, self.city = (make.label_of(self.project, name).pk for name in ("HOSPITAL", "CITY"))
@@ -91,10 +80,10 @@ def test_accepting_a_removal_leaves_gold_as_it_is_and_rejecting_keeps_the_annota
     for _ in range(2):  # a double click sends the same change twice, and a second key the same act
         world.decide(Act.REJECT, world.removed, change_id=change)
     world.decide(Act.REJECT, world.removed)
-    assert Event.objects.filter(verb="review.decided").count() == 2
+    assert models.Event.objects.filter(verb="review.decided").count() == 2
     assert world.removal() == ("rejected", (*world.place, world.hospital))
     assert world.gold() == [("Torino", "HOSPITAL")]
-    row = Span.objects.get(annotation_set__author__kind="gold")
+    row = models.Span.objects.get(annotation_set__author__kind="gold")
     assert row.provenance["from"] == "run:union-1" and row.provenance["by"] == "rita"
     assert row.provenance["removal"] == world.removed and row.provenance["changed"] == []
     world.decide(Act.CORRECT, world.removed, bounds=(*world.place, world.city), quote="Torino")
@@ -141,12 +130,15 @@ def test_finishing_needs_every_removal_decided(world):
     for options, code in (({}, "open"), ({"removals": both}, "removals")):
         with pytest.raises(ServiceError) as error:
             world.finish(**options)
-        assert error.value.code == code and not RemovalDecision.objects.exists()
+        assert error.value.code == code and not models.RemovalDecision.objects.exists()
     world.decide(Act.REJECT, world.removed)
     world.finish(removals=both, with_removals=True)
     assert world.gold()[-1:] == [("Torino", "HOSPITAL")], "what somebody kept meanwhile stays"
-    assert Review.objects.get().finished_by == world.rita and world.removal(world.also_removed) == ("accepted", None)
-    assert Decision.objects.count() == sum(rate.decided for rate in rates_of(world.run).values()) == 2
+    assert models.Review.objects.get().finished_by == world.rita and world.removal(world.also_removed) == (
+        "accepted",
+        None,
+    )
+    assert models.Decision.objects.count() == sum(rate.decided for rate in rates_of(world.run).values()) == 2
     assert world.refused(Act.ACCEPT, world.removed) == "finished"
     reopen_review(document=world.note, author=world.run, user=world.rita)
     world.decide(Act.ACCEPT, world.removed)
@@ -170,15 +162,17 @@ def test_labels_that_are_merged_take_kept_annotations_with_them(world):
 
 
 def test_a_removal_that_shows_where_a_planted_leak_hides_waits_until_it_is_revealed(world):
-    result = AnnotationSet.objects.get(author=world.run)
-    hidden = Span.objects.create(annotation_set=result, start=world.place[0], end=world.place[1], label_id=world.city)
-    review = Review.objects.create(document=world.note, author=world.run, planted_share=100)
-    PlantedLeak.objects.create(review=review, suggestion=hidden, known="people")
+    result = models.AnnotationSet.objects.get(author=world.run)
+    hidden = models.Span.objects.create(
+        annotation_set=result, start=world.place[0], end=world.place[1], label_id=world.city
+    )
+    review = models.Review.objects.create(document=world.note, author=world.run, planted_share=100)
+    models.PlantedLeak.objects.create(review=review, suggestion=hidden, known="people")
     assert [one["number"] for one in world.state()["removals"]] == [world.also_removed]
     assert world.refused(Act.ACCEPT, world.removed)
     world.accept_suggestions()
     world.finish(removals=[world.also_removed], with_removals=True)
-    assert Review.objects.get().finished_at is None and world.removal() == ("open", None)
+    assert models.Review.objects.get().finished_at is None and world.removal() == ("open", None)
 
 
 def test_a_blind_second_reviewer_decides_on_removals_anew(world):
@@ -188,7 +182,7 @@ def test_a_blind_second_reviewer_decides_on_removals_anew(world):
     world.decide(Act.REJECT, world.removed)
     world.decide(Act.ACCEPT, world.also_removed)
     world.finish()
-    assert not RemovalDecision.objects.exists() and world.gold() == []
+    assert not models.RemovalDecision.objects.exists() and world.gold() == []
     assert world.removal(user=world.rosa) == ("open", None)
     reopen_review(document=world.note, author=world.run, user=world.rita)
     assert world.removal()[0] == "rejected" and world.removal(world.also_removed)[0] == "accepted"
@@ -197,14 +191,14 @@ def test_a_blind_second_reviewer_decides_on_removals_anew(world):
     for number in (world.removed, world.also_removed):
         world.decide(Act.ACCEPT, number, user=world.rosa)
     world.finish(world.rosa)
-    handover = Handover.objects.get(state=HandoverState.RESOLVING)
+    handover = models.Handover.objects.get(state=models.HandoverState.RESOLVING)
     assert (handover.compared, handover.equal) == (4, 3)
     outcome = world.state(world.rosa)["between"]["outcome"]
     assert outcome["removals"] == {
         str(world.removed): [*world.place, world.hospital], str(world.also_removed): None
     }  # fmt: skip
     world.finish(world.rosa)
-    assert Review.objects.get().finished_by == world.rosa
+    assert models.Review.objects.get().finished_by == world.rosa
 
 
 def test_without_removals_and_after_the_note_was_deleted(world):
@@ -213,22 +207,22 @@ def test_without_removals_and_after_the_note_was_deleted(world):
     RefinedItem.objects.all().delete()
     assert world.state()["removals"] == []
     world.note.delete()
-    assert not RemovalDecision.objects.exists()
+    assert not models.RemovalDecision.objects.exists()
 
 
 def test_two_people_at_once(transactional_db, at_once):
     world = World()
     seen = {"act": Act.REJECT, "number": world.removed, "seen": ("open", None)}
     at_once(*(partial(world.decide, user=user, **seen) for user in (world.rita, world.rosa)))
-    assert world.gold() == [("Torino", "HOSPITAL")] and RemovalDecision.objects.count() == 1
-    assert Event.objects.filter(verb="review.decided").count() == 1
+    assert world.gold() == [("Torino", "HOSPITAL")] and models.RemovalDecision.objects.count() == 1
+    assert models.Event.objects.filter(verb="review.decided").count() == 1
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_requests(world, sign_in):
-    world.name = Span.objects.filter(annotation_set__author=world.run).first()
+    world.name = models.Span.objects.filter(annotation_set__author=world.run).first()
     client = sign_in(world.rita)
 
     def page(name="review_decide", **changes):

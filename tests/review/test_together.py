@@ -12,27 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from hypothesis import settings
 
+from annotations import models
 from annotations.gold.events import GOLD_MADE
-from annotations.models import (
-    AnnotationSet,
-    Author,
-    BulkAct,
-    Decision,
-    Document,
-    Event,
-    PlantedLeak,
-    Review,
-    Span,
-    User,
-)
-from annotations.review.events import (
-    REVIEW_COMPARED,
-    REVIEW_DECIDED,
-    REVIEW_FINISHED,
-    REVIEW_HANDED_OVER,
-    REVIEW_REVEALED,
-    REVIEW_UNDONE,
-)
+from annotations.review import events as review_events
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.planted import aliases
 from annotations.review.services.bulk import plan_bulk, start_bulk
@@ -57,7 +39,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     return SimpleNamespace(project=project, rita=rita, rosa=rosa, runs=runs, labels=labels)
 
 
-def note_of(world: SimpleNamespace) -> Document:
+def note_of(world: SimpleNamespace) -> models.Document:
     """A note with the same suggestions of both runs."""
     note = make.make_note(world.project, TEXT)
     for run in world.runs:
@@ -69,17 +51,19 @@ def statuses(answers: list[Any]) -> list[int]:
     return sorted(answer.status_code for answer in answers)
 
 
-def posters(world: SimpleNamespace, note: Document, name: str = "review_decide") -> list[Callable[..., Any]]:
+def posters(world: SimpleNamespace, note: models.Document, name: str = "review_decide") -> list[Callable[..., Any]]:
     """What rita and rosa do in the review of the first run."""
     return [poster(user, note, world.runs[0], name) for user in (world.rita, world.rosa)]
 
 
-def aliases_of(world: SimpleNamespace, spans: list[Span]) -> list[int]:
+def aliases_of(world: SimpleNamespace, spans: list[models.Span]) -> list[int]:
     """The aliases of these spans on review pages."""
     return [aliases(world.project).of(span.pk) for span in spans]
 
 
-def poster(user: User, note: Document, run: Author, name: str = "review_decide") -> Callable[..., Any]:
+def poster(
+    user: models.User, note: models.Document, run: models.Author, name: str = "review_decide"
+) -> Callable[..., Any]:
     client = Client()
     client.force_login(user)
     path = reverse(name, args=[note.project.slug, run.pk, note.pk])
@@ -91,12 +75,14 @@ def poster(user: User, note: Document, run: Author, name: str = "review_decide")
     return post
 
 
-def check(note: Document, decided: int) -> AnnotationSet:
+def check(note: models.Document, decided: int) -> models.AnnotationSet:
     """Check that gold holds what was accepted, and that its version and the log count the same decisions."""
-    gold = AnnotationSet.objects.get(document=note, author__kind="gold")
-    events = Event.objects.filter(annotation_set_id=gold.pk, verb__in=[REVIEW_DECIDED, REVIEW_UNDONE])
+    gold = models.AnnotationSet.objects.get(document=note, author__kind="gold")
+    events = models.Event.objects.filter(
+        annotation_set_id=gold.pk, verb__in=[review_events.REVIEW_DECIDED, review_events.REVIEW_UNDONE]
+    )
     assert events.count() == gold.version == decided
-    accepted = Decision.objects.filter(review__document=note, verdict="accepted").values_list(
+    accepted = models.Decision.objects.filter(review__document=note, verdict="accepted").values_list(
         "start", "end", "label_id"
     )
     assert set(gold.spans.values_list("start", "end", "label_id")) == set(accepted)
@@ -120,7 +106,7 @@ def test_two_reviewers_decide_differently_on_one_suggestion(world, at_once):
         refused = answers[1 if won == "rita" else 0].json()
         assert (refused["error"], refused["suggestions"][0]["by"]) == ("moved", won)
         assert refused["message"].casefold().startswith(f"{won} ")
-        assert Decision.objects.get(suggestion_id=first.pk).reviewer.username == won
+        assert models.Decision.objects.get(suggestion_id=first.pk).reviewer.username == won
         check(note, 1 + trial % 2)
 
 
@@ -135,7 +121,7 @@ def test_two_reviewers_share_a_note(world, at_once):
         ]
         assert statuses(at_once(*calls)) == [200] * 4
         check(note, 4)
-        assert Review.objects.filter(document=note).count() == 1
+        assert models.Review.objects.filter(document=note).count() == 1
 
 
 def test_the_same_change_posted_twice_at_once(world, at_once):
@@ -173,7 +159,7 @@ def test_the_same_span_is_accepted_in_two_runs_at_once(world, at_once):
         ]
         assert statuses(at_once(*calls)) == [200, 200]
         assert check(note, 2).spans.count() == 1
-        assert Decision.objects.filter(review__document=note).count() == 2
+        assert models.Decision.objects.filter(review__document=note).count() == 2
         assert poster(world.rita, note, world.runs[0])("undo").status_code == 200
         assert check(note, 3).spans.count() == 1
 
@@ -195,11 +181,11 @@ def test_finishing_while_another_person_decides(world, at_once):
         assert decided.status_code == 200 or (decided.status_code, decided.json()["error"]) == (409, "finished")
         gold = check(note, 4 + (decided.status_code == 200))
         assert gold.state == "submitted"
-        event = Event.objects.get(document_id=note.pk, verb=REVIEW_FINISHED)
+        event = models.Event.objects.get(document_id=note.pk, verb=review_events.REVIEW_FINISHED)
         assert event.data["spans"] == gold.spans.count()
 
 
-def empty_note(world: SimpleNamespace) -> Document:
+def empty_note(world: SimpleNamespace) -> models.Document:
     note = make.make_note(world.project, TEXT)
     make.make_set(note, world.runs[0], [], submitted=True)
     return note
@@ -215,26 +201,28 @@ def test_two_people_finish_at_once_and_neither_counts_as_the_second(world, at_on
     third = make.make_member(world.project, "reviewer", "ugo")
     for _ in range(TRIALS // 2):
         note = empty_note(world)
-        events = Event.objects.filter(document_id=note.pk)
+        events = models.Event.objects.filter(document_id=note.pk)
         answers = at_once(*(partial(post, stage="first") for post in posters(world, note, "review_finish")))
         assert statuses(answers) == [200, 409]
         assert max(answers, key=lambda answer: answer.status_code).json()["stage"] == "second"
-        assert not events.filter(verb=REVIEW_FINISHED).exists()
-        first = events.get(verb=REVIEW_HANDED_OVER).actor
+        assert not events.filter(verb=review_events.REVIEW_FINISHED).exists()
+        first = events.get(verb=review_events.REVIEW_HANDED_OVER).actor
         seconds = [user for user in (world.rita, world.rosa, third) if user != first]
         posts = [poster(user, note, world.runs[0], "review_finish") for user in seconds]
         assert statuses(at_once(*(partial(post, stage="second") for post in posts))) == [200, 200]
-        assert [events.filter(verb=verb).count() for verb in (REVIEW_FINISHED, REVIEW_COMPARED)] == [1, 1]
+        assert [
+            events.filter(verb=verb).count() for verb in (review_events.REVIEW_FINISHED, review_events.REVIEW_COMPARED)
+        ] == [1, 1]
 
 
 @pytest.fixture
-def planting(world, monkeypatch) -> Callable[[], Document]:
+def planting(world, monkeypatch) -> Callable[[], models.Document]:
     """A function that makes notes whose first suggestion is a planted leak in the review of the first run."""
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
-    Author.objects.filter(pk=world.runs[1].pk).update(name="crf-1")  # a run of another backend
+    models.Author.objects.filter(pk=world.runs[1].pk).update(name="crf-1")  # a run of another backend
     type(world.project).objects.update(planted_share=20)
 
-    def made() -> Document:
+    def made() -> models.Document:
         note = note_of(world)
         draw_leaks(world.runs[0], [note.pk])
         return note
@@ -246,15 +234,15 @@ def test_a_planted_leak_is_shown_once_and_no_second_click_accepts_it(world, at_o
     run = world.runs[0]
     for _ in range(TRIALS // 2):
         note = planting()
-        planted = PlantedLeak.objects.get(review__document=note)
+        planted = models.PlantedLeak.objects.get(review__document=note)
         rest = aliases_of(world, suggestions(note, run))  # including the hidden one
         answers = at_once(*(partial(post, rest=rest) for post in posters(world, note, "review_finish")))
         assert statuses(answers) == [200, 409]
         assert [answer.json()["open"] for answer in answers] == [1, 1]
-        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_REVEALED).count() == 1
-        assert not Decision.objects.filter(suggestion=planted.suggestion_id).exists()
-        assert AnnotationSet.objects.get(document=note, author__kind="gold").spans.count() == 3
-        assert Review.objects.get(document=note, author=run).finished_at is None
+        assert models.Event.objects.filter(document_id=note.pk, verb=review_events.REVIEW_REVEALED).count() == 1
+        assert not models.Decision.objects.filter(suggestion=planted.suggestion_id).exists()
+        assert models.AnnotationSet.objects.get(document=note, author__kind="gold").spans.count() == 3
+        assert models.Review.objects.get(document=note, author=run).finished_at is None
 
 
 def test_one_marks_a_planted_leak_while_the_other_finishes(world, at_once, planting):
@@ -270,24 +258,24 @@ def test_one_marks_a_planted_leak_while_the_other_finishes(world, at_once, plant
             partial(poster(world.rosa, note, run, "review_finish"), rest=rest),
         )
         assert (marked.status_code, finished.status_code) == (200, 200)
-        planted = PlantedLeak.objects.get(review__document=note)
-        done = Review.objects.get(document=note, author=run).finished_at is not None
+        planted = models.PlantedLeak.objects.get(review__document=note)
+        done = models.Review.objects.get(document=note, author=run).finished_at is not None
         assert (planted.result, planted.reviewer) == (("found", world.rita) if done else ("missed", world.rosa))
-        gold = AnnotationSet.objects.get(document=note, author__kind="gold")
+        gold = models.AnnotationSet.objects.get(document=note, author__kind="gold")
         assert gold.spans.filter(start=first.start, end=first.end).exists()
         if not done:
             assert poster(world.rosa, note, run, "review_finish")().json()["next"]
-        assert Decision.objects.get(suggestion=first).verdict == "accepted"
+        assert models.Decision.objects.get(suggestion=first).verdict == "accepted"
 
 
-def planned(world: SimpleNamespace, user: User, run: Author, note: Document) -> BulkAct:
+def planned(world: SimpleNamespace, user: models.User, run: models.Author, note: models.Document) -> models.BulkAct:
     """A planned act that accepts the string of the run's first suggestion in the note."""
     first = suggestions(note, run)[0]
     rule = BulkRule("string", [run.pk], string=first.string_key, label=first.label_id)
-    return plan_bulk(project=world.project, user=user, rule=rule, act=BulkAct.Act.ACCEPT)
+    return plan_bulk(project=world.project, user=user, rule=rule, act=models.BulkAct.Act.ACCEPT)
 
 
-def run_act(bulk: BulkAct) -> BulkAct:
+def run_act(bulk: models.BulkAct) -> models.BulkAct:
     start_bulk(bulk=bulk, actor=bulk.user)
     bulk.refresh_from_db()
     return bulk
@@ -303,7 +291,7 @@ def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, 
         rosa = poster(world.rosa, note, run)
         plan = planned(world, world.rita, run, note)
         bulk, answer = at_once(partial(run_act, plan), partial(rosa, "reject", suggestion=first.pk, seen=["open"]))
-        decision = Decision.objects.get(suggestion=first)
+        decision = models.Decision.objects.get(suggestion=first)
         if answer.status_code == 200:
             assert (decision.reviewer, decision.verdict, decision.cause) == (world.rosa, "rejected", None)
             assert (bulk.decided, bulk.left) == (3, 1)
@@ -313,11 +301,11 @@ def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, 
             # She has seen it now, so her next decision replaces it.
             seen = ["accepted", first.start, first.end, first.label_id]
             assert rosa("reject", suggestion=first.pk, seen=seen).status_code == 200
-        assert Decision.objects.get(suggestion=first).reviewer == world.rosa
+        assert models.Decision.objects.get(suggestion=first).reviewer == world.rosa
         for each in notes:
-            gold = AnnotationSet.objects.get(document=each, author__kind="gold")
+            gold = models.AnnotationSet.objects.get(document=each, author__kind="gold")
             assert gold.spans.count() == (each != note)
-        Document.objects.filter(pk__in=[each.pk for each in notes]).delete()
+        models.Document.objects.filter(pk__in=[each.pk for each in notes]).delete()
 
 
 def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
@@ -330,7 +318,7 @@ def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
         assert sum(act.left for act in acts) == 3
         for note in notes:
             check(note, 1)
-        Document.objects.filter(pk__in=[note.pk for note in notes]).delete()
+        models.Document.objects.filter(pk__in=[note.pk for note in notes]).delete()
 
 
 @pytest.mark.parametrize("planned_late", [False, True])
@@ -348,7 +336,7 @@ def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, 
         if planned_late:  # gold is made between the planning and the start of the act
             gold()
         bulk, answer = at_once(partial(run_act, plan), gold)
-        made = Event.objects.filter(document_id=note.pk, verb=GOLD_MADE).exists()
+        made = models.Event.objects.filter(document_id=note.pk, verb=GOLD_MADE).exists()
         gold_spans = [span[:2] for span in gold_of(note)]
         if made:
             assert gold_spans == [(0, 5)], "only the adjudicator's span"

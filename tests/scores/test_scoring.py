@@ -9,6 +9,7 @@ from annotations.models import AnnotationSet, Author, Figures, GoldVersion, Labe
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import create_project
+from annotations.scores import selectors
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_errors, score_request
 from tests import factories as make
@@ -76,7 +77,7 @@ def test_stored_figures_are_used_and_never_stale(project, django_assert_max_num_
     wanted = score_request(project, version=0, author="rules-1")
     assert kept_score(wanted) is None
     first = score(wanted)
-    monkeypatch.setattr(scoring, "note_pairs", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(selectors, "note_pairs", lambda *_: pytest.fail("computed again"))
     assert score(wanted).table == kept_score(wanted).table == first.table
     monkeypatch.undo()
     keys = {first.key}

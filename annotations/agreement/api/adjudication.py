@@ -12,34 +12,9 @@ from ninja.responses import Status
 
 from annotations.agreement.api.disagreements import compare
 from annotations.agreement.rules.adjudication import Fated
-from annotations.agreement.selectors.adjudications import (
-    AdjudicationCounts,
-    AdjudicationItem,
-    MajorityPreview,
-    Show,
-    adjudication_counts,
-    adjudication_notes,
-    items_of,
-    next_to_adjudicate,
-    preview,
-)
-from annotations.agreement.selectors.desk import (
-    DeskState,
-    DeskSummary,
-    LocationItem,
-    LocationSummary,
-    SpanTriple,
-    desk,
-    desk_state,
-)
-from annotations.agreement.services.deciding import (
-    FinishedNotes,
-    decide,
-    finish_adjudication,
-    finish_unanimous,
-    open_outcome,
-    reopen,
-)
+from annotations.agreement.selectors import adjudications
+from annotations.agreement.selectors import desk as desk_selectors
+from annotations.agreement.services import deciding
 from annotations.agreement.services.majority import MajorityVote, recent_votes, start_majority, start_undo, vote_of
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
 from annotations.agreement.services.plan import Request as Wanted
@@ -81,7 +56,7 @@ class DecidedSpan(Schema):
     attributes: dict[str, str | bool] = {}
 
 
-class AdjudicatedLocation(LocationSummary):
+class AdjudicatedLocation(desk_selectors.LocationSummary):
     """A location that somebody marked. Send `start`, `end` and `key` to decide it as it is now.
 
     `state`: open, agreed (all annotators agree, no decision yet), decided or changed since. `versions` are in the
@@ -93,7 +68,7 @@ class AdjudicatedLocation(LocationSummary):
     outcome: list[DecidedSpan] | None
 
 
-class Desk(DeskSummary):
+class Desk(desk_selectors.DeskSummary):
     """The adjudication of a note. `open`: locations without a decision. `ready`: two annotators have submitted.
 
     `passes`: locations on which all annotators agree need no decision. `missing` names annotators who have not
@@ -168,7 +143,7 @@ def decide_locations(request: ApiRequest, slug: str, note: int, body: NewDecisio
     access, document = _open(request, slug, note)
     wanted = _wanted(access, body)
     with named(_FIELDS):
-        state = decide(project=access.project, document=document, user=access.user, request=wanted)
+        state = deciding.decide(project=access.project, document=document, user=access.user, request=wanted)
     return _desk(access, state)
 
 
@@ -176,7 +151,7 @@ def decide_locations(request: ApiRequest, slug: str, note: int, body: NewDecisio
 def finish_adjudicating(request: ApiRequest, slug: str, note: int) -> Desk:
     """Finish the adjudication, so that its outcome can become gold and annotators see it."""
     access, document = _open(request, slug, note)
-    finish_adjudication(project=access.project, document=document, user=access.user)
+    deciding.finish_adjudication(project=access.project, document=document, user=access.user)
     return _state(access, document)
 
 
@@ -184,7 +159,7 @@ def finish_adjudicating(request: ApiRequest, slug: str, note: int) -> Desk:
 def reopen_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
     """Reopen a finished adjudication. Its decisions stay."""
     access, document = _open(request, slug, note)
-    reopen(project=access.project, document=document, user=access.user)
+    deciding.reopen(project=access.project, document=document, user=access.user)
     return _state(access, document)
 
 
@@ -196,7 +171,7 @@ def read_outcome(request: ApiRequest, slug: str, note: int) -> AdjudicationOutco
     """
     access = enter(request, slug, Can.ANNOTATE)
     document = note_for(access, note)
-    found, codes = open_outcome(access=access, note=document), codes_of(access.project.pk)
+    found, codes = deciding.open_outcome(access=access, note=document), codes_of(access.project.pk)
     return AdjudicationOutcome(items=[_line(line, codes) for line in found.lines])
 
 
@@ -208,18 +183,18 @@ def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
 
 
 def _state(access: Access, document: Document) -> Desk:
-    return _desk(access, desk_state(access.project, desk(access.project, document)))
+    return _desk(access, desk_selectors.desk_state(access.project, desk_selectors.desk(access.project, document)))
 
 
-def _desk(access: Access, state: DeskState) -> Desk:
+def _desk(access: Access, state: desk_selectors.DeskState) -> Desk:
     codes = codes_of(access.project.pk)
     return {**state, "locations": [_location(each, codes) for each in state["locations"]]}
 
 
-def _location(item: LocationItem, codes: Mapping[int, str]) -> AdjudicatedLocation:
+def _location(item: desk_selectors.LocationItem, codes: Mapping[int, str]) -> AdjudicatedLocation:
     given = item.get("attributes") or {"versions": [{} for _version in item["versions"]], "majority": {}, "outcome": {}}
 
-    def spans(triples: list[SpanTriple], attributes: Mapping[str, Any]) -> list[DecidedSpan]:
+    def spans(triples: list[desk_selectors.SpanTriple], attributes: Mapping[str, Any]) -> list[DecidedSpan]:
         return [_span(triple, codes, attributes) for triple in triples]
 
     found = {
@@ -228,7 +203,7 @@ def _location(item: LocationItem, codes: Mapping[int, str]) -> AdjudicatedLocati
         "outcome": None if item["outcome"] is None else spans(item["outcome"], given["outcome"]),
     }
     # The other keys are the same.
-    kept = {key: value for key, value in item.items() if key in LocationSummary.__annotations__}
+    kept = {key: value for key, value in item.items() if key in desk_selectors.LocationSummary.__annotations__}
     return cast(AdjudicatedLocation, kept | found)
 
 
@@ -266,7 +241,7 @@ def _label(access: Access, code: str) -> int:
     return found
 
 
-def _span(triple: SpanTriple, codes: Mapping[int, str], attributes: Mapping[str, Any]) -> DecidedSpan:
+def _span(triple: desk_selectors.SpanTriple, codes: Mapping[int, str], attributes: Mapping[str, Any]) -> DecidedSpan:
     start, end, label = triple
     its = attributes.get(f"{start}-{end}-{label}", {})
     return DecidedSpan(start=start, end=end, label=codes[label], attributes=its)
@@ -294,37 +269,37 @@ class NextNote(Schema):
     note: int | None
 
 
-@router.get(LIST, response=Page[AdjudicationItem])
+@router.get(LIST, response=Page[adjudications.AdjudicationItem])
 def list_adjudications(
-    request: ApiRequest, slug: str, paging: Query[Paging], state: Show = Show.TODO
+    request: ApiRequest, slug: str, paging: Query[Paging], state: adjudications.Show = adjudications.Show.TODO
 ) -> dict[str, Any] | HttpResponseBase:
     """List the notes that two or more annotators have submitted, by id."""
     access = _compared(request, slug)
 
-    def fetch(after: int | None, size: int) -> Sequence[AdjudicationItem]:
-        rows = adjudication_notes(access.project, state).filter(document_id__gt=after or 0)
-        return items_of(list(rows.order_by("document_id")[:size]))
+    def fetch(after: int | None, size: int) -> Sequence[adjudications.AdjudicationItem]:
+        rows = adjudications.adjudication_notes(access.project, state).filter(document_id__gt=after or 0)
+        return adjudications.items_of(list(rows.order_by("document_id")[:size]))
 
     return paged(request, paging, fetch, lambda row: row, lambda row: row.note)
 
 
-@router.get(f"{LIST}/counts", response=AdjudicationCounts)
-def count_adjudications(request: ApiRequest, slug: str) -> AdjudicationCounts:
+@router.get(f"{LIST}/counts", response=adjudications.AdjudicationCounts)
+def count_adjudications(request: ApiRequest, slug: str) -> adjudications.AdjudicationCounts:
     """Count the notes to adjudicate."""
-    return adjudication_counts(_compared(request, slug).project)
+    return adjudications.adjudication_counts(_compared(request, slug).project)
 
 
 @router.get(f"{LIST}/next", response=NextNote)
 def next_adjudication(request: ApiRequest, slug: str, place: Query[LastNote]) -> NextNote:
     """Say which note to adjudicate next: the one after the note `after`, lowest agreement first."""
-    return NextNote(note=next_to_adjudicate(_compared(request, slug).project, place.after))
+    return NextNote(note=adjudications.next_to_adjudicate(_compared(request, slug).project, place.after))
 
 
-@router.post(f"{LIST}/unanimous", response=FinishedNotes)
-def finish_unanimous_notes(request: ApiRequest, slug: str) -> FinishedNotes:
+@router.post(f"{LIST}/unanimous", response=deciding.FinishedNotes)
+def finish_unanimous_notes(request: ApiRequest, slug: str) -> deciding.FinishedNotes:
     """Finish the notes on which all annotators agree, in a project that accepts them, some at a time."""
     access = _compared(request, slug)
-    return finish_unanimous(project=access.project, user=access.user)
+    return deciding.finish_unanimous(project=access.project, user=access.user)
 
 
 def _compared(request: ApiRequest, slug: str) -> Access:
@@ -336,12 +311,12 @@ def _compared(request: ApiRequest, slug: str) -> Access:
 # ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@router.get(f"{VOTES}/preview", response=MajorityPreview)
-def preview_majority_vote(request: ApiRequest, slug: str) -> MajorityPreview:
+@router.get(f"{VOTES}/preview", response=adjudications.MajorityPreview)
+def preview_majority_vote(request: ApiRequest, slug: str) -> adjudications.MajorityPreview:
     """Count what a majority vote would decide."""
     access = enter(request, slug, Can.MAKE_GOLD)
     compare(access.project)
-    return preview(access.project)
+    return adjudications.preview(access.project)
 
 
 @router.get(VOTES, response=list[MajorityVote])

@@ -15,17 +15,7 @@ from ninja.responses import Status
 from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.rules.disagreement import DisagreementKind, TagRows
 from annotations.agreement.rules.units import ComparedUnit
-from annotations.agreement.selectors.disagreements import (
-    NO_PAIRS,
-    UNTAGGED,
-    DisagreementCounts,
-    DisagreementView,
-    Filters,
-    counts,
-    differences,
-    following,
-    in_context,
-)
+from annotations.agreement.selectors import disagreements
 from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.disagreements import amend, change_cause
@@ -103,7 +93,7 @@ class Disagreement(Schema):
     attributes: dict[str, list[str]]
 
     @classmethod
-    def of(cls, shown: DisagreementView) -> Self:
+    def of(cls, shown: disagreements.DisagreementView) -> Self:
         row = shown.row
         return cls(
             note=row.document_id, name=shown.note.name, start=row.start, end=row.end, kinds=shown.kinds,
@@ -145,19 +135,21 @@ def list_disagreements(
 ) -> dict[str, Any] | HttpResponseBase:
     """List the locations where annotators disagree, in the order of the notes."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
-    found = differences(access.project, filters)
+    found = disagreements.differences(access.project, filters)
 
-    def fetch(after: int | None, size: int) -> Sequence[DisagreementView]:
-        return _shown(access, list(following(found, _placed(after))[:size]), filters)
+    def fetch(after: int | None, size: int) -> Sequence[disagreements.DisagreementView]:
+        return _shown(access, list(disagreements.following(found, _placed(after))[:size]), filters)
 
     return paged(request, paging, fetch, Disagreement.of, lambda shown: _place(shown.row.document_id, shown.row.start))
 
 
-@router.get(f"{PATH}/counts", response=DisagreementCounts)
-def count_disagreements(request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]) -> DisagreementCounts:
+@router.get(f"{PATH}/counts", response=disagreements.DisagreementCounts)
+def count_disagreements(
+    request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]
+) -> disagreements.DisagreementCounts:
     """Count the locations, and those of each kind."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
-    return counts(differences(access.project, filters))
+    return disagreements.counts(disagreements.differences(access.project, filters))
 
 
 @router.get(f"{PATH}/sentences", response=Page[SentenceItem])
@@ -194,8 +186,8 @@ def read_disagreement(
     access = enter(request, slug, Can.READ_NOTES)
     document = note_for(access, note)
     compare(access.project)
-    filters = Filters(note=document.pk, everyone=annotation_sets == "all")
-    rows = list(differences(access.project, filters).filter(start=start, end=end)[:1])
+    filters = disagreements.Filters(note=document.pk, everyone=annotation_sets == "all")
+    rows = list(disagreements.differences(access.project, filters).filter(start=start, end=end)[:1])
     if not rows:
         raise Http404("Annotators don't disagree at this location.")
     [shown] = _shown(access, rows, filters)
@@ -229,20 +221,22 @@ def compare(project: Project) -> None:
         )
 
 
-def _compared(request: ApiRequest, slug: str, wanted: DisagreementFilters, right: Can) -> tuple[Access, Filters]:
+def _compared(
+    request: ApiRequest, slug: str, wanted: DisagreementFilters, right: Can
+) -> tuple[Access, disagreements.Filters]:
     access = enter(request, slug, right)
     filters = _filters(access, wanted)
     compare(access.project)
     return access, filters
 
 
-def _filters(access: Access, wanted: DisagreementFilters) -> Filters:
+def _filters(access: Access, wanted: DisagreementFilters) -> disagreements.Filters:
     label = Label.objects.filter(label_set__project=access.project, code=wanted.label)
     label_id = label.values_list("pk", flat=True).first()
     if wanted.label and label_id is None:
         raise invalid(("label", _("The project has no label with this code.")))
-    assert UNTAGGED == "none" and set(CauseKind.values) == {"AB", "AM", "D", "S"}  # As in `Wanted`.
-    return Filters(
+    assert disagreements.UNTAGGED == "none" and set(CauseKind.values) == {"AB", "AM", "D", "S"}  # As in `Wanted`.
+    return disagreements.Filters(
         kind=wanted.kind or "", label=label_id, pair=_pair(access, wanted.pair), note=wanted.note,
         round=wanted.round, cause=wanted.cause, unit=wanted.unit or "", everyone=wanted.annotation_sets == "all",
     )  # fmt: skip
@@ -253,7 +247,7 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
     if not pair:
         return None
     if access.unnamed:
-        raise invalid(("pair", str(NO_PAIRS)))
+        raise invalid(("pair", str(disagreements.NO_PAIRS)))
     authors = dict(Author.objects.filter(project=access.project, kind=AuthorKind.ANNOTATOR).values_list("name", "pk"))
     found = [authors.get(name) for name in pair.split(",")]
     match found:
@@ -262,8 +256,10 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
     raise invalid(("pair", _("Give the user names of two annotators of this project, with a comma between them.")))
 
 
-def _shown(access: Access, rows: list[Difference], filters: Filters) -> list[DisagreementView]:
-    found = in_context(access.project, rows, everyone=filters.everyone, hidden=access.unnamed)
+def _shown(
+    access: Access, rows: list[Difference], filters: disagreements.Filters
+) -> list[disagreements.DisagreementView]:
+    found = disagreements.in_context(access.project, rows, everyone=filters.everyone, hidden=access.unnamed)
     _record(access, (one.row.document_id for one in found))
     return found
 

@@ -12,15 +12,7 @@ from annotations.agreement.rules.shown import AgreementOfNote
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
 from annotations.agreement.selectors.figures import table_lines
 from annotations.agreement.selectors.names import Agreement, agreement_of, shown_names
-from annotations.agreement.services.figures import (
-    KeptFigures,
-    figures_of,
-    kept_figures,
-    named_notes,
-    notes_of,
-    start_agreement,
-    takes_long,
-)
+from annotations.agreement.services import figures
 from annotations.core.access import Can
 from annotations.core.answers import csv_answer
 from annotations.core.api.mount import sends
@@ -73,8 +65,8 @@ def list_agreement_of_notes(
 ) -> dict[str, Any] | HttpResponseBase:
     """List the figures by note, by id."""
     access = enter(request, slug, Can.READ_NOTES)
-    table = notes_of(access.project, _figures(access.project, wanted), wanted.granularity)
-    rows = sorted(named_notes(access.project, table, table["rows"]), key=lambda row: row["note"])
+    table = figures.notes_of(access.project, _figures(access.project, wanted), wanted.granularity)
+    rows = sorted(figures.named_notes(access.project, table, table["rows"]), key=lambda row: row["note"])
 
     def fetch(after: int | None, size: int) -> Sequence[AgreementOfNote]:
         return [row for row in rows if after is None or row["note"] > after][:size]
@@ -87,7 +79,9 @@ def compute_agreement(request: ApiRequest, response: HttpResponse, slug: str, bo
     """Compute the figures of a unit in a job. The same annotations again give the same job."""
     access = enter(request, slug, Can.READ_NOTES)
     with named({"tokenizer": "tokenizer"}):
-        job = start_agreement(project=access.project, unit=body.unit, tokenizer=body.tokenizer, actor=access.user)
+        job = figures.start_agreement(
+            project=access.project, unit=body.unit, tokenizer=body.tokenizer, actor=access.user
+        )
     return started(response, slug, job)
 
 
@@ -106,21 +100,21 @@ def _check(wanted: AgreementChoice) -> None:
         raise invalid(("granularity", _("BIO tags need the unit “token” or “marked”.")))
 
 
-def _figures(project: Project, wanted: AgreementFiguresChoice) -> KeptFigures:
+def _figures(project: Project, wanted: AgreementFiguresChoice) -> figures.KeptFigures:
     """Return the figures of the current annotations. Raises Problem: 409 before a job did, or 503."""
     _check(wanted)
     with named({"tokenizer": "tokenizer"}):
         check_tokenizer(wanted.tokenizer)
-    found = kept_figures(project, wanted.unit, wanted.tokenizer)
+    found = figures.kept_figures(project, wanted.unit, wanted.tokenizer)
     if found is not None:
         return found
-    if wanted.tokenizer or takes_long(project):
+    if wanted.tokenizer or figures.takes_long(project):
         raise Problem(
             409,
             "not-computed",
             _("The figures of the current annotations are not computed yet. Start the job that computes them."),
         )
     try:
-        return figures_of(project=project, unit=wanted.unit)
+        return figures.figures_of(project=project, unit=wanted.unit)
     except ServiceError as error:
         raise Problem(503, error.code, str(error), headers={"Retry-After": "10"}) from error

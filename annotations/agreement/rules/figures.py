@@ -8,7 +8,8 @@ from itertools import combinations
 from operator import itemgetter
 from typing import Final
 
-from annotations.agreement.rules import bootstrap
+from annotations.agreement.rules import bootstrap, coefficients, units
+from annotations.agreement.rules import shown as shown_rules
 from annotations.agreement.rules.bootstrap import (
     Between,
     Interval,
@@ -19,39 +20,6 @@ from annotations.agreement.rules.bootstrap import (
     recall_intervals,
 )
 from annotations.agreement.rules.capture import COUNTS, Captures, CaptureSums, Matching, found_in
-from annotations.agreement.rules.coefficients import (
-    NEITHER_MARKED,
-    NO_UNITS,
-    NOT_IN_COMMON,
-    NOTHING_MARKED,
-    Facts,
-    Sums,
-    Value,
-    cohen,
-    facts_of,
-    fleiss,
-    one_by_one,
-)
-from annotations.agreement.rules.shown import (
-    AgreementFigures,
-    AgreementOfLabel,
-    AgreementOfPair,
-    GranularityFigures,
-    NoteFigures,
-    Recall,
-    RoundFigures,
-    shown,
-)
-from annotations.agreement.rules.units import (
-    ComparedUnit,
-    Granularity,
-    NoteAnnotationSets,
-    Pattern,
-    compared,
-    granularities,
-    tagged_by_note,
-    valuer,
-)
 from annotations.text.bio import OUTSIDE
 from annotations.text.matching import match
 from annotations.text.spans import Span
@@ -59,9 +27,9 @@ from annotations.text.spans import Span
 # The estimated recall of annotators, with intervals, ready for JSON.
 
 
-def recall(captures: Captures, annotators: Sequence[str], between: Between) -> dict[str, Recall]:
+def recall(captures: Captures, annotators: Sequence[str], between: Between) -> dict[str, shown_rules.Recall]:
     """For each matching: the spans found, the estimated spans that nobody found, and the recall of annotators."""
-    result: dict[str, Recall] = {}
+    result: dict[str, shown_rules.Recall] = {}
     for matching in Matching:
         groups = captures.groups[matching]
         around = recall_intervals(groups, captures.notes, annotators, between)
@@ -69,7 +37,7 @@ def recall(captures: Captures, annotators: Sequence[str], between: Between) -> d
     return result
 
 
-def _figures(found: CaptureSums, around: RecallIntervals, annotators: Sequence[str]) -> Recall:
+def _figures(found: CaptureSums, around: RecallIntervals, annotators: Sequence[str]) -> shown_rules.Recall:
     return {
         "found": found.known,
         "hidden": found.hidden if found.twice else None,
@@ -77,11 +45,13 @@ def _figures(found: CaptureSums, around: RecallIntervals, annotators: Sequence[s
             {
                 "annotators": number,
                 "projected": found.projected_for(number),
-                **shown(found.recall(number), around.annotators[number]),
+                **shown_rules.shown(found.recall(number), around.annotators[number]),
             }
             for number in COUNTS
         ],
-        "each": [{"annotator": name, **shown(found.recall_of(name), around.each[name])} for name in annotators],
+        "each": [
+            {"annotator": name, **shown_rules.shown(found.recall_of(name), around.each[name])} for name in annotators
+        ],
     }
 
 
@@ -113,14 +83,14 @@ class Shared:
         if len(ours) > same and len(theirs) > same:
             self.overlapping += _paired(sorted(ours - theirs), sorted(theirs - ours))
 
-    def f1(self, matched: int) -> Value:
+    def f1(self, matched: int) -> coefficients.Value:
         """The F1, 2 · matched / (ours + theirs). Undefined if neither annotator marked anything."""
         spans = self.ours + self.theirs
         if not self.notes:
-            return Value(None, NOT_IN_COMMON)
+            return coefficients.Value(None, coefficients.NOT_IN_COMMON)
         if not spans:
-            return Value(None, NEITHER_MARKED)
-        return Value(2 * matched / spans)
+            return coefficients.Value(None, coefficients.NEITHER_MARKED)
+        return coefficients.Value(2 * matched / spans)
 
 
 def _paired(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> int:
@@ -178,22 +148,22 @@ class _Note:
 class AgreementCounts:
     """One pass over the annotation sets: patterns of tags by note, spans shared by pairs, and who found which span."""
 
-    def __init__(self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: ComparedUnit) -> None:
+    def __init__(self, notes: Iterable[units.NoteAnnotationSets], setup: Setup, unit: units.ComparedUnit) -> None:
         self.setup = setup
-        self.patterns: list[Pattern] = []
+        self.patterns: list[units.Pattern] = []
         self.notes: list[_Note] = []
         # The spans of each pair of annotators; for spans, BIO is the same as labels.
-        self.shared: dict[Granularity, dict[tuple[str, str], Shared]] = {
-            _span_granularity(granularity): defaultdict(Shared) for granularity in granularities(unit)
+        self.shared: dict[units.Granularity, dict[tuple[str, str], Shared]] = {
+            _span_granularity(granularity): defaultdict(Shared) for granularity in units.granularities(unit)
         }
         self._values = {granularity: _values(granularity, setup.category_of) for granularity in self.shared}
         self.captures = Captures()
-        self._known: dict[Pattern, int] = {}
-        counted = tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels)
+        self._known: dict[units.Pattern, int] = {}
+        counted = units.tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels)
         for note, found in counted:
             self._add(note, found)
 
-    def _add(self, note: NoteAnnotationSets, found: Mapping[Pattern, int]) -> None:
+    def _add(self, note: units.NoteAnnotationSets, found: Mapping[units.Pattern, int]) -> None:
         annotators = [name for name in self.setup.annotators if name in note.annotation_sets]
         entries = [(self._index(pattern), times) for pattern, times in found.items()]
         self.notes.append(_Note(note.note, note.round, note.mixed, len(annotators), entries))
@@ -204,7 +174,7 @@ class AgreementCounts:
                 pairs[a, b].add(ours, theirs)
         self.captures.add(note, annotators)
 
-    def _index(self, pattern: Pattern) -> int:
+    def _index(self, pattern: units.Pattern) -> int:
         index = self._known.get(pattern)
         if index is None:
             index = self._known[pattern] = len(self.patterns)
@@ -212,19 +182,19 @@ class AgreementCounts:
         return index
 
 
-def _values(granularity: Granularity, category_of: Mapping[str, str]) -> Callable[[str], str]:
+def _values(granularity: units.Granularity, category_of: Mapping[str, str]) -> Callable[[str], str]:
     """A function from a label to the value that is compared."""
-    value = valuer(granularity, category_of)
+    value = units.valuer(granularity, category_of)
     return cache(lambda label: value(f"B-{label}"))
 
 
-def _span_granularity(granularity: Granularity) -> Granularity:
-    return Granularity.SUBCATEGORY if granularity is Granularity.BIO else granularity
+def _span_granularity(granularity: units.Granularity) -> units.Granularity:
+    return units.Granularity.SUBCATEGORY if granularity is units.Granularity.BIO else granularity
 
 
 def figures(
-    notes: Iterable[NoteAnnotationSets], setup: Setup, unit: ComparedUnit, *, between: Between = nothing
-) -> AgreementFigures:
+    notes: Iterable[units.NoteAnnotationSets], setup: Setup, unit: units.ComparedUnit, *, between: Between = nothing
+) -> shown_rules.AgreementFigures:
     """All figures for one unit, at all its granularities, ready for JSON.
 
     `between` is called while samples are drawn, so that long work can be stopped.
@@ -237,7 +207,7 @@ def figures(
         "annotators": list(setup.annotators),
         "mixed": sum(note.mixed for note in tally.notes),
         "interval": {"level": bootstrap.LEVEL, "samples": bootstrap.SAMPLES, "seed": bootstrap.SEED, "over": "notes"},
-        "granularities": {str(each): _Report(tally, each, between).all() for each in granularities(unit)},
+        "granularities": {str(each): _Report(tally, each, between).all() for each in units.granularities(unit)},
         "recall": recall(tally.captures, setup.annotators, between),
     }
 
@@ -245,16 +215,16 @@ def figures(
 class _Report:
     """The figures at one granularity."""
 
-    def __init__(self, tally: AgreementCounts, granularity: Granularity, between: Between) -> None:
+    def __init__(self, tally: AgreementCounts, granularity: units.Granularity, between: Between) -> None:
         self.tally, self.granularity, self.between = tally, granularity, between
-        merged = compared(tally.patterns, granularity, tally.setup.category_of)
-        self.facts: list[Facts] = []
-        self.patterns: list[Pattern] = []
-        known: dict[Pattern, int] = {}
+        merged = units.compared(tally.patterns, granularity, tally.setup.category_of)
+        self.facts: list[coefficients.Facts] = []
+        self.patterns: list[units.Pattern] = []
+        known: dict[units.Pattern, int] = {}
         self.index_of: list[int] = []  # the index in `facts` for each pattern of the tally
         for pattern in merged:
             if pattern not in known:
-                facts = facts_of(pattern)
+                facts = coefficients.facts_of(pattern)
                 assert facts is not None, "notes with fewer than two annotators were left out before"
                 known[pattern] = len(self.facts)
                 self.facts.append(facts)
@@ -262,37 +232,37 @@ class _Report:
             self.index_of.append(known[pattern])
         self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
 
-    def all(self) -> GranularityFigures:
+    def all(self) -> shown_rules.GranularityFigures:
         counted, sums = self._over(self.tally.notes)
         found = self._intervals(self.tally.notes)
         around = found.named
-        kappa, complete = fleiss(counted, sums.empty)
+        kappa, complete = coefficients.fleiss(counted, sums.empty)
         marked = sums.without_unmarked()
         return {
             "units": sums.units,
             "unmarked": sums.unmarked,
-            "observed": shown(sums.observed(), around["observed"]),
-            "alpha": shown(sums.alpha(), around["alpha"]),
+            "observed": shown_rules.shown(sums.observed(), around["observed"]),
+            "alpha": shown_rules.shown(sums.alpha(), around["alpha"]),
             "marked": {
                 "units": marked.units,
-                "observed": shown(marked.observed(), around["observed_marked"]),
-                "alpha": shown(marked.alpha(), around["alpha_marked"]),
+                "observed": shown_rules.shown(marked.observed(), around["observed_marked"]),
+                "alpha": shown_rules.shown(marked.alpha(), around["alpha_marked"]),
             },
-            "fleiss": {**shown(kappa), "units": complete},
-            "full": shown(sums.share(sums.full), around["full"]),
-            "majority": shown(sums.share(sums.majority), around["majority"]),
+            "fleiss": {**shown_rules.shown(kappa), "units": complete},
+            "full": shown_rules.shown(sums.share(sums.full), around["full"]),
+            "majority": shown_rules.shown(sums.share(sums.majority), around["majority"]),
             "labels": self._labels(counted, sums, found.labels),
             "pairs": self._pairs(counted),
             "rounds": self._rounds(around),
             "per_note": self._per_note(),
         }
 
-    def _over(self, notes: Sequence[_Note]) -> tuple[Counter[Pattern], Sums]:
+    def _over(self, notes: Sequence[_Note]) -> tuple[Counter[units.Pattern], coefficients.Sums]:
         totals = [0] * len(self.facts)
         for note in notes:
             for pattern, times in note.entries:
                 totals[self.index_of[pattern]] += times
-        sums = Sums(empty=NOTHING_MARKED if notes else NO_UNITS)
+        sums = coefficients.Sums(empty=coefficients.NOTHING_MARKED if notes else coefficients.NO_UNITS)
         for facts, times in zip(self.facts, totals, strict=True):
             if times:
                 sums.add(facts, times)
@@ -303,54 +273,56 @@ class _Report:
         return intervals(self.facts, entries, self.values, self.between)
 
     def _labels(
-        self, counted: Mapping[Pattern, int], sums: Sums, around: Mapping[str, Interval]
-    ) -> list[AgreementOfLabel]:
+        self, counted: Mapping[units.Pattern, int], sums: coefficients.Sums, around: Mapping[str, Interval]
+    ) -> list[shown_rules.AgreementOfLabel]:
         """The figures of each value that anybody gave, against all others; in label order."""
         total = sum(sums.totals.values())
         order = {value: at for at, value in enumerate(self._values())}
-        ones = one_by_one(counted)
+        ones = coefficients.one_by_one(counted)
         return [
             {
                 "value": value,
                 "units": ones[value].units,
                 "full": ones[value].full,
-                "alpha": shown(ones[value].alpha(total), around[value]),
+                "alpha": shown_rules.shown(ones[value].alpha(total), around[value]),
             }
             for value in sorted(ones, key=lambda value: (order.get(value, len(order)), value))
         ]
 
     def _values(self) -> list[str]:
-        value = valuer(self.granularity, self.tally.setup.category_of)
-        marks = "BI" if self.granularity is Granularity.BIO else "B"
+        value = units.valuer(self.granularity, self.tally.setup.category_of)
+        marks = "BI" if self.granularity is units.Granularity.BIO else "B"
         return list(dict.fromkeys(value(f"{mark}-{label}") for label in self.tally.setup.labels for mark in marks))
 
-    def _pairs(self, counted: Mapping[Pattern, int]) -> list[AgreementOfPair]:
+    def _pairs(self, counted: Mapping[units.Pattern, int]) -> list[shown_rules.AgreementOfPair]:
         names = self.tally.setup.annotators
         shared = self.tally.shared[_span_granularity(self.granularity)]
-        rows: list[AgreementOfPair] = []
+        rows: list[shown_rules.AgreementOfPair] = []
         for a, b in combinations(range(len(names)), 2):
             spans = shared[names[a], names[b]]
-            both = cohen(counted, a, b, NEITHER_MARKED if spans.notes else NOT_IN_COMMON)
+            both = coefficients.cohen(
+                counted, a, b, coefficients.NEITHER_MARKED if spans.notes else coefficients.NOT_IN_COMMON
+            )
             rows.append(
                 {
                     "a": names[a],
                     "b": names[b],
                     "notes": spans.notes,
                     "units": both.units,
-                    "observed": shown(both.observed),
-                    "kappa": shown(both.kappa),
-                    "exact": shown(spans.f1(spans.exact)),
-                    "overlap": shown(spans.f1(spans.overlapping)),
+                    "observed": shown_rules.shown(both.observed),
+                    "kappa": shown_rules.shown(both.kappa),
+                    "exact": shown_rules.shown(spans.f1(spans.exact)),
+                    "overlap": shown_rules.shown(spans.f1(spans.overlapping)),
                     "spans": [spans.ours, spans.theirs],
                 }
             )
         return rows
 
-    def _rounds(self, of_all: Mapping[str, Interval]) -> list[RoundFigures]:
+    def _rounds(self, of_all: Mapping[str, Interval]) -> list[shown_rules.RoundFigures]:
         by_round: dict[int, list[_Note]] = {}
         for note in self.tally.notes:
             by_round.setdefault(note.round, []).append(note)
-        rows: list[RoundFigures] = []
+        rows: list[shown_rules.RoundFigures] = []
         for number in sorted(by_round):
             notes = by_round[number]
             _, sums = self._over(notes)
@@ -362,24 +334,24 @@ class _Report:
                     "notes": len(notes),
                     "mixed": sum(note.mixed for note in notes),
                     "units": sums.units,
-                    "observed": shown(sums.observed(), around["observed"]),
-                    "alpha": shown(sums.alpha(), around["alpha"]),
-                    "alpha_marked": shown(marked.alpha(), around["alpha_marked"]),
+                    "observed": shown_rules.shown(sums.observed(), around["observed"]),
+                    "alpha": shown_rules.shown(sums.alpha(), around["alpha"]),
+                    "alpha_marked": shown_rules.shown(marked.alpha(), around["alpha_marked"]),
                 }
             )
         return rows
 
-    def _per_note(self) -> list[NoteFigures]:
+    def _per_note(self) -> list[shown_rules.NoteFigures]:
         """The figures of each note: lowest alpha first, notes without an alpha last."""
-        rows: list[tuple[tuple[bool, float, int, int], NoteFigures]] = []
+        rows: list[tuple[tuple[bool, float, int, int], shown_rules.NoteFigures]] = []
         for note in self.tally.notes:
-            sums = Sums(empty=NOTHING_MARKED)
+            sums = coefficients.Sums(empty=coefficients.NOTHING_MARKED)
             for pattern, times in note.entries:
                 sums.add(self.facts[self.index_of[pattern]], times)
             alpha = sums.alpha()
             differing = sums.units - sums.full
             order = (alpha.value is None, alpha.value or 0.0, -differing, note.note)
-            row: NoteFigures = {
+            row: shown_rules.NoteFigures = {
                 "note": note.note,
                 "round": note.round,
                 "annotators": note.annotators,

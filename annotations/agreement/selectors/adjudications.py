@@ -9,25 +9,14 @@ from django.db.models.enums import TextChoices
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
+from annotations import models
 from annotations.agreement.selectors.desk import LEAST_ANNOTATORS
 from annotations.annotate.selectors.worklist import shared_notes
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets, review_drafts
 from annotations.core.navigation import MOST
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Author,
-    AuthorKind,
-    Comparison,
-    Project,
-    Resolution,
-)
 
-SUBMITTED = AnnotationSetState.SUBMITTED
+SUBMITTED = models.AnnotationSetState.SUBMITTED
 # The sort key of notes in which nobody marked anything: they come last.
 NOTHING_MARKED = 2.0
 
@@ -77,18 +66,20 @@ class AdjudicationCounts:
     without_gold: int
 
 
-def adjudicated_id(project: Project) -> int:
+def adjudicated_id(project: models.Project) -> int:
     """The id of the project's author of adjudicated sets; 0 before the first adjudication."""
-    authors = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED)
+    authors = models.Author.objects.filter(project=project, kind=models.AuthorKind.ADJUDICATED)
     return authors.values_list("pk", flat=True).first() or 0
 
 
-def _notes(project: Project) -> "QuerySet[Any]":
+def _notes(project: models.Project) -> "QuerySet[Any]":
     """The notes that at least two annotators have submitted, with the state of their adjudication."""
     here = {"document_id": OuterRef("document_id")}
-    return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
-        state_of=Subquery(AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here).values("state")[:1]),
-        heard_then=Subquery(Adjudication.objects.filter(**here).values("heard")[:1]),
+    return models.Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
+        state_of=Subquery(
+            models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here).values("state")[:1]
+        ),
+        heard_then=Subquery(models.Adjudication.objects.filter(**here).values("heard")[:1]),
         order=Coalesce(F("agreement"), Value(NOTHING_MARKED), output_field=FloatField()),
     )
 
@@ -96,14 +87,14 @@ def _notes(project: Project) -> "QuerySet[Any]":
 _FINISHED = Q(state_of=SUBMITTED)
 _FILTERS = {
     Show.TODO: ~_FINISHED | Q(state_of__isnull=True),
-    Show.BEGUN: Q(state_of=AnnotationSetState.DRAFT),
+    Show.BEGUN: Q(state_of=models.AnnotationSetState.DRAFT),
     Show.AGAIN: _FINISHED & ~Q(heard_then=F("heard")) & ~Q(heard_then=""),
     Show.FINISHED: _FINISHED,
     Show.ALL: Q(),
 }
 
 
-def adjudication_notes(project: Project, show: Show) -> "QuerySet[Any]":
+def adjudication_notes(project: models.Project, show: Show) -> "QuerySet[Any]":
     """The notes in the order of the list, for `items_of`. Bring the comparisons up to date before."""
     found = _notes(project).filter(_FILTERS[show]).select_related("document").defer("document__text")
     return found.order_by("order", "document_id")
@@ -116,9 +107,9 @@ def items_of(rows: Sequence[Any]) -> list[AdjudicationItem]:
     def counts(found: "QuerySet[Any]") -> dict[int, int]:
         return dict(found.filter(document_id__in=ids).order_by().values_list("document_id").annotate(n=Count("id")))
 
-    decided = counts(Resolution.objects.all())
-    pending = counts(Assignment.objects.filter(state=AssignmentState.OPEN))
-    gold = counts(AnnotationSet.objects.filter(author__kind=AuthorKind.GOLD, state=SUBMITTED))
+    decided = counts(models.Resolution.objects.all())
+    pending = counts(models.Assignment.objects.filter(state=models.AssignmentState.OPEN))
+    gold = counts(models.AnnotationSet.objects.filter(author__kind=models.AuthorKind.GOLD, state=SUBMITTED))
     return [
         AdjudicationItem(
             note=row.document_id,
@@ -145,7 +136,7 @@ def _state(row: Any) -> str:
     return "finished" if heard in (row.heard, "") else "again"
 
 
-def adjudication_counts(project: Project) -> AdjudicationCounts:
+def adjudication_counts(project: models.Project) -> AdjudicationCounts:
     found = _notes(project)
     by_state = {show.value: Count("document_id", filter=_FILTERS[show]) for show in Show if show != Show.ALL}
     return AdjudicationCounts(
@@ -156,7 +147,7 @@ def adjudication_counts(project: Project) -> AdjudicationCounts:
     )
 
 
-def next_to_adjudicate(project: Project, after: int | None) -> int | None:
+def next_to_adjudicate(project: models.Project, after: int | None) -> int | None:
     """The next unfinished note after note `after` in the order of the list; after the last, the first."""
     todo = _notes(project).filter(_FILTERS[Show.TODO]).order_by("order", "document_id")
     here = _notes(project).filter(document_id=after).values_list("order", flat=True).first() if after else None
@@ -167,27 +158,27 @@ def next_to_adjudicate(project: Project, after: int | None) -> int | None:
     return found or todo.exclude(document_id=after or 0).values_list("document_id", flat=True).first()
 
 
-def unanimous_notes(project: Project) -> "QuerySet[Any]":
+def unanimous_notes(project: models.Project) -> "QuerySet[Any]":
     """The notes without disagreements whose adjudication nobody has begun."""
     return _notes(project).filter(disputed=0, state_of__isnull=True).order_by("document_id")
 
 
-def finished_without_gold(project: Project) -> int:
+def finished_without_gold(project: models.Project) -> int:
     """The number of finished adjudications without gold."""
-    gold = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author__kind=AuthorKind.GOLD)
+    gold = models.AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author__kind=models.AuthorKind.GOLD)
     return adjudicated_sets(project).filter(~Exists(gold)).count()
 
 
 # ── Counts from indexes only: nothing is compared ────────────────────────────────────────────────────────────────────
 
 
-def adjudicated_sets(project: Project) -> QuerySet[AnnotationSet]:
+def adjudicated_sets(project: models.Project) -> QuerySet[models.AnnotationSet]:
     """Query the adjudicated sets of notes whose adjudication is finished."""
-    authors = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).order_by()
-    return AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
+    authors = models.Author.objects.filter(project=project, kind=models.AuthorKind.ADJUDICATED).order_by()
+    return models.AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
 
 
-def to_adjudicate(project: Project) -> QuerySet[Any, Any]:
+def to_adjudicate(project: models.Project) -> QuerySet[Any, Any]:
     """Query the notes that two annotators have submitted and whose adjudication is not finished."""
     finished = adjudicated_sets(project).filter(document_id=OuterRef("document_id"))
     return shared_notes(project).filter(~Exists(finished))
@@ -213,11 +204,16 @@ def outcomes(access: Access, most: int) -> Outcomes | None:
     if not access.project.show_outcome:
         return None
     user = access.user.pk
-    own = AnnotationSet.objects.filter(
-        document_id=OuterRef("document_id"), author__kind=AuthorKind.ANNOTATOR, author__user_id=user, state=SUBMITTED
+    own = models.AnnotationSet.objects.filter(
+        document_id=OuterRef("document_id"),
+        author__kind=models.AuthorKind.ANNOTATOR,
+        author__user_id=user,
+        state=SUBMITTED,
     )
-    assigned = Assignment.objects.filter(
-        document_id=OuterRef("document_id"), user_id=user, state__in=[AssignmentState.OPEN, AssignmentState.DONE]
+    assigned = models.Assignment.objects.filter(
+        document_id=OuterRef("document_id"),
+        user_id=user,
+        state__in=[models.AssignmentState.OPEN, models.AssignmentState.DONE],
     )
     mine = adjudicated_sets(access.project).filter(Exists(own))
     if access.blind:
@@ -264,12 +260,12 @@ class MajorityPreview:
         return self.planned + self.has_gold + self.in_review + self.begun + self.pending
 
 
-def _notes_of_vote(project: Project) -> "QuerySet[Any]":
+def _notes_of_vote(project: models.Project) -> "QuerySet[Any]":
     """The notes that at least two annotators have submitted, with the `reason` to skip each. Compare notes before."""
     here = {"document_id": OuterRef("document_id")}
-    adjudicated = AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)
-    pending = Assignment.objects.filter(state=AssignmentState.OPEN, **here)
-    return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
+    adjudicated = models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)
+    pending = models.Assignment.objects.filter(state=models.AssignmentState.OPEN, **here)
+    return models.Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
         reason=Case(
             When(Exists(gold_sets(project).filter(**here)), then=Value(Reason.HAS_GOLD.value)),
             When(Exists(review_drafts(project).filter(**here)), then=Value(Reason.IN_REVIEW.value)),
@@ -280,7 +276,7 @@ def _notes_of_vote(project: Project) -> "QuerySet[Any]":
     )
 
 
-def preview(project: Project) -> MajorityPreview:
+def preview(project: models.Project) -> MajorityPreview:
     rows = (
         _notes_of_vote(project)
         .order_by()
@@ -293,7 +289,7 @@ def preview(project: Project) -> MajorityPreview:
     return MajorityPreview(whole=n - tied, tied=tied, ties=ties or 0, **skipped)
 
 
-def free_notes(project: Project, among: Sequence[int] | None = None) -> list[int]:
+def free_notes(project: models.Project, among: Sequence[int] | None = None) -> list[int]:
     """The ids of the notes that the vote decides, optionally `among` some."""
     rows = _notes_of_vote(project).filter(reason=Reason.NONE)
     if among is not None:

@@ -8,25 +8,11 @@ from datetime import datetime
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from annotations import models
 from annotations.agreement.rules.disagreement import DisagreementKind, TagRows, bio_rows
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.core.authors import annotator_names
 from annotations.core.spans import attribute_words, pairs_of
-from annotations.models import (
-    Amendment,
-    AnnotationSet,
-    AnnotationSetState,
-    AuthorKind,
-    Cause,
-    CauseKind,
-    Comment,
-    Comparison,
-    Difference,
-    Document,
-    Label,
-    Project,
-    Span,
-)
 from annotations.text.segments import around
 from annotations.text.spans import Bounds
 from annotations.text.spans import Span as DomainSpan
@@ -34,7 +20,7 @@ from annotations.text.spans import Span as DomainSpan
 PAGE = 20
 UNTAGGED = "none"
 NO_PAIRS = _("Adjudication is anonymous in this project, so disagreements cannot be filtered by pair of annotators.")
-Scope = Difference.Scope
+Scope = models.Difference.Scope
 
 
 @dataclass(frozen=True)
@@ -46,9 +32,9 @@ class Round:
     ends: datetime | None
 
 
-def rounds(project: Project) -> list[Round]:
+def rounds(project: models.Project) -> list[Round]:
     """The project's rounds in order. There is at least one, and each amendment begins another."""
-    times = list(Amendment.objects.filter(project=project).order_by("at", "number").values_list("at", flat=True))
+    times = list(models.Amendment.objects.filter(project=project).order_by("at", "number").values_list("at", flat=True))
     edges = [None, *times, None]
     return [Round(index + 1, edges[index], edges[index + 1]) for index in range(len(edges) - 1)]
 
@@ -71,9 +57,9 @@ class Filters:
         return [Scope.ALL if self.everyone else Scope.BLIND, Scope.EITHER]
 
 
-def differences(project: Project, filters: Filters) -> QuerySet[Difference]:
+def differences(project: models.Project, filters: Filters) -> QuerySet[models.Difference]:
     """The locations that pass the filters, in order of the notes. Bring the comparisons up to date before."""
-    found = Difference.objects.filter(project=project, scope__in=filters.scopes).order_by("document_id", "start")
+    found = models.Difference.objects.filter(project=project, scope__in=filters.scopes).order_by("document_id", "start")
     if filters.pair is not None:
         low, high = sorted(filters.pair)
         found = found.filter(pairs__contains=f",{low}-{high}:{filters.kind}" if filters.kind else f",{low}-{high},")
@@ -94,7 +80,7 @@ def differences(project: Project, filters: Filters) -> QuerySet[Difference]:
     return found
 
 
-def _of_round(project: Project, number: int) -> Q:
+def _of_round(project: models.Project, number: int) -> Q:
     """The filter for a round: the one in which the last counted set of a note was submitted."""
     wanted = next((each for each in rounds(project) if each.number == number), None)
     if wanted is None:
@@ -106,11 +92,11 @@ def _of_round(project: Project, number: int) -> Q:
         times &= Q(last_at__lt=wanted.ends)
     if wanted.begins is None and wanted.ends is not None:
         times |= Q(last_at__isnull=True)  # Imported sets may have no date.
-    return Q(document_id__in=Comparison.objects.filter(times, project=project).values("document_id"))
+    return Q(document_id__in=models.Comparison.objects.filter(times, project=project).values("document_id"))
 
 
 def _of_cause(cause: str) -> Q:
-    here = Cause.objects.filter(
+    here = models.Cause.objects.filter(
         document_id=OuterRef("document_id"), start__lt=OuterRef("end"), end__gt=OuterRef("start")
     )
     return ~Q(Exists(here)) if cause == UNTAGGED else Q(Exists(here.filter(kind=cause)))
@@ -124,7 +110,7 @@ class DisagreementCounts:
     kinds: dict[str, int]
 
 
-def counts(found: QuerySet[Difference]) -> DisagreementCounts:
+def counts(found: QuerySet[models.Difference]) -> DisagreementCounts:
     kinds: Counter[str] = Counter()
     total = 0
     for listed, number in found.order_by().values_list("kinds").annotate(number=Count("id")):
@@ -141,8 +127,8 @@ class DisagreementView:
     `spans` are those of each annotator there, by name; their labels are codes.
     """
 
-    row: Difference
-    note: Document
+    row: models.Difference
+    note: models.Document
     kinds: list[str]
     rows: TagRows
     annotators: dict[str, str]
@@ -170,7 +156,7 @@ class DisagreementPage:
 
 
 def page(
-    project: Project,
+    project: models.Project,
     filters: Filters,
     *,
     after: tuple[int, int] | None = None,
@@ -196,7 +182,7 @@ def page(
     )
 
 
-def following(found: QuerySet[Difference], after: tuple[int, int] | None) -> QuerySet[Difference]:
+def following(found: QuerySet[models.Difference], after: tuple[int, int] | None) -> QuerySet[models.Difference]:
     """The locations after one, given as note id and start; without one, all."""
     if after is None:
         return found
@@ -204,24 +190,26 @@ def following(found: QuerySet[Difference], after: tuple[int, int] | None) -> Que
     return found.filter(Q(document_id__gt=document) | Q(document_id=document, start__gt=start))
 
 
-def _place(row: Difference) -> tuple[int, int, int]:
+def _place(row: models.Difference) -> tuple[int, int, int]:
     return row.document_id, row.start, row.end
 
 
-def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, hidden: bool) -> list[DisagreementView]:
+def in_context(
+    project: models.Project, rows: Sequence[models.Difference], *, everyone: bool, hidden: bool
+) -> list[DisagreementView]:
     """The locations with their sentences and each annotator's tags. The number of queries doesn't grow with `rows`."""
     ids = sorted({row.document_id for row in rows})
-    notes = Document.objects.filter(project=project).in_bulk(ids)
+    notes = models.Document.objects.filter(project=project).in_bulk(ids)
     annotation_sets = annotation_sets_in(ids, windows(map(_place, rows), notes), everyone=everyone)
-    order = list(Label.objects.filter(label_set__project=project).values_list("code", flat=True))
-    causes: dict[int, list[Cause]] = defaultdict(list)
-    for cause in Cause.objects.filter(document_id__in=ids):
+    order = list(models.Label.objects.filter(label_set__project=project).values_list("code", flat=True))
+    causes: dict[int, list[models.Cause]] = defaultdict(list)
+    for cause in models.Cause.objects.filter(document_id__in=ids):
         causes[cause.document_id].append(cause)
     comments = _comments(ids)
     adjudicated = dict(
-        AnnotationSet.objects.filter(document_id__in=ids, author__kind=AuthorKind.ADJUDICATED).values_list(
-            "document_id", "state"
-        )
+        models.AnnotationSet.objects.filter(
+            document_id__in=ids, author__kind=models.AuthorKind.ADJUDICATED
+        ).values_list("document_id", "state")
     )
     names = annotator_names(ids, hidden=hidden)
     shown = []
@@ -251,7 +239,7 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
     return shown
 
 
-def windows(found: Iterable[tuple[int, int, int]], notes: Mapping[int, Document]) -> dict[int, Bounds]:
+def windows(found: Iterable[tuple[int, int, int]], notes: Mapping[int, models.Document]) -> dict[int, Bounds]:
     """For each note the bounds that enclose the sentences of its locations (note id, start, end)."""
     bounds: dict[int, Bounds] = {}
     for document, start, end in found:
@@ -262,10 +250,10 @@ def windows(found: Iterable[tuple[int, int, int]], notes: Mapping[int, Document]
     return bounds
 
 
-def submitted_sets(documents: Iterable[int]) -> QuerySet[AnnotationSet]:
+def submitted_sets(documents: Iterable[int]) -> QuerySet[models.AnnotationSet]:
     """Query the submitted annotation sets of annotators of these notes."""
-    return AnnotationSet.objects.filter(
-        document_id__in=documents, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
+    return models.AnnotationSet.objects.filter(
+        document_id__in=documents, author__kind=models.AuthorKind.ANNOTATOR, state=models.AnnotationSetState.SUBMITTED
     )
 
 
@@ -278,7 +266,7 @@ def annotation_sets_in(
 
 
 def spans_of_sets(
-    sets: QuerySet[AnnotationSet], bounds: Mapping[int, Bounds] | None = None, *, label: str = "label_id"
+    sets: QuerySet[models.AnnotationSet], bounds: Mapping[int, Bounds] | None = None, *, label: str = "label_id"
 ) -> dict[int, dict[str, list[DomainSpan]]]:
     """The spans of annotation sets in order, by note and author id, optionally only those in a window of each note.
 
@@ -292,23 +280,27 @@ def spans_of_sets(
         if bounds is not None and document in bounds:
             low, high = bounds[document]
             inside |= Q(annotation_set_id=pk, start__lt=high, end__gt=low)
-    spans = Span.objects.filter(annotation_set_id__in=list(home)) if bounds is None else Span.objects.filter(inside)
+    spans = (
+        models.Span.objects.filter(annotation_set_id__in=list(home))
+        if bounds is None
+        else models.Span.objects.filter(inside)
+    )
     columns = ("annotation_set_id", "start", "end", label, "attributes")
     for pk, start, end, name, attributes in spans.order_by("start", "end", "label_id").values_list(*columns):
         home[pk].append(DomainSpan(start, end, str(name), attributes=pairs_of(attributes)))
     return found
 
 
-def kinds_at(causes: Iterable[Cause], start: int, end: int) -> list[str]:
+def kinds_at(causes: Iterable[models.Cause], start: int, end: int) -> list[str]:
     """The causes of a location: those of all causes of the note that overlap it, each once, in order."""
     found = {cause.kind for cause in causes if cause.start < end and start < cause.end}
-    return [kind for kind in CauseKind.values if kind in found]
+    return [kind for kind in models.CauseKind.values if kind in found]
 
 
 def _comments(ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
     """The bounds of the threads about the notes themselves, not about an annotator's set."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    threads = Comment.objects.filter(
+    threads = models.Comment.objects.filter(
         document_id__in=ids, annotator__isnull=True, answers__isnull=True, start__isnull=False, end__isnull=False
     )
     for document, start, end in threads.values_list("document_id", "start", "end"):

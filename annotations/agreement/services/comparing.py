@@ -10,15 +10,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
-from annotations.agreement.rules.disagreement import (
-    Location,
-    disputed_labels,
-    kinds_by_pair,
-    locations,
-    majority_version,
-    marked_agreement,
-    tokens_differ,
-)
+from annotations.agreement.rules import disagreement
 from annotations.agreement.selectors.disagreements import spans_of_sets, submitted_sets
 from annotations.core.locks import hold
 from annotations.models import Adjudication, Comparison, Difference, Document, Project, Stale
@@ -70,7 +62,7 @@ def _compare(project: Project, ids: Sequence[int]) -> None:
         Comparison.objects.filter(document_id__in=ids).delete()
         comparisons, differences = [], []
         for pk, note in notes.items():
-            found = locations(note.annotation_sets)
+            found = disagreement.locations(note.annotation_sets)
             comparisons.append(_comparison(project, pk, note, found))
             differences += _differences(project, pk, note, found)
         Comparison.objects.bulk_create(comparisons)
@@ -90,7 +82,7 @@ def _read(ids: Sequence[int]) -> dict[int, _Note]:
     return notes
 
 
-def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location]) -> Comparison:
+def _comparison(project: Project, pk: int, note: _Note, found: Sequence[disagreement.Location]) -> Comparison:
     disputed = sum(not location.unanimous for location in found)
     return Comparison(
         document_id=pk,
@@ -98,9 +90,9 @@ def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location
         annotators=len(note.annotation_sets),
         blind_annotators=len(note.counted),
         disputed=disputed,
-        tied=sum(not each.unanimous and majority_version(note.text, each) is None for each in found),
+        tied=sum(not each.unanimous and disagreement.majority_version(note.text, each) is None for each in found),
         agreed=len(found) - disputed,
-        agreement=marked_agreement(note.text, found),
+        agreement=disagreement.marked_agreement(note.text, found),
         heard=annotation_sets_hash(note.annotation_sets),
         last_at=note.last_at,
     )
@@ -120,20 +112,20 @@ def _hashed(span: DomainSpan) -> str:
     return f"{span.start},{span.end},{span.label}" + (f",{json.dumps(span.attributes)}" if span.attributes else "")
 
 
-def _differences(project: Project, pk: int, note: _Note, found: Sequence[Location]) -> list[Difference]:
+def _differences(project: Project, pk: int, note: _Note, found: Sequence[disagreement.Location]) -> list[Difference]:
     if note.counted == set(note.annotation_sets):
         return [_difference(project, pk, note, location, Scope.EITHER) for location in found if not location.unanimous]
     blind = {author: spans for author, spans in note.annotation_sets.items() if author in note.counted}
     return [
         _difference(project, pk, note, location, scope)
-        for scope, some in ((Scope.ALL, found), (Scope.BLIND, locations(blind)))
+        for scope, some in ((Scope.ALL, found), (Scope.BLIND, disagreement.locations(blind)))
         for location in some
         if not location.unanimous
     ]
 
 
-def _difference(project: Project, pk: int, note: _Note, location: Location, scope: Scope) -> Difference:
-    pairs = kinds_by_pair(location)
+def _difference(project: Project, pk: int, note: _Note, location: disagreement.Location, scope: Scope) -> Difference:
+    pairs = disagreement.kinds_by_pair(location)
     return Difference(
         project=project,
         document_id=pk,
@@ -141,8 +133,8 @@ def _difference(project: Project, pk: int, note: _Note, location: Location, scop
         end=location.end,
         scope=scope,
         kinds=_listed(sorted(set(pairs.values()))),
-        tokens=tokens_differ(note.text, location),
-        labels=_listed(sorted(disputed_labels(location), key=int)),
+        tokens=disagreement.tokens_differ(note.text, location),
+        labels=_listed(sorted(disagreement.disputed_labels(location), key=int)),
         pairs=_listed([key for pair, kind in pairs.items() for key in _pair_keys(pair, kind)]),
     )
 

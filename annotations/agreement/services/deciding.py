@@ -16,59 +16,34 @@ from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
-from annotations.agreement.events import (
-    ADJUDICATION_DECIDED,
-    ADJUDICATION_FINISHED,
-    ADJUDICATION_REOPENED,
-    ADJUDICATION_UNDONE,
-    AdjudicationDecided,
-)
+from annotations import models
+from annotations.agreement import events
 from annotations.agreement.rules.adjudication import Fated, LocationState, outcome
 from annotations.agreement.selectors.adjudications import unanimous_notes
 from annotations.agreement.selectors.desk import Desk, DeskState, desk, desk_state
+from annotations.agreement.services import plan as plan_services
 from annotations.agreement.services.comparing import annotation_sets_hash
-from annotations.agreement.services.plan import (
-    Act,
-    Effect,
-    Request,
-    apply_effect,
-    check_unchanged,
-    effect_of,
-    last_act,
-    plan,
-    row_for,
-)
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ, Verb
 from annotations.core.locks import keep_labels
 from annotations.core.spans import own_set, spans_of
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Document,
-    Event,
-    Project,
-    Resolution,
-    User,
-)
 from annotations.notes.selectors.comments import outcome_set
 from annotations.text.spans import Span
 
-Choice = Resolution.Choice
-State = AnnotationSetState
+Choice = models.Resolution.Choice
+State = models.AnnotationSetState
 NAME = "adjudicated"
 
 
-def adjudicated_author(project: Project) -> Author:
-    author, _ = Author.objects.get_or_create(project=project, kind=AuthorKind.ADJUDICATED, name=NAME)
+def adjudicated_author(project: models.Project) -> models.Author:
+    author, _ = models.Author.objects.get_or_create(project=project, kind=models.AuthorKind.ADJUDICATED, name=NAME)
     return author
 
 
-def decide(*, project: Project, document: Document, user: User, request: Request) -> DeskState:
+def decide(
+    *, project: models.Project, document: models.Document, user: models.User, request: plan_services.Request
+) -> DeskState:
     """Make one act, and return the note's new state. An act that changes nothing leaves no event.
 
     Raises ServiceError: `finished`, `annotators` (fewer than two annotators have submitted), `moved` (others have
@@ -79,7 +54,7 @@ def decide(*, project: Project, document: Document, user: User, request: Request
         with transaction.atomic():
             keep_labels(project.pk)
             row = locked_set(project, document)
-            made = Event.objects.filter(annotation_set_id=row.pk, change_id=request.change_id).first()
+            made = models.Event.objects.filter(annotation_set_id=row.pk, change_id=request.change_id).first()
             if made is None:
                 _decide(project, document, user, row, request)
             elif made.actor_id != user.pk or made.data.get("act") != request.act:
@@ -88,40 +63,46 @@ def decide(*, project: Project, document: Document, user: User, request: Request
                 )
     except IntegrityError:
         # The same request came twice at the same time. The other one made the act: answer with the state.
-        if not Event.objects.filter(change_id=request.change_id, actor=user).exists():
+        if not models.Event.objects.filter(change_id=request.change_id, actor=user).exists():
             raise
     return desk_state(project, desk(project, document))
 
 
-def locked_set(project: Project, document: Document) -> AnnotationSet:
+def locked_set(project: models.Project, document: models.Document) -> models.AnnotationSet:
     """The note's adjudicated set, with its row locked; made on first use."""
     while True:
         row = (
-            AnnotationSet.objects.select_for_update(of=("self",))
-            .filter(document_id=document.pk, author__kind=AuthorKind.ADJUDICATED)
+            models.AnnotationSet.objects.select_for_update(of=("self",))
+            .filter(document_id=document.pk, author__kind=models.AuthorKind.ADJUDICATED)
             .first()
         )
         if row is not None:
             return row
-        AnnotationSet.objects.get_or_create(
+        models.AnnotationSet.objects.get_or_create(
             document=document, author=adjudicated_author(project), defaults={"blind": False}
         )
 
 
-def _decide(project: Project, document: Document, user: User, row: AnnotationSet, request: Request) -> None:
+def _decide(
+    project: models.Project,
+    document: models.Document,
+    user: models.User,
+    row: models.AnnotationSet,
+    request: plan_services.Request,
+) -> None:
     if row.state == State.SUBMITTED:
         raise ServiceError(
             gettext("The adjudication of this note is finished. Reopen it to change a decision."), code="finished"
         )
-    verb: Verb[AdjudicationDecided] = ADJUDICATION_DECIDED
+    verb: Verb[events.AdjudicationDecided] = events.ADJUDICATION_DECIDED
     reverts = None
-    if request.act in (Act.UNDO, Act.REDO):
-        event = last_act(row, user, redo=request.act is Act.REDO)
-        effect = effect_of(event).opposite()
-        check_unchanged(row, effect)
-        verb, reverts = ADJUDICATION_UNDONE, event.pk
+    if request.act in (plan_services.Act.UNDO, plan_services.Act.REDO):
+        event = plan_services.last_act(row, user, redo=request.act is plan_services.Act.REDO)
+        effect = plan_services.effect_of(event).opposite()
+        plan_services.check_unchanged(row, effect)
+        verb, reverts = events.ADJUDICATION_UNDONE, event.pk
     else:
-        effect = plan(document, user, row, _ready(project, document), request)
+        effect = plan_services.plan(document, user, row, _ready(project, document), request)
         if not effect.before and not effect.after:
             return
     write_decisions(
@@ -129,7 +110,7 @@ def _decide(project: Project, document: Document, user: User, row: AnnotationSet
     )
 
 
-def _ready(project: Project, document: Document) -> Desk:
+def _ready(project: models.Project, document: models.Document) -> Desk:
     found = desk(project, document)
     if not found.ready:
         raise ServiceError(gettext("Fewer than two annotators have currently submitted this note."), code="annotators")
@@ -137,10 +118,11 @@ def _ready(project: Project, document: Document) -> Desk:
 
 
 def write_decisions(
-    project: Project, document: Document, user: User, row: AnnotationSet, effect: Effect, *,
-    verb: Verb[AdjudicationDecided], act: str, change_id: UUID | None = None, reverts: int | None = None,
+    project: models.Project, document: models.Document, user: models.User, row: models.AnnotationSet,
+    effect: plan_services.Effect, *, verb: Verb[events.AdjudicationDecided], act: str, change_id: UUID | None = None,
+    reverts: int | None = None,
 ) -> None:  # fmt: skip
-    apply_effect(row, effect)
+    plan_services.apply_effect(row, effect)
     row.version += 1
     row.save(update_fields=["version", "updated_at"])
     verb.record(
@@ -157,7 +139,9 @@ def write_decisions(
 # ── Finish and reopen ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def finish_adjudication(*, project: Project, document: Document, user: User) -> Adjudication:
+def finish_adjudication(
+    *, project: models.Project, document: models.Document, user: models.User
+) -> models.Adjudication:
     """Finish the adjudication of a note, so that its outcome can become gold and annotators see it.
 
     Unanimous locations are accepted here, where the project has that rule. A finished adjudication stays as it is.
@@ -166,7 +150,7 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
     with transaction.atomic():
         keep_labels(project.pk)
         row = locked_set(project, document)
-        done = Adjudication.objects.filter(document_id=document.pk).first()
+        done = models.Adjudication.objects.filter(document_id=document.pk).first()
         if row.state == State.SUBMITTED and done is not None:
             return done
         found = _ready(project, document)
@@ -188,11 +172,11 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
             ]
             for annotator in found.submitted
         }
-        done, _made = Adjudication.objects.update_or_create(
+        done, _made = models.Adjudication.objects.update_or_create(
             document=document,
             defaults={"heard": annotation_sets_hash(annotation_sets), "finished_by": user, "finished_at": now},
         )
-        ADJUDICATION_FINISHED.record(
+        events.ADJUDICATION_FINISHED.record(
             actor=user,
             project_id=project.pk,
             document_id=document.pk,
@@ -202,29 +186,31 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
     return done
 
 
-def _pass_by_rule(project: Project, document: Document, user: User, row: AnnotationSet, found: Desk) -> Desk:
+def _pass_by_rule(
+    project: models.Project, document: models.Document, user: models.User, row: models.AnnotationSet, found: Desk
+) -> Desk:
     passing = [item for item in found.items if item.state is LocationState.AGREED]
     if not passing:
         return found
-    effect = Effect([], [row_for(project, user, item, Choice.RULE) for item in passing])
-    write_decisions(project, document, user, row, effect, verb=ADJUDICATION_DECIDED, act="rule")
+    effect = plan_services.Effect([], [plan_services.row_for(project, user, item, Choice.RULE) for item in passing])
+    write_decisions(project, document, user, row, effect, verb=events.ADJUDICATION_DECIDED, act="rule")
     return desk(project, document)
 
 
-def reopen(*, project: Project, document: Document, user: User) -> None:
+def reopen(*, project: models.Project, document: models.Document, user: models.User) -> None:
     """Reopen a finished adjudication. Its decisions stay, and gold that was made from it doesn't change."""
     with transaction.atomic():
         row = locked_set(project, document)
         if row.state != State.SUBMITTED:
             return
         _set_state(row, State.DRAFT, None)
-        Adjudication.objects.filter(document_id=document.pk).delete()
-        ADJUDICATION_REOPENED.record(
+        models.Adjudication.objects.filter(document_id=document.pk).delete()
+        events.ADJUDICATION_REOPENED.record(
             actor=user, project_id=project.pk, document_id=document.pk, annotation_set_id=row.pk
         )
 
 
-def _set_state(row: AnnotationSet, state: AnnotationSetState, at: datetime | None) -> None:
+def _set_state(row: models.AnnotationSet, state: models.AnnotationSetState, at: datetime | None) -> None:
     row.state, row.submitted_at = state, at
     row.version += 1
     row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
@@ -238,7 +224,7 @@ class FinishedNotes:
     left: int
 
 
-def finish_unanimous(*, project: Project, user: User, seconds: float = 5.0) -> FinishedNotes:
+def finish_unanimous(*, project: models.Project, user: models.User, seconds: float = 5.0) -> FinishedNotes:
     """Finish unanimous notes by the project's rule, for about `seconds`. Raises ServiceError `rule` without it."""
     if not project.unanimous_passes:
         raise ServiceError(gettext("This project does not accept unanimous annotations automatically."), code="rule")
@@ -248,7 +234,7 @@ def finish_unanimous(*, project: Project, user: User, seconds: float = 5.0) -> F
     for pk in waiting:
         if time.monotonic() > until:
             break
-        document = Document.objects.get(pk=pk, project=project)
+        document = models.Document.objects.get(pk=pk, project=project)
         try:
             finish_adjudication(project=project, document=document, user=user)
         except ServiceError:
@@ -264,11 +250,11 @@ def finish_unanimous(*, project: Project, user: User, seconds: float = 5.0) -> F
 class OpenOutcome:
     """The adjudicated set, and what became of each span. The labels of the spans are ids."""
 
-    adjudicated: AnnotationSet
+    adjudicated: models.AnnotationSet
     lines: list[Fated]
 
 
-def open_outcome(*, access: Access, note: Document) -> OpenOutcome:
+def open_outcome(*, access: Access, note: models.Document) -> OpenOutcome:
     """Return the outcome, and record that this person has seen it: they can't annotate the note blind any more.
 
     Raises Http404 before they have submitted the note or the adjudication is finished, and PermissionDenied where the

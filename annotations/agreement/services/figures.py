@@ -9,13 +9,7 @@ from django.utils.translation import gettext
 from annotations.agreement.rules.figures import figures
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfNote, NoteFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets
-from annotations.agreement.selectors.figures import (
-    content_key,
-    setup_of,
-    shared_annotation_sets,
-    shared_notes,
-    size_of,
-)
+from annotations.agreement.selectors import figures as figure_selectors
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
@@ -49,7 +43,7 @@ class KeptTable(TypedDict):
 
 def kept_figures(project: Project, unit: ComparedUnit, tokenizer: str = "") -> KeptFigures | None:
     """The stored figures of the current annotations, without those by note; None if they aren't computed yet."""
-    key = content_key(project, unit, tokenizer)
+    key = figure_selectors.content_key(project, unit, tokenizer)
     row = Figures.objects.filter(project=project, kind=_kind("agreement", unit, tokenizer), key=key).first()
     if row is None:
         return None
@@ -78,7 +72,7 @@ def named_notes(project: Project, table: KeptTable, rows: Iterable[list[Cell]]) 
 
 def takes_long(project: Project) -> bool:
     """Whether a worker should compute the figures."""
-    annotation_sets, characters = size_of(project)
+    annotation_sets, characters = figure_selectors.size_of(project)
     return annotation_sets > AT_ONCE_ANNOTATION_SETS or characters > AT_ONCE_CHARACTERS
 
 
@@ -105,11 +99,11 @@ def figures_of(
 def _compute(project: Project, unit: ComparedUnit, tokenizer: str, progress: Progress) -> KeptFigures | None:
     """Compute and store the figures; None where annotations changed meanwhile, so that the figures mix two states."""
     begun = erasures_of(project.pk)
-    key = content_key(project, unit, tokenizer)
-    notes = shared_notes(project)
+    key = figure_selectors.content_key(project, unit, tokenizer)
+    notes = figure_selectors.shared_notes(project)
     value = figures(
         _reported(project, notes, tokenizer, progress),
-        setup_of(project),
+        figure_selectors.setup_of(project),
         unit,
         # Intervals are computed after the last note: reporting progress lets the job be canceled then too.
         between=lambda: progress(len(notes), len(notes)),
@@ -117,7 +111,7 @@ def _compute(project: Project, unit: ComparedUnit, tokenizer: str, progress: Pro
     tables = {granularity: found.pop("per_note") for granularity, found in value["granularities"].items()}
     with transaction.atomic():
         unerased(project.pk, begun)
-        if content_key(project, unit, tokenizer) != key:
+        if figure_selectors.content_key(project, unit, tokenizer) != key:
             return None
         _keep(project, _kind("agreement", unit, tokenizer), key, value)
         for granularity, rows in tables.items():
@@ -132,7 +126,7 @@ def _compute(project: Project, unit: ComparedUnit, tokenizer: str, progress: Pro
 def _reported(project: Project, notes: list[int], tokenizer: str, progress: Progress) -> Iterator[NoteAnnotationSets]:
     done = 0
     progress(0, len(notes))
-    for batch in shared_annotation_sets(project, notes, tokenizer):
+    for batch in figure_selectors.shared_annotation_sets(project, notes, tokenizer):
         yield from batch
         done += len(batch)
         progress(min(done, len(notes)), len(notes))
@@ -155,7 +149,7 @@ def start_agreement(*, project: Project, unit: ComparedUnit, tokenizer: str = ""
     job that is done and whose figures are gone is followed by a new job.
     """
     check_tokenizer(tokenizer)
-    key = f"agreement-{project.pk}-{content_key(project, unit, tokenizer)}"
+    key = f"agreement-{project.pk}-{figure_selectors.content_key(project, unit, tokenizer)}"
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         made = Job.objects.filter(project=project, kind="agreement", key__startswith=key)

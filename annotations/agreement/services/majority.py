@@ -20,15 +20,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.agreement.events import (
-    ADJUDICATION_DECIDED,
-    ADJUDICATION_FINISHED,
-    ADJUDICATION_UNDONE,
-    MAJORITY_APPLIED,
-    MAJORITY_UNDONE,
-    Adjudicated,
-    MajorityCounts,
-)
+from annotations import models
+from annotations.agreement import events
 from annotations.agreement.rules.adjudication import Item, items
 from annotations.agreement.rules.disagreement import majority_version
 from annotations.agreement.selectors.adjudications import free_notes, preview
@@ -42,27 +35,11 @@ from annotations.core.events import Whose
 from annotations.core.progress import Progress, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.jobs.services.batch_acts import Fence, begin_undo, check_ended, do_batches, end, job_of, start_job
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Document,
-    Job,
-    MajorityAct,
-    MajorityActState,
-    MajorityNote,
-    Project,
-    Resolution,
-    Span,
-    User,
-)
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import crowd_in
 
-Choice = Resolution.Choice
-State = MajorityActState
+Choice = models.Resolution.Choice
+State = models.MajorityActState
 ACT: Final = "majority-of-notes"
 BATCH: Final = 50
 """Notes in one transaction, which others wait for on SQLite."""
@@ -74,7 +51,9 @@ def _batches(pks: Sequence[int]) -> Iterator[Sequence[int]]:
     return (pks[at : at + BATCH] for at in range(0, len(pks), BATCH))
 
 
-def run_majority(*, act: MajorityAct, progress: Progress = silent, fence: Fence | None = None) -> MajorityCounts:
+def run_majority(
+    *, act: models.MajorityAct, progress: Progress = silent, fence: Fence | None = None
+) -> events.MajorityCounts:
     """Decide the notes of the act, and make those without ties gold. Raises ServiceError `state` if it has ended."""
     project = act.project
     bring_up_to_date(project)
@@ -91,8 +70,8 @@ def run_majority(*, act: MajorityAct, progress: Progress = silent, fence: Fence 
 
 
 def undo_majority(
-    *, act: MajorityAct, user: User | None, progress: Progress = silent, fence: Fence | None = None
-) -> MajorityCounts:
+    *, act: models.MajorityAct, user: models.User | None, progress: Progress = silent, fence: Fence | None = None
+) -> events.MajorityCounts:
     """Undo the act in every note whose adjudication and gold are still as the act left them."""
     notes = list(act.notes.order_by("document_id").values_list("pk", flat=True))
     act.refresh_from_db()
@@ -131,15 +110,15 @@ class MajorityVote:
     job: int | None
 
 
-def recent_votes(project: Project) -> QuerySet[MajorityAct]:
-    return MajorityAct.objects.filter(project=project).select_related("user")[:RECENT]
+def recent_votes(project: models.Project) -> QuerySet[models.MajorityAct]:
+    return models.MajorityAct.objects.filter(project=project).select_related("user")[:RECENT]
 
 
-def last_job(act: MajorityAct) -> Job | None:
+def last_job(act: models.MajorityAct) -> models.Job | None:
     return job_of(act, "majority_undo") or job_of(act, "majority")
 
 
-def vote_of(act: MajorityAct) -> MajorityVote:
+def vote_of(act: models.MajorityAct) -> MajorityVote:
     job = last_job(act)
     same = {each.name: getattr(act, each.name) for each in fields(MajorityVote) if each.name not in ("by", "job")}
     return MajorityVote(**same, by=act.user.username, job=job.number if job else None)
@@ -148,12 +127,12 @@ def vote_of(act: MajorityAct) -> MajorityVote:
 # ── The act itself ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def plan_majority(*, project: Project, user: User, key: UUID) -> MajorityAct:
+def plan_majority(*, project: models.Project, user: models.User, key: UUID) -> models.MajorityAct:
     """Store a new act with the counts of its preview, or return the one with this key.
 
     Raises ServiceError: `waiting` while notes are still to be compared, `none` if no note can be decided.
     """
-    made = MajorityAct.objects.filter(pk=key, project=project).first()
+    made = models.MajorityAct.objects.filter(pk=key, project=project).first()
     if made is not None:
         return made
     found = preview(project)
@@ -163,16 +142,18 @@ def plan_majority(*, project: Project, user: User, key: UUID) -> MajorityAct:
             code="none",
         )
     skipped = {name: getattr(found, name) for name in ("has_gold", "in_review", "begun", "pending")}
-    return MajorityAct.objects.create(pk=key, project=project, user=user, planned=found.planned, **skipped)
+    return models.MajorityAct.objects.create(pk=key, project=project, user=user, planned=found.planned, **skipped)
 
 
-def _end(act: MajorityAct, state: MajorityActState, user: User | None, **last: int) -> MajorityCounts:
+def _end(
+    act: models.MajorityAct, state: models.MajorityActState, user: models.User | None, **last: int
+) -> events.MajorityCounts:
     with transaction.atomic():
         end(act, state, **last)
         # The other fields are columns of the act.
-        counts = {name: getattr(act, name) for name in MajorityCounts.__annotations__ if name != "vote"}
-        data = cast(MajorityCounts, {"vote": str(act.pk), **counts})
-        verb = MAJORITY_APPLIED if state == State.DONE else MAJORITY_UNDONE
+        counts = {name: getattr(act, name) for name in events.MajorityCounts.__annotations__ if name != "vote"}
+        data = cast(events.MajorityCounts, {"vote": str(act.pk), **counts})
+        verb = events.MAJORITY_APPLIED if state == State.DONE else events.MAJORITY_UNDONE
         verb.record(actor=user, project_id=act.project_id, data=data)
     return data
 
@@ -180,18 +161,18 @@ def _end(act: MajorityAct, state: MajorityActState, user: User | None, **last: i
 # ── The jobs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def start_majority(*, project: Project, user: User, key: str) -> Job:
+def start_majority(*, project: models.Project, user: models.User, key: str) -> models.Job:
     """Start a vote with the key of a form, or return the job that was started with it. Raises ServiceError `none`."""
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         act = plan_majority(project=project, user=user, key=uuid.uuid5(uuid.NAMESPACE_OID, key))
         return start_job(act, "majority", user)
 
 
-def start_undo(*, act: MajorityAct, user: User) -> Job:
+def start_undo(*, act: models.MajorityAct, user: models.User) -> models.Job:
     """Start the undo of a vote, or return its job. Raises ServiceError `live` while the vote's job runs."""
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=act.project_id)
+        models.Project.objects.select_for_update(no_key=True).get(pk=act.project_id)
         check_ended(act, "majority")
         begin_undo(act)
         return start_job(act, "majority_undo", user)
@@ -207,8 +188,8 @@ def start_undo(*, act: MajorityAct, user: User) -> Job:
 class _Vote:
     """The vote on one note: its decisions, the number of its ties, and a hash of what the annotators said."""
 
-    document: Document
-    rows: list[Adjudicated]
+    document: models.Document
+    rows: list[events.Adjudicated]
     ties: int
     heard: str
 
@@ -217,7 +198,7 @@ class _Vote:
         return [(start, end) for row in self.rows for start, end, *_ in row["spans"]]
 
 
-def decide_batch(act: MajorityAct, pks: Sequence[int]) -> dict[str, int]:
+def decide_batch(act: models.MajorityAct, pks: Sequence[int]) -> dict[str, int]:
     """Decide those of these notes that are still free, and make those without ties gold. Returns counts of the act.
 
     A note that somebody changed, or that has no room for its spans, waits for an adjudicator. Raises IntegrityError if
@@ -225,7 +206,7 @@ def decide_batch(act: MajorityAct, pks: Sequence[int]) -> dict[str, int]:
     """
     project, user = act.project, act.user
     free = free_notes(project, pks)
-    documents = Document.objects.filter(project=project, pk__in=free).order_by("pk")
+    documents = models.Document.objects.filter(project=project, pk__in=free).order_by("pk")
     submitted = submitted_in(project, free)
     votes = [
         vote
@@ -239,17 +220,17 @@ def decide_batch(act: MajorityAct, pks: Sequence[int]) -> dict[str, int]:
     sets = _write(project, user, begun)
     whole = [vote for vote in begun if not vote.ties]
     sources = [sets[vote.document.pk] for vote in whole]
-    spans: dict[int, list[Span]] = defaultdict(list)
-    for span in Span.objects.filter(annotation_set__in=sources).order_by("start", "end", "id"):
+    spans: dict[int, list[models.Span]] = defaultdict(list)
+    for span in models.Span.objects.filter(annotation_set__in=sources).order_by("start", "end", "id"):
         spans[span.annotation_set_id].append(span)
     golds = make_new_golds(project=project, sources=sources, spans=spans, actor=user)
     versions = {gold.document_id: gold.version for gold in golds}
     insert_objects(
-        MajorityNote,
+        models.MajorityNote,
         [
-            *(MajorityNote(act=act, document=vote.document) for vote in undecided),
+            *(models.MajorityNote(act=act, document=vote.document) for vote in undecided),
             *(
-                MajorityNote(
+                models.MajorityNote(
                     act=act,
                     document=vote.document,
                     adjudicated_version=sets[vote.document.pk].version,
@@ -268,7 +249,10 @@ def decide_batch(act: MajorityAct, pks: Sequence[int]) -> dict[str, int]:
 
 
 def _vote(
-    project: Project, user: User, document: Document, annotation_sets: Mapping[str, Sequence[DomainSpan]]
+    project: models.Project,
+    user: models.User,
+    document: models.Document,
+    annotation_sets: Mapping[str, Sequence[DomainSpan]],
 ) -> _Vote:
     found = items(annotation_sets, [])
     rows = [row for item in found if (row := _row(project, user, document, item)) is not None]
@@ -276,7 +260,9 @@ def _vote(
     return _Vote(document, rows, len(found) - len(rows), heard)
 
 
-def _row(project: Project, user: User, document: Document, item: Item) -> Adjudicated | None:
+def _row(
+    project: models.Project, user: models.User, document: models.Document, item: Item
+) -> events.Adjudicated | None:
     """The decision on a location; None where the vote is tied."""
     if item.location.unanimous:
         return row_for(project, user, item, Choice.UNANIMOUS)
@@ -284,87 +270,91 @@ def _row(project: Project, user: User, document: Document, item: Item) -> Adjudi
     return None if version is None else row_for(project, user, item, Choice.MAJORITY, version)
 
 
-def _write(project: Project, user: User, votes: Sequence[_Vote]) -> dict[int, AnnotationSet]:
+def _write(project: models.Project, user: models.User, votes: Sequence[_Vote]) -> dict[int, models.AnnotationSet]:
     """Make the adjudicated sets with their decisions, and finish those without ties. Returns the sets by note."""
     author, now = adjudicated_author(project), timezone.now()
-    sets = AnnotationSet.objects.bulk_create([_adjudicated(author, vote, now) for vote in votes])
+    sets = models.AnnotationSet.objects.bulk_create([_adjudicated(author, vote, now) for vote in votes])
     made = list(zip(sets, votes, strict=True))
-    insert_objects(Resolution, [resolution_of(vote.document.pk, row) for vote in votes for row in vote.rows])
-    Span.objects.bulk_create(
-        Span(annotation_set=own, start=start, end=end, label_id=label, provenance=provenance, attributes=attributes)
+    insert_objects(models.Resolution, [resolution_of(vote.document.pk, row) for vote in votes for row in vote.rows])
+    models.Span.objects.bulk_create(
+        models.Span(
+            annotation_set=own, start=start, end=end, label_id=label, provenance=provenance, attributes=attributes
+        )
         for own, vote in made
         for row in vote.rows
         for start, end, label, provenance, attributes in row["spans"]
     )
-    ADJUDICATION_DECIDED.record_all(
+    events.ADJUDICATION_DECIDED.record_all(
         project.pk,
         ((_whose(user, own), {"before": [], "after": vote.rows, "act": ACT}) for own, vote in made if vote.rows),
     )
     finished = [(own, vote) for own, vote in made if not vote.ties]
     insert_objects(
-        Adjudication,
+        models.Adjudication,
         [
-            Adjudication(document=vote.document, heard=vote.heard, finished_by=user, finished_at=now)
+            models.Adjudication(document=vote.document, heard=vote.heard, finished_by=user, finished_at=now)
             for _, vote in finished
         ],
     )
-    ADJUDICATION_FINISHED.record_all(
+    events.ADJUDICATION_FINISHED.record_all(
         project.pk, ((_whose(user, own), {"spans": len(vote.bounds)}) for own, vote in finished)
     )
     return {own.document_id: own for own in sets}
 
 
-def _adjudicated(author: Author, vote: _Vote, now: datetime) -> AnnotationSet:
+def _adjudicated(author: models.Author, vote: _Vote, now: datetime) -> models.AnnotationSet:
     """A note's adjudicated set, whose version counts the decisions as one change and the end as another."""
     finished = not vote.ties
-    return AnnotationSet(
+    return models.AnnotationSet(
         document=vote.document,
         author=author,
         blind=False,
-        state=AnnotationSetState.SUBMITTED if finished else AnnotationSetState.DRAFT,
+        state=models.AnnotationSetState.SUBMITTED if finished else models.AnnotationSetState.DRAFT,
         submitted_at=now if finished else None,
         version=bool(vote.rows) + finished,
     )
 
 
-def _whose(user: User | None, own: AnnotationSet) -> Whose:
+def _whose(user: models.User | None, own: models.AnnotationSet) -> Whose:
     return {"actor": user, "document_id": own.document_id, "annotation_set_id": own.pk}
 
 
 # ── Undo ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def undo_batch(act: MajorityAct, pks: Sequence[int], user: User | None) -> dict[str, int]:
+def undo_batch(act: models.MajorityAct, pks: Sequence[int], user: models.User | None) -> dict[str, int]:
     """Undo the vote in those of these notes (MajorityNote) that nobody changed since. Returns how many."""
-    notes = list(MajorityNote.objects.filter(pk__in=pks).order_by("document_id"))
+    notes = list(models.MajorityNote.objects.filter(pk__in=pks).order_by("document_id"))
     wanted = [note.document_id for note in notes if note.adjudicated_version is not None]
     owns, golds = _locked(wanted)
     unchanged = [note for note in notes if _is_unchanged(note, owns, golds)]
     documents = [note.document_id for note in unchanged if note.adjudicated_version is not None]
     withdraw_golds(project_id=act.project_id, golds=[golds[pk] for pk in documents if pk in golds], actor=user)
     before = _decisions([owns[pk] for pk in documents])
-    ADJUDICATION_UNDONE.record_all(
+    events.ADJUDICATION_UNDONE.record_all(
         act.project_id, ((_whose(user, owns[pk]), {"before": before[pk], "after": [], "act": ACT}) for pk in documents)
     )
-    Adjudication.objects.filter(document__in=documents).delete()
-    Resolution.objects.filter(document__in=documents).delete()
-    AnnotationSet.objects.filter(pk__in=[owns[pk].pk for pk in documents]).delete()
-    MajorityNote.objects.filter(pk__in=[note.pk for note in unchanged]).delete()
+    models.Adjudication.objects.filter(document__in=documents).delete()
+    models.Resolution.objects.filter(document__in=documents).delete()
+    models.AnnotationSet.objects.filter(pk__in=[owns[pk].pk for pk in documents]).delete()
+    models.MajorityNote.objects.filter(pk__in=[note.pk for note in unchanged]).delete()
     return {"undone": len(unchanged)}
 
 
-def _locked(documents: Sequence[int]) -> tuple[dict[int, AnnotationSet], dict[int, AnnotationSet]]:
+def _locked(documents: Sequence[int]) -> tuple[dict[int, models.AnnotationSet], dict[int, models.AnnotationSet]]:
     """The locked adjudicated and gold sets of the notes, by note: first the sources of gold, then the gold."""
     found = []
-    for kind in (AuthorKind.ADJUDICATED, AuthorKind.GOLD):
-        rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(
+    for kind in (models.AuthorKind.ADJUDICATED, models.AuthorKind.GOLD):
+        rows = models.AnnotationSet.objects.select_for_update(of=("self",)).filter(
             document_id__in=documents, author__kind=kind
         )
         found.append({row.document_id: row for row in rows.order_by("document_id")})
     return found[0], found[1]
 
 
-def _is_unchanged(note: MajorityNote, owns: Mapping[int, AnnotationSet], golds: Mapping[int, AnnotationSet]) -> bool:
+def _is_unchanged(
+    note: models.MajorityNote, owns: Mapping[int, models.AnnotationSet], golds: Mapping[int, models.AnnotationSet]
+) -> bool:
     if note.adjudicated_version is None:
         return True
     own, gold = owns.get(note.document_id), golds.get(note.document_id)
@@ -372,13 +362,13 @@ def _is_unchanged(note: MajorityNote, owns: Mapping[int, AnnotationSet], golds: 
     return now == (note.adjudicated_version, note.gold_version)
 
 
-def _decisions(sets: Iterable[AnnotationSet]) -> dict[int, list[Adjudicated]]:
+def _decisions(sets: Iterable[models.AnnotationSet]) -> dict[int, list[events.Adjudicated]]:
     """The decided locations of each note, with their spans."""
     by_note = {own.document_id: own.pk for own in sets}
-    spans: dict[int, list[Span]] = defaultdict(list)
-    for span in Span.objects.filter(annotation_set_id__in=by_note.values()):
+    spans: dict[int, list[models.Span]] = defaultdict(list)
+    for span in models.Span.objects.filter(annotation_set_id__in=by_note.values()):
         spans[span.annotation_set_id].append(span)
-    resolutions: dict[int, list[Resolution]] = defaultdict(list)
-    for each in Resolution.objects.filter(document_id__in=by_note):
+    resolutions: dict[int, list[models.Resolution]] = defaultdict(list)
+    for each in models.Resolution.objects.filter(document_id__in=by_note):
         resolutions[each.document_id].append(each)
     return {document: rows_of(resolutions[document], spans[pk]) for document, pk in by_note.items()}

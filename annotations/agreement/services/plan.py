@@ -16,14 +16,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from annotations.agreement.events import (
-    ADJUDICATION_DECIDED,
-    ADJUDICATION_UNDONE,
-    Adjudicated,
-    AdjudicatedSpan,
-    AdjudicationDecided,
-    HeardSpan,
-)
+from annotations.agreement import events as agreement_events
 from annotations.agreement.rules.adjudication import Item, LocationState, touched, with_own, without
 from annotations.agreement.rules.disagreement import Location, Version, attributes_given, locations, majority_version
 from annotations.agreement.selectors.desk import Desk, key_of, label_exists
@@ -89,8 +82,8 @@ class Request:
 class Effect:
     """The decided locations that an act replaces, and those that it makes."""
 
-    before: list[Adjudicated]
-    after: list[Adjudicated]
+    before: list[agreement_events.Adjudicated]
+    after: list[agreement_events.Adjudicated]
 
     def opposite(self) -> "Effect":
         return Effect(self.after, self.before)
@@ -225,13 +218,13 @@ def _checked(document: Document, request: Request) -> DomainSpan:
         raise ServiceError(_("Not saved. %(error)s") % {"error": error}, code=error.code) from None
 
 
-def _changed(row: AnnotationSet, item: Item, after: list[Adjudicated]) -> Effect:
+def _changed(row: AnnotationSet, item: Item, after: list[agreement_events.Adjudicated]) -> Effect:
     """The effect at a location; empty where the same was decided before on the same annotations."""
     inside = {"start__gte": item.start, "end__lte": item.end}
     resolutions = Resolution.objects.filter(document_id=row.document_id, **inside)
     before = rows_of(resolutions, list(row.spans.filter(**inside)))
 
-    def essence(rows: list[Adjudicated]) -> list[tuple[Any, ...]]:
+    def essence(rows: list[agreement_events.Adjudicated]) -> list[tuple[Any, ...]]:
         return [
             (r["start"], r["end"], r["choice"], r["author"], [(*s[:3], s[4]) for s in r["spans"]], r["heard"])
             for r in rows
@@ -253,14 +246,14 @@ def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Pr
 def row_for(
     project: Project, user: User, item: Item, choice: Choice, spans: Version | None = None, *,
     author: int | None = None, kept: Mapping[tuple[int, int, str], Provenance | None] | None = None,
-) -> Adjudicated:  # fmt: skip
+) -> agreement_events.Adjudicated:  # fmt: skip
     """A decided location, by default with the spans on which all annotators agree.
 
     A span that the same choice of the same annotators decided before keeps its provenance.
     """
     rule = choice == Choice.RULE
     act = decided(None if rule else user, project)
-    rows: list[AdjudicatedSpan] = []
+    rows: list[agreement_events.AdjudicatedSpan] = []
     for span in item.location.first if spans is None else spans:
         heard: Provenance = {
             "choice": str(choice),
@@ -280,7 +273,7 @@ def row_for(
     }  # fmt: skip
 
 
-def _heard(item: Item) -> dict[str, list[HeardSpan]]:
+def _heard(item: Item) -> dict[str, list[agreement_events.HeardSpan]]:
     """The version of each annotator at a location, to be stored with the decision."""
     return {
         author: [
@@ -310,7 +303,7 @@ def _changes(item: Item, span: DomainSpan) -> list[str]:
 # ── The effects in the event log ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def row_of(resolution: Resolution, spans: Iterable[Span]) -> Adjudicated:
+def row_of(resolution: Resolution, spans: Iterable[Span]) -> agreement_events.Adjudicated:
     return {
         "start": resolution.start,
         "end": resolution.end,
@@ -323,7 +316,7 @@ def row_of(resolution: Resolution, spans: Iterable[Span]) -> Adjudicated:
     }
 
 
-def rows_of(resolutions: Iterable[Resolution], spans: Sequence[Span]) -> list[Adjudicated]:
+def rows_of(resolutions: Iterable[Resolution], spans: Sequence[Span]) -> list[agreement_events.Adjudicated]:
     """Decided locations with those of the spans that are inside of them."""
     return [
         row_of(each, [span for span in spans if each.start <= span.start and span.end <= each.end])
@@ -348,7 +341,7 @@ def apply_effect(row: AnnotationSet, effect: Effect) -> None:
     check_room(row.pk, [(start, end) for new in effect.after for start, end, *_ in new["spans"]])
 
 
-def resolution_of(document: int, new: Adjudicated) -> Resolution:
+def resolution_of(document: int, new: agreement_events.Adjudicated) -> Resolution:
     """The decision of a row, not stored yet."""
     return Resolution(
         document_id=document,
@@ -365,7 +358,7 @@ def resolution_of(document: int, new: Adjudicated) -> Resolution:
 
 def effect_of(event: Event) -> Effect:
     """The effect that an event logs, with labels that were merged since replaced."""
-    data: AdjudicationDecided = json.loads(json.dumps(event.data))
+    data: agreement_events.AdjudicationDecided = json.loads(json.dumps(event.data))
     rows = [*data["before"], *data["after"]]
     wanted = {span[2] for row in rows for span in row["spans"]}
     labels = Label.objects.filter(pk__in=wanted, merged_into__isnull=False)
@@ -391,7 +384,7 @@ def check_unchanged(row: AnnotationSet, effect: Effect) -> None:
         raise ServiceError(_("Someone has changed this decision since, so it can't be undone."), code="moved")
 
 
-def _essence(row: Adjudicated) -> tuple[int, int, str, int, list[tuple[int, int, int, str]]]:
+def _essence(row: agreement_events.Adjudicated) -> tuple[int, int, str, int, list[tuple[int, int, int, str]]]:
     spans = sorted((*span[:3], json.dumps(span[4], sort_keys=True)) for span in row["spans"])
     return row["start"], row["end"], row["choice"], row["by"], spans
 
@@ -399,7 +392,9 @@ def _essence(row: Adjudicated) -> tuple[int, int, str, int, list[tuple[int, int,
 def last_act(row: AnnotationSet, user: User, *, redo: bool) -> Event:
     """This person's last act that isn't undone; with `redo`, their last undo that isn't redone."""
     events = Event.objects.filter(
-        annotation_set_id=row.pk, actor=user, verb__in=[ADJUDICATION_DECIDED, ADJUDICATION_UNDONE]
+        annotation_set_id=row.pk,
+        actor=user,
+        verb__in=[agreement_events.ADJUDICATION_DECIDED, agreement_events.ADJUDICATION_UNDONE],
     )
     event = to_revert(backwards(events), key="act", redo=redo)
     if event is None:

@@ -11,15 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.agreement.selectors.adjudications import (
-    Show,
-    adjudicated_id,
-    adjudication_counts,
-    adjudication_notes,
-    items_of,
-    next_to_adjudicate,
-    preview,
-)
+from annotations.agreement.selectors import adjudications as adjudication_selectors
 from annotations.agreement.services.comparing import bring_up_to_date, waiting
 from annotations.agreement.services.deciding import finish_unanimous
 from annotations.agreement.services.majority import last_job, recent_votes, start_majority, start_undo
@@ -42,16 +34,20 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
         return context
     if not context["left"]:
         asked = request.GET.get("show", "")
-        show = Show(asked) if asked in Show.values else Show.TODO
-        counted = adjudication_counts(project)
-        page = paged(request, adjudication_notes(project, show), PAGE)
+        show = (
+            adjudication_selectors.Show(asked)
+            if asked in adjudication_selectors.Show.values
+            else adjudication_selectors.Show.TODO
+        )
+        counted = adjudication_selectors.adjudication_counts(project)
+        page = paged(request, adjudication_selectors.adjudication_notes(project, show), PAGE)
         context |= {
             "show": show,
-            "choices": [(each.value, each.label, getattr(counted, each.value)) for each in Show],
+            "choices": [(each.value, each.label, getattr(counted, each.value)) for each in adjudication_selectors.Show],
             "counted": counted,
             "page": page,
-            "lines": items_of(list(page)),
-            "author": adjudicated_id(project),
+            "lines": adjudication_selectors.items_of(list(page)),
+            "author": adjudication_selectors.adjudicated_id(project),
         }
     return render(request, "agreement/adjudicate/adjudications.html", context)
 
@@ -61,7 +57,7 @@ def adjudicate_next(request: Request, slug: str) -> HttpResponse:
     """Redirect to the next unfinished note after ?after=ID in the list's order, or to the list if none is left."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     bring_up_to_date(access.project, seconds=AT_ONCE)
-    found = next_to_adjudicate(access.project, number(request.GET, "after"))
+    found = adjudication_selectors.next_to_adjudicate(access.project, number(request.GET, "after"))
     if found is not None:
         return redirect("adjudicate", slug, found)
     messages.success(request, _("No note is left to adjudicate."))
@@ -99,7 +95,7 @@ def majority(request: Request, slug: str) -> HttpResponse:
         return context
     if not context["left"]:
         recent = recent_votes(access.project)
-        context |= {"found": preview(access.project), "recent": recent, "token": uuid.uuid4()}
+        context |= {"found": adjudication_selectors.preview(access.project), "recent": recent, "token": uuid.uuid4()}
     return render(request, "agreement/adjudicate/majority.html", context)
 
 

@@ -18,15 +18,7 @@ from annotations.agreement.rules.shown import AgreementFigure, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
 from annotations.agreement.selectors.figures import left_out, table_lines
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS, Agreement, agreement_of, shown_names
-from annotations.agreement.services.figures import (
-    KeptFigures,
-    figures_of,
-    kept_figures,
-    named_notes,
-    notes_of,
-    start_agreement,
-    takes_long,
-)
+from annotations.agreement.services import figures as figure_services
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
@@ -82,11 +74,11 @@ def agreement(request: Request, slug: str) -> HttpResponse:
         "kept_choice": f"&tokenizer={tokenizer}" if tokenizer else "",
         "left_out": left_out(access.project),
     }
-    found = kept_figures(access.project, unit, tokenizer)
-    if found is None and (tokenizer or takes_long(access.project)):
+    found = figure_services.kept_figures(access.project, unit, tokenizer)
+    if found is None and (tokenizer or figure_services.takes_long(access.project)):
         return render(request, "agreement/agreement.html", context | {"computing": True})
     try:
-        found = found or figures_of(project=access.project, unit=unit)
+        found = found or figure_services.figures_of(project=access.project, unit=unit)
     except ServiceError as error:
         return render(request, "agreement/agreement.html", context | {"error": str(error)})
     if found["notes"]:
@@ -111,7 +103,7 @@ def _chosen(request: Request) -> tuple[ComparedUnit, Granularity]:
 
 
 def _figures(
-    request: Request, access: Access, found: KeptFigures, unit: ComparedUnit, granularity: Granularity
+    request: Request, access: Access, found: figure_services.KeptFigures, unit: ComparedUnit, granularity: Granularity
 ) -> dict[str, Any]:
     asked = request.GET.get("measure", "")
     measure = next((key for key in MEASURES if key == asked), next(iter(MEASURES)))
@@ -119,7 +111,7 @@ def _figures(
     # Where names are hidden, nothing says who an annotator is.
     authors = {} if access.unnamed else {name: int(pk) for pk, name in names.items()}
     report = agreement_of(access.project, found, granularity, names)
-    table = notes_of(access.project, found, granularity)
+    table = figure_services.notes_of(access.project, found, granularity)
     page = paged(request, table["rows"], NOTES)
     return {
         "found": found,
@@ -135,7 +127,7 @@ def _figures(
         **_labels(access.project, report, granularity),
         "trend": trend_of(report["rounds"]),
         "page": page,
-        "note_rows": named_notes(access.project, table, page),
+        "note_rows": figure_services.named_notes(access.project, table, page),
     }
 
 
@@ -222,7 +214,9 @@ def agreement_start(request: Request, slug: str) -> HttpResponse:
     asked, tokenizer = request.POST.get("unit", ""), request.POST.get("tokenizer", "")
     if asked not in list(ComparedUnit) or tokenizer not in ("", *KINDS):
         raise Http404("no such unit or tokenizer")
-    job = start_agreement(project=access.project, unit=ComparedUnit(asked), tokenizer=tokenizer, actor=access.user)
+    job = figure_services.start_agreement(
+        project=access.project, unit=ComparedUnit(asked), tokenizer=tokenizer, actor=access.user
+    )
     if not request.htmx:
         return redirect("job", slug, job.number)
     return _progress(request, access, job)

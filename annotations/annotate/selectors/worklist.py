@@ -11,20 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations import models
 from annotations.annotate.events import NOTE_FETCHED, SET_SUBMITTED
 from annotations.core.access import Access, Can
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Author,
-    AuthorKind,
-    Document,
-    Event,
-    Flag,
-    Project,
-)
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.comments import flaggers, open_flags
 from annotations.projects.selectors.projects import own_work
@@ -68,7 +57,7 @@ class WorkList:
         return self.total - self.done
 
 
-def work_list(access: Access, note: Document) -> WorkList:
+def work_list(access: Access, note: models.Document) -> WorkList:
     """The person's notes around `note`; the project's, for a person who may read all notes and has none assigned."""
     work = own_work(access)
     done, total = work.done.n, work.total.n
@@ -88,12 +77,12 @@ def work_list(access: Access, note: Document) -> WorkList:
     )
 
 
-def _is_flagged(access: Access, note: Document) -> bool:
+def _is_flagged(access: Access, note: models.Document) -> bool:
     return open_flags(access).filter(document_id=note.pk).exists()
 
 
-def _assigned(project_id: int, user_id: int) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(project_id=project_id, user_id=user_id)
+def _assigned(project_id: int, user_id: int) -> QuerySet[models.Assignment]:
+    return models.Assignment.objects.filter(project_id=project_id, user_id=user_id)
 
 
 def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, kinds: Sequence[type]) -> list[PreparedRead]:
@@ -109,8 +98,10 @@ def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, kinds: Sequence[typ
         return named(rows(*values).filter(**{f"{key}__lt": pk}).order_by(f"-{key}").values(key)[:AROUND], low, high)
 
     def named(few: QuerySet[Any, Any], low: int, high: int) -> QuerySet[Any, Any]:
-        flags = Flag.objects.filter(document=OuterRef("pk"), cleared_at__isnull=True, user__gte=low, user__lte=high)
-        return Document.objects.filter(pk__in=few).order_by().values_list("pk", "name", Exists(flags))
+        flags = models.Flag.objects.filter(
+            document=OuterRef("pk"), cleared_at__isnull=True, user__gte=low, user__lte=high
+        )
+        return models.Document.objects.filter(pk__in=few).order_by().values_list("pk", "name", Exists(flags))
 
     return [PreparedRead(each, int, int, int, *kinds) for each in (from_here, before)]
 
@@ -120,7 +111,7 @@ _ASSIGNED = _walk(
 )
 
 
-_IN_PROJECT = _walk(lambda project: Document.objects.filter(project_id=project), "pk", [int])
+_IN_PROJECT = _walk(lambda project: models.Document.objects.filter(project_id=project), "pk", [int])
 
 
 def _assigned_around(access: Access, pk: int) -> tuple[dict[int, Line], int | None]:
@@ -130,11 +121,11 @@ def _assigned_around(access: Access, pk: int) -> tuple[dict[int, Line], int | No
     """
     found: dict[int, Line] = {}
     following: int | None = None
-    for state in (AssignmentState.OPEN, AssignmentState.DONE):
+    for state in (models.AssignmentState.OPEN, models.AssignmentState.DONE):
         for query in _ASSIGNED:
             rows = query.all(pk, *flaggers(access), access.project.pk, access.user.pk, state.value)
             found |= {note: (name, state.value, bool(flagged)) for note, name, flagged in rows}
-        if state == AssignmentState.OPEN:
+        if state == models.AssignmentState.OPEN:
             following = min((note for note in found if note > pk), default=None) or next_note(access)
     return _nearest(found, pk), following if following != pk else None
 
@@ -154,7 +145,7 @@ def _nearest(found: dict[int, Line], pk: int) -> dict[int, Line]:
 _OPEN_AFTER = PreparedRead(
     lambda project, user, pk: (
         _assigned(project, user)
-        .filter(state=AssignmentState.OPEN, document_id__gt=pk)
+        .filter(state=models.AssignmentState.OPEN, document_id__gt=pk)
         .order_by("document_id")
         .values_list("document_id")[:1]
     ),
@@ -175,13 +166,15 @@ def next_note(access: Access, after: int | None = None) -> int | None:
 # Counts of notes that annotators have submitted, from the index of annotation sets, which begins with the author.
 
 
-def submitted_sets(project: Project) -> QuerySet[AnnotationSet]:
+def submitted_sets(project: models.Project) -> QuerySet[models.AnnotationSet]:
     """Query the submitted annotation sets of annotators."""
-    annotators = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR).order_by()
-    return AnnotationSet.objects.filter(author__in=annotators, state=AnnotationSetState.SUBMITTED).order_by()
+    annotators = models.Author.objects.filter(project=project, kind=models.AuthorKind.ANNOTATOR).order_by()
+    return models.AnnotationSet.objects.filter(
+        author__in=annotators, state=models.AnnotationSetState.SUBMITTED
+    ).order_by()
 
 
-def shared_notes(project: Project) -> QuerySet[Any, Any]:
+def shared_notes(project: models.Project) -> QuerySet[Any, Any]:
     """Query the notes that at least two annotators have submitted, as rows with `document_id`."""
     notes = submitted_sets(project).values("document_id").annotate(annotators=Count("pk"))
     return notes.filter(annotators__gte=2).values("document_id")
@@ -201,7 +194,7 @@ Seen = tuple[int | None, str, datetime]
 
 _LATEST = PreparedRead(
     lambda user, project: (
-        Event.objects.filter(actor_id=user, project_id=project)
+        models.Event.objects.filter(actor_id=user, project_id=project)
         .exclude(verb=NOTE_FETCHED)
         .order_by("-id")
         .values_list("document_id", "verb", "at")[:EVENTS]
@@ -211,10 +204,14 @@ _LATEST = PreparedRead(
 )
 
 
-def _submitted(user: int, project: int, since: datetime) -> "QuerySet[AnnotationSet, tuple[int]]":
-    mine = Author.objects.filter(user_id=user, project_id=project, kind=AuthorKind.ANNOTATOR).order_by().values("pk")
+def _submitted(user: int, project: int, since: datetime) -> "QuerySet[models.AnnotationSet, tuple[int]]":
+    mine = (
+        models.Author.objects.filter(user_id=user, project_id=project, kind=models.AuthorKind.ANNOTATOR)
+        .order_by()
+        .values("pk")
+    )
     return (
-        AnnotationSet.objects.filter(author_id__in=mine, submitted_at__gte=since)
+        models.AnnotationSet.objects.filter(author_id__in=mine, submitted_at__gte=since)
         .order_by()
         .values_list("pk")[:MOST_TODAY]
     )

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.annotate.events import SET_REOPENED, SET_SUBMITTED, SetMoved
 from annotations.core.access import Access
 from annotations.core.authors import author_of
@@ -14,23 +15,12 @@ from annotations.core.changes import Refused, check_room
 from annotations.core.events import SET_SEEDED, Verb
 from annotations.core.locks import hold, keep_labels
 from annotations.core.spans import as_json, own_set, own_sets, spans_of
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Author,
-    Document,
-    Membership,
-    Span,
-    User,
-)
 from annotations.notes.selectors.comments import has_seen_outcome
 
 # Whether an annotator may have seen others' spans of a note before submitting their own.
 
 
-def may_have_seen_others(document: Document, user: User) -> bool:
+def may_have_seen_others(document: models.Document, user: models.User) -> bool:
     """Whether this person has opened the note's outcome, or once had a role that may read every note.
 
     Not every page that shows others' spans records which notes were on it. A former viewer, reviewer or manager
@@ -40,13 +30,13 @@ def may_have_seen_others(document: Document, user: User) -> bool:
     return has_seen_outcome(document.pk, user) or _was_open_to(document, user)
 
 
-def _was_open_to(document: Document, user: User) -> bool:
-    members = Membership.objects.filter(project_id=document.project_id, user=user)
+def _was_open_to(document: models.Document, user: models.User) -> bool:
+    members = models.Membership.objects.filter(project_id=document.project_id, user=user)
     until = members.values_list("read_others_until", flat=True).first()
-    return until is not None and Document.objects.filter(pk=document.pk, created_at__lte=until).exists()
+    return until is not None and models.Document.objects.filter(pk=document.pk, created_at__lte=until).exists()
 
 
-State = AnnotationSetState
+State = models.AnnotationSetState
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +47,7 @@ class SetStatus:
     state: str
 
 
-def hand_in(*, access: Access, note: Document, version: int | None = None) -> SetStatus:
+def hand_in(*, access: Access, note: models.Document, version: int | None = None) -> SetStatus:
     """Submit this person's annotation set as `submit` does. A set that this call starts is not submitted unseen."""
     if start_annotations(access=access, note=note):
         message = _("Your annotations begin from the spans of a run. Check them, then submit.")
@@ -66,7 +56,9 @@ def hand_in(*, access: Access, note: Document, version: int | None = None) -> Se
 
 
 @transaction.atomic
-def submit(*, document: Document, user: User, version: int | None = None, blind: bool = True) -> SetStatus:
+def submit(
+    *, document: models.Document, user: models.User, version: int | None = None, blind: bool = True
+) -> SetStatus:
     """Submit `user`'s annotation set of `document`. A set without spans says that the annotator found nothing.
 
     `version`, where given, must be the version that the page shows, so that nobody submits changes of another tab
@@ -76,7 +68,7 @@ def submit(*, document: Document, user: User, version: int | None = None, blind:
     row = rows.first()
     if row is None:
         author = author_of(document.project, user)
-        AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
+        models.AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
         row = rows.get()
     if row.state == State.SUBMITTED:
         return SetStatus(row.version, row.state)
@@ -86,11 +78,11 @@ def submit(*, document: Document, user: User, version: int | None = None, blind:
         raise _conflict(row, "stale", _("This note was changed in another tab. Check it, then submit."))
     row.submitted_at = timezone.now()
     row.blind = row.blind and blind and not may_have_seen_others(document, user)
-    return _move(document, user, row, AssignmentState.OPEN, SET_SUBMITTED)
+    return _move(document, user, row, models.AssignmentState.OPEN, SET_SUBMITTED)
 
 
 @transaction.atomic
-def reopen(*, document: Document, user: User) -> SetStatus:
+def reopen(*, document: models.Document, user: models.User) -> SetStatus:
     """Make a submitted set a draft again and its assignment open; a draft stays as it is. Raises Refused (409)."""
     row = own_sets(document.pk, user).select_for_update(of=("self",)).first()
     if row is None or row.state == State.DRAFT:
@@ -98,7 +90,7 @@ def reopen(*, document: Document, user: User) -> SetStatus:
     if row.state == State.WITHDRAWN:
         raise withdrawn()
     row.submitted_at = None
-    return _move(document, user, row, AssignmentState.DONE, SET_REOPENED)
+    return _move(document, user, row, models.AssignmentState.DONE, SET_REOPENED)
 
 
 def withdrawn() -> Refused:
@@ -107,13 +99,15 @@ def withdrawn() -> Refused:
     return Refused("withdrawn", message, status=409)
 
 
-def _move(document: Document, user: User, row: AnnotationSet, before: str, verb: Verb[SetMoved]) -> SetStatus:
+def _move(
+    document: models.Document, user: models.User, row: models.AnnotationSet, before: str, verb: Verb[SetMoved]
+) -> SetStatus:
     """Change the set and its assignment together, and record the event. `before` is the assignment's state so far."""
     row.version += 1
     row.state = State.SUBMITTED if row.submitted_at else State.DRAFT
     row.save(update_fields=["version", "state", "submitted_at", "blind", "updated_at"])
-    after = AssignmentState.DONE if row.submitted_at else AssignmentState.OPEN
-    Assignment.objects.filter(document_id=document.pk, user_id=user.pk, state=before).update(state=after)
+    after = models.AssignmentState.DONE if row.submitted_at else models.AssignmentState.OPEN
+    models.Assignment.objects.filter(document_id=document.pk, user_id=user.pk, state=before).update(state=after)
     verb.record(
         actor=user,
         project_id=document.project_id,
@@ -124,7 +118,7 @@ def _move(document: Document, user: User, row: AnnotationSet, before: str, verb:
     return SetStatus(row.version, row.state)
 
 
-def _conflict(row: AnnotationSet, code: str, message: str) -> Refused:
+def _conflict(row: models.AnnotationSet, code: str, message: str) -> Refused:
     refused = Refused(code, message, status=409)
     refused.version, refused.state, refused.spans = row.version, row.state, spans_of(row.pk)
     return refused
@@ -137,24 +131,26 @@ UNSTARTED = "unstarted"
 """The state that pages get for a note whose annotation set is still to be started from a run's spans; never stored."""
 
 
-def seed_of(access: Access, note: Document) -> AnnotationSet | None:
+def seed_of(access: Access, note: models.Document) -> models.AnnotationSet | None:
     """The run's submitted set that this person's annotations of `note` begin from; None where they begin empty.
 
     Only a person to whom the note is assigned begins from a run: whoever just looks at the note starts nothing.
     """
     run = access.project.seed_from_id
-    mine = Assignment.objects.filter(document_id=note.pk, user_id=access.user.pk)
-    if run is None or not mine.exclude(state=AssignmentState.RELEASED).exists():
+    mine = models.Assignment.objects.filter(document_id=note.pk, user_id=access.user.pk)
+    if run is None or not mine.exclude(state=models.AssignmentState.RELEASED).exists():
         return None
-    sets = AnnotationSet.objects.filter(document_id=note.pk, author_id=run, author__kind__in=Author.MODELS)
-    return sets.filter(state=AnnotationSetState.SUBMITTED).first()
+    sets = models.AnnotationSet.objects.filter(
+        document_id=note.pk, author_id=run, author__kind__in=models.Author.MODELS
+    )
+    return sets.filter(state=models.AnnotationSetState.SUBMITTED).first()
 
 
-def state_of(access: Access, note: Document, annotation_set: AnnotationSet | None) -> str:
+def state_of(access: Access, note: models.Document, annotation_set: models.AnnotationSet | None) -> str:
     """The state of this person's annotations of `note`, as pages get it."""
     if annotation_set is not None:
         return annotation_set.state
-    return AnnotationSetState.DRAFT if seed_of(access, note) is None else UNSTARTED
+    return models.AnnotationSetState.DRAFT if seed_of(access, note) is None else UNSTARTED
 
 
 # Start an annotation set from a run's spans, where the project says so.
@@ -164,7 +160,7 @@ def state_of(access: Access, note: Document, annotation_set: AnnotationSet | Non
 # like any other span.
 
 
-def start_annotations(*, access: Access, note: Document) -> bool:
+def start_annotations(*, access: Access, note: models.Document) -> bool:
     """Make this person's annotation set of `note` from the run's spans, unless there is one. True if this call made it.
 
     Two calls at once make one set. A run's set that exceeds the limits on spans isn't copied: the annotator then starts
@@ -179,13 +175,13 @@ def start_annotations(*, access: Access, note: Document) -> bool:
 
 
 @transaction.atomic
-def _start(access: Access, note: Document) -> bool:
+def _start(access: Access, note: models.Document) -> bool:
     keep_labels(note.project_id)
     hold(note.project_id)
     source = seed_of(access, note)
     if source is None:
         return False
-    annotation_set, made = AnnotationSet.objects.get_or_create(
+    annotation_set, made = models.AnnotationSet.objects.get_or_create(
         document_id=note.pk,
         author=author_of(access.project, access.user),
         # Version 1, so that a page that shows no set (version 0) notices the spans.
@@ -193,7 +189,7 @@ def _start(access: Access, note: Document) -> bool:
     )
     if made:
         columns = ("start", "end", "label_id", "confidence", "source", "attributes")
-        spans = Span.objects.filter(annotation_set=source).order_by("start", "end", "pk").values_list(*columns)
+        spans = models.Span.objects.filter(annotation_set=source).order_by("start", "end", "pk").values_list(*columns)
         rows = [
             SpanRow(annotation_set.pk, start, end, label, confidence, origin, attributes=as_json(attributes))
             for start, end, label, confidence, origin, attributes in spans

@@ -11,18 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
+from annotations.gold import rules
 from annotations.gold.events import GOLD_SPLIT
-from annotations.gold.rules import (
-    Patient,
-    Split,
-    SplitError,
-    assigned,
-    check_shares,
-    read_assignments,
-    split_patients,
-    strictest,
-    whole_shares,
-)
 from annotations.gold.services.making import freeze
 from annotations.models import GoldVersion, GoldVersionNote, Project, User
 
@@ -65,8 +55,8 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
     """
     seed = _good_seed(seed)
     try:
-        wanted = check_shares(shares)
-    except SplitError as error:
+        wanted = rules.check_shares(shares)
+    except rules.SplitError as error:
         raise ServiceError(str(error), code="shares") from error
     with transaction.atomic():
         version, patients = _locked(version)
@@ -75,8 +65,8 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
                 _("This version is already split with this seed and other shares. Choose another seed."), code="seed"
             )
         earlier, merged = _earlier_splits(version, seed)
-        splits = split_patients(
-            [Patient(key, len(patient.notes), patient.spans) for key, patient in patients.items()],
+        splits = rules.split_patients(
+            [rules.Patient(key, len(patient.notes), patient.spans) for key, patient in patients.items()],
             seed=seed,
             shares=wanted,
             kept={key: split for key, split in earlier.items() if key in patients},
@@ -99,10 +89,10 @@ def split_by_lines(*, version: GoldVersion, lines: str, seed: str, actor: User |
         rows = GoldVersionNote.objects.filter(version=version).order_by("document_id")
         notes = list(rows.values_list("document__patient_id", "document__name"))
         try:
-            found = assigned(read_assignments(lines), [name for _patient, name in notes])
-        except SplitError as error:
+            found = rules.assigned(rules.read_assignments(lines), [name for _patient, name in notes])
+        except rules.SplitError as error:
             raise ServiceError(str(error), code="from") from error
-        splits: dict[str, Split] = {}
+        splits: dict[str, rules.Split] = {}
         first: dict[str, str] = {}
         for patient_id, name in notes:
             key, line = patient_key(patient_id, name), found[name]
@@ -124,12 +114,12 @@ def split_by_lines(*, version: GoldVersion, lines: str, seed: str, actor: User |
                 % {"name": first[moved][:80], "split": earlier[moved]},
                 code="seed",
             )
-        counts = Counter(dict.fromkeys(Split, 0))
+        counts = Counter(dict.fromkeys(rules.Split, 0))
         for key, split in splits.items():
             counts[split] += len(patients[key].notes)
-        if not counts[Split.TRAIN]:
+        if not counts[rules.Split.TRAIN]:
             raise ServiceError(_("The split has no notes in train. Models learn from these notes."), code="from")
-        kept, shares = sum(key in earlier for key in patients), whole_shares(counts)
+        kept, shares = sum(key in earlier for key in patients), rules.whole_shares(counts)
         return _stored(version, patients, splits, seed=seed, shares=shares, kept=kept, merged=merged, actor=actor)
 
 
@@ -154,24 +144,24 @@ def _good_seed(seed: str) -> str:
 def _stored(
     version: GoldVersion,
     patients: Mapping[str, _PatientNotes],
-    splits: Mapping[str, Split],
+    splits: Mapping[str, rules.Split],
     *,
     seed: str,
-    shares: Mapping[Split, int],
+    shares: Mapping[rules.Split, int],
     kept: int,
     merged: int,
     actor: User | None,
 ) -> SplitResult:
     """Write the splits of the patients, and record the event if anything changed."""
     made = bool(_write(patients, splits)) or version.split_seed != seed
-    notes = Counter({str(split): 0 for split in Split})
+    notes = Counter({str(split): 0 for split in rules.Split})
     for key, split in splits.items():
         notes[split] += len(patients[key].notes)
     result = SplitResult(
         version=version,
         made=made,
         notes=dict(notes),
-        patients={split: sum(found is split for found in splits.values()) for split in Split},
+        patients={split: sum(found is split for found in splits.values()) for split in rules.Split},
         kept=kept,
         merged=merged,
     )
@@ -208,23 +198,25 @@ def _patients(version: GoldVersion) -> dict[str, _PatientNotes]:
     return found
 
 
-def _earlier_splits(version: GoldVersion, seed: str) -> tuple[dict[str, Split], int]:
+def _earlier_splits(version: GoldVersion, seed: str) -> tuple[dict[str, rules.Split], int]:
     """Return each patient's split in all versions with this seed, and how many patients are in several splits.
 
     A patient is in several splits if two notes got the same patient id after they were split. The strictest counts.
     """
     rows = GoldVersionNote.objects.filter(version__project_id=version.project_id, version__split_seed=seed)
-    found: dict[str, set[Split]] = defaultdict(set)
+    found: dict[str, set[rules.Split]] = defaultdict(set)
     values = rows.exclude(split="").values_list("document__patient_id", "document__name", "split").order_by().distinct()
     for patient_id, name, split in values.iterator(chunk_size=5000):
-        found[patient_key(patient_id, name)].add(Split(split))
-    return {key: strictest(splits) for key, splits in found.items()}, sum(len(splits) > 1 for splits in found.values())
+        found[patient_key(patient_id, name)].add(rules.Split(split))
+    return {key: rules.strictest(splits) for key, splits in found.items()}, sum(
+        len(splits) > 1 for splits in found.values()
+    )
 
 
-def _write(patients: Mapping[str, _PatientNotes], splits: Mapping[str, Split]) -> int:
+def _write(patients: Mapping[str, _PatientNotes], splits: Mapping[str, rules.Split]) -> int:
     """Store the splits that changed. Return the number of changed notes."""
     written = 0
-    for split in Split:
+    for split in rules.Split:
         notes = [pk for key, patient in patients.items() if splits[key] is split for pk in patient.notes]
         for at in range(0, len(notes), BATCH):
             batch = GoldVersionNote.objects.filter(pk__in=notes[at : at + BATCH]).exclude(split=split)
@@ -245,7 +237,7 @@ def split_table(version: GoldVersion) -> list[dict[str, Any]]:
     key = key_of(REVISION, version.pk, version.split_seed, version.split_shares, sorted(notes.items()))
     labels = kept(version.project, LABELS, key)
     if labels is None:
-        counts: dict[str, Counter[str]] = {split: Counter() for split in Split}
+        counts: dict[str, Counter[str]] = {split: Counter() for split in rules.Split}
         for split, spans in rows.values_list("split", "spans").iterator(chunk_size=BATCH):
             counts[split].update(span[2] for span in spans)
         labels = {split: dict(found) for split, found in counts.items()}
@@ -262,7 +254,7 @@ def split_table(version: GoldVersion) -> list[dict[str, Any]]:
             "spans": sum(labels[split].values()),
             "labels": labels[split],
         }
-        for split in Split
+        for split in rules.Split
     ]
 
 
@@ -296,7 +288,7 @@ def last_split(project: Project) -> GoldVersion | None:
 
 
 def held_out(version: GoldVersion) -> int:
-    return GoldVersionNote.objects.filter(version=version, split=Split.DEV).count()
+    return GoldVersionNote.objects.filter(version=version, split=rules.Split.DEV).count()
 
 
 def begin_round(*, project: Project, actor: User | None, share: int = HOLD_OUT, reason: str = "") -> Begun:
@@ -319,7 +311,7 @@ def begin_round(*, project: Project, actor: User | None, share: int = HOLD_OUT, 
         split = split_version(
             version=version,
             seed=before.split_seed if before else SEED,
-            shares={Split.TRAIN: 100 - rest, Split.DEV: rest, Split.TEST: 0},
+            shares={rules.Split.TRAIN: 100 - rest, rules.Split.DEV: rest, rules.Split.TEST: 0},
             actor=actor,
         )
     return Begun(split.version, made, split)

@@ -16,18 +16,7 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.comments import CommentThread, OpenFlag, comments_csv, flags_of, page_of, thread_of
-from annotations.notes.services.talk import (
-    ThreadSubject,
-    add_comment,
-    annotator_of_set,
-    answer,
-    clear_flag,
-    delete_comment,
-    edit_comment,
-    raise_flag,
-    record_outcome_seen,
-    resolve,
-)
+from annotations.notes.services import talk
 from annotations.text.names import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Comments and flags"])
@@ -76,7 +65,7 @@ def list_comments(
 
     def fetch(after: int | None, size: int) -> Sequence[CommentThread]:
         found = page_of(access, document, before=after, size=size).threads
-        record_outcome_seen(access=access, document=document, shown=found)
+        talk.record_outcome_seen(access=access, document=document, shown=found)
         return sorted(found, key=lambda thread: -thread.id)
 
     return paged(request, paging, fetch, as_is, lambda thread: thread.id)
@@ -86,9 +75,11 @@ def list_comments(
 def new_comment(request: ApiRequest, slug: str, note: int, body: NewComment) -> Status[CommentThread]:
     """Start a thread."""
     access, document = _open(request, slug, note)
-    about = ThreadSubject(annotator=_annotator(access, document, body), span=body.span, start=body.start, end=body.end)
+    about = talk.ThreadSubject(
+        annotator=_annotator(access, document, body), span=body.span, start=body.start, end=body.end
+    )
     with named(_ABOUT):
-        made = add_comment(access=access, document=document, about=about, text=body.text)
+        made = talk.add_comment(access=access, document=document, about=about, text=body.text)
     return Status(201, _read(access, document, made.pk))
 
 
@@ -97,7 +88,7 @@ def answer_comment(request: ApiRequest, slug: str, note: int, comment: int, body
     """Answer a thread. An answer to an answer belongs to the same thread."""
     access, document = _open(request, slug, note)
     with named(_TEXT):
-        made = answer(access=access, document=document, thread=comment, text=body.text)
+        made = talk.answer(access=access, document=document, thread=comment, text=body.text)
     return Status(201, _read(access, document, made.answers_id or made.pk))
 
 
@@ -106,7 +97,7 @@ def change_comment(request: ApiRequest, slug: str, note: int, comment: int, body
     """Change the text of one's own comment or answer."""
     access, document = _open(request, slug, note)
     with named(_TEXT):
-        row = edit_comment(access=access, document=document, comment=comment, text=body.text)
+        row = talk.edit_comment(access=access, document=document, comment=comment, text=body.text)
     return _read(access, document, row.answers_id or row.pk)
 
 
@@ -114,7 +105,7 @@ def change_comment(request: ApiRequest, slug: str, note: int, comment: int, body
 def remove_comment(request: ApiRequest, slug: str, note: int, comment: int) -> Status[None]:
     """Delete one's own comment or answer. A comment with answers only loses its text."""
     access, document = _open(request, slug, note)
-    delete_comment(access=access, document=document, comment=comment)
+    talk.delete_comment(access=access, document=document, comment=comment)
     return Status(204, None)
 
 
@@ -151,7 +142,7 @@ def new_flag(request: ApiRequest, slug: str, note: int, body: NewFlag) -> Status
     """Flag a note, or change the reason of one's own open flag."""
     access, document = _open(request, slug, note)
     with named(_FLAG):
-        made = raise_flag(access=access, document=document, reason=body.reason, text=body.text)
+        made = talk.raise_flag(access=access, document=document, reason=body.reason, text=body.text)
     return Status(201, next(each for each in flags_of(access, document) if each.id == made.pk))
 
 
@@ -159,7 +150,7 @@ def new_flag(request: ApiRequest, slug: str, note: int, body: NewFlag) -> Status
 def remove_flag(request: ApiRequest, slug: str, note: int, flag: int) -> Status[None]:
     """Remove a flag: one's own, or any as a reviewer."""
     access, document = _open(request, slug, note)
-    clear_flag(access=access, document=document, flag=flag)
+    talk.clear_flag(access=access, document=document, flag=flag)
     return Status(204, None)
 
 
@@ -179,12 +170,12 @@ def _annotator(access: Access, document: Document, body: NewComment) -> int | No
         return None
     if not AnnotationSet.objects.filter(pk=body.annotation_set, document=document).exists():
         raise invalid(("annotation_set", _("This note has no such annotation set.")))
-    return annotator_of_set(access, document, body.annotation_set)
+    return talk.annotator_of_set(access, document, body.annotation_set)
 
 
 def _resolve(request: ApiRequest, slug: str, note: int, comment: int, *, resolved: bool) -> CommentThread:
     access, document = _open(request, slug, note)
-    resolve(access=access, document=document, thread=comment, resolved=resolved)
+    talk.resolve(access=access, document=document, thread=comment, resolved=resolved)
     return _read(access, document, comment)
 
 
@@ -192,5 +183,5 @@ def _read(access: Access, document: Document, root: int) -> CommentThread:
     found = thread_of(access, document, root)
     if found is None:
         raise Http404("Somebody deleted the thread meanwhile.")
-    record_outcome_seen(access=access, document=document, shown=[found])
+    talk.record_outcome_seen(access=access, document=document, shown=[found])
     return found

@@ -11,24 +11,13 @@ from django.http import StreamingHttpResponse
 from django.utils.text import Truncator
 from django.utils.translation import ngettext
 
+from annotations import models
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.answers import csv_answer
 from annotations.core.authors import user_namer
 from annotations.core.events import FILE_DOWNLOADED, NOTE_READ
 from annotations.core.navigation import MOST
 from annotations.formats.files.csv_files import csv_line
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    AuthorKind,
-    Comment,
-    Document,
-    Event,
-    Flag,
-    Project,
-    Span,
-    User,
-)
 from annotations.notes.selectors.in_context import line_at
 from annotations.text.names import MAX_ID
 
@@ -72,22 +61,22 @@ class CommentThread(CommentItem):
     answers: list[CommentItem]
 
 
-def visible(access: Access, document: Document) -> QuerySet[Comment]:
+def visible(access: Access, document: models.Document) -> QuerySet[models.Comment]:
     """Comments of a note that the user may read and, with the right to annotate, answer."""
-    comments = Comment.objects.filter(document_id=document.pk)
+    comments = models.Comment.objects.filter(document_id=document.pk)
     if access.can(Can.READ_NOTES):
         return comments
     own = Q(annotator_id=access.user.pk)
     return comments.filter(own | Q(annotator__isnull=True) if _sees_outcome(access, document) else own)
 
 
-def _sees_outcome(access: Access, document: Document) -> bool:
+def _sees_outcome(access: Access, document: models.Document) -> bool:
     """Whether this annotator may see the outcome: the note is adjudicated, and their annotations are submitted."""
     if not access.project.show_outcome:
         return False
-    submitted = AnnotationSet.objects.filter(document_id=document.pk, state=AnnotationSetState.SUBMITTED)
-    own = submitted.filter(author__kind=AuthorKind.ANNOTATOR, author__user_id=access.user.pk)
-    return own.exists() and submitted.filter(author__kind=AuthorKind.ADJUDICATED).exists()
+    submitted = models.AnnotationSet.objects.filter(document_id=document.pk, state=models.AnnotationSetState.SUBMITTED)
+    own = submitted.filter(author__kind=models.AuthorKind.ANNOTATOR, author__user_id=access.user.pk)
+    return own.exists() and submitted.filter(author__kind=models.AuthorKind.ADJUDICATED).exists()
 
 
 def may_comment(access: Access) -> bool:
@@ -104,7 +93,7 @@ class ThreadPage:
 
 
 def page_of(
-    access: Access, document: Document, *, own: bool = False, before: int | None = None, size: int = PAGE
+    access: Access, document: models.Document, *, own: bool = False, before: int | None = None, size: int = PAGE
 ) -> ThreadPage:
     """The newest threads, or those before the id `before`. `own` leaves out threads about others' annotations."""
     roots = _roots(access, document, own).order_by("-id")
@@ -115,23 +104,23 @@ def page_of(
     return ThreadPage(_threads(access, document, shown), shown[-1] if len(found) > size else None)
 
 
-def thread_of(access: Access, document: Document, root: int) -> CommentThread | None:
+def thread_of(access: Access, document: models.Document, root: int) -> CommentThread | None:
     """The current state of a thread; None if it was deleted."""
     found = _threads(access, document, [root])
     return found[0] if found else None
 
 
-def threads(access: Access, document: Document) -> list[CommentThread]:
+def threads(access: Access, document: models.Document) -> list[CommentThread]:
     """All threads of the note that the user may see."""
     return _threads(access, document, list(_roots(access, document, False).values_list("pk", flat=True)))
 
 
-def _roots(access: Access, document: Document, own: bool) -> QuerySet[Comment]:
+def _roots(access: Access, document: models.Document, own: bool) -> QuerySet[models.Comment]:
     rows = visible(access, document).filter(answers__isnull=True)
     return rows.filter(Q(annotator_id=access.user.pk) | Q(annotator__isnull=True)) if own else rows
 
 
-def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[CommentThread]:
+def _threads(access: Access, document: models.Document, roots: Sequence[int]) -> list[CommentThread]:
     """Threads with these ids in text order, threads about the whole note first."""
     rows = visible(access, document).select_related("author", "annotator", "resolved_by")
     comments = list(rows.filter(Q(pk__in=roots) | Q(answers__in=roots)).order_by("id"))
@@ -149,15 +138,19 @@ def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[C
     return sorted(found, key=lambda thread: (-1 if thread.start is None else thread.start, thread.id))
 
 
-def current_bounds(comments: Iterable[Comment]) -> dict[int, Bounds]:
+def current_bounds(comments: Iterable[models.Comment]) -> dict[int, Bounds]:
     """Current bounds of the commented spans, by span id."""
     ids = {comment.span_id for comment in comments if comment.span_id is not None}
-    rows = Span.objects.filter(pk__in=ids).order_by().values_list("pk", "start", "end") if ids else []
+    rows = models.Span.objects.filter(pk__in=ids).order_by().values_list("pk", "start", "end") if ids else []
     return {pk: (start, end) for pk, start, end in rows}
 
 
 def _thread(
-    access: Access, comment: Comment, now: Bounds | None, answers: list[CommentItem], called: Callable[[User], str]
+    access: Access,
+    comment: models.Comment,
+    now: Bounds | None,
+    answers: list[CommentItem],
+    called: Callable[[models.User], str],
 ) -> CommentThread:
     start, end = now or (comment.start, comment.end)
     whose = comment.annotator if access.can(Can.READ_NOTES) else None
@@ -174,7 +167,7 @@ def _thread(
     )
 
 
-def _item(access: Access, comment: Comment, called: Callable[[User], str]) -> CommentItem:
+def _item(access: Access, comment: models.Comment, called: Callable[[models.User], str]) -> CommentItem:
     return CommentItem(
         id=comment.pk,
         author=called(comment.author),
@@ -227,7 +220,7 @@ def _lines(access: Access) -> Iterator[str]:
     end-exclusive. A deleted comment has no text.
     """
     yield csv_line(COLUMNS)
-    rows = Comment.objects.filter(document__project=access.project).order_by("document_id", "id")
+    rows = models.Comment.objects.filter(document__project=access.project).order_by("document_id", "id")
     related = rows.select_related("document", "author", "annotator", "resolved_by").defer("document__text")
     for document, group in groupby(related.iterator(chunk_size=500), key=lambda comment: comment.document_id):
         comments = list(group)
@@ -237,7 +230,7 @@ def _lines(access: Access) -> Iterator[str]:
             yield _line(comment, bounds, called)
 
 
-def _line(comment: Comment, bounds: dict[int, tuple[int, int]], called: Callable[[User], str]) -> str:
+def _line(comment: models.Comment, bounds: dict[int, tuple[int, int]], called: Callable[[models.User], str]) -> str:
     start, end = bounds.get(comment.span_id or 0, (comment.start, comment.end))
     return csv_line(
         [
@@ -260,21 +253,25 @@ def _line(comment: Comment, bounds: dict[int, tuple[int, int]], called: Callable
 # What annotators may see of a note after its adjudication.
 
 
-def adjudicated_set(document_id: int) -> AnnotationSet | None:
-    return AnnotationSet.objects.filter(document_id=document_id, author__kind=AuthorKind.ADJUDICATED).first()
+def adjudicated_set(document_id: int) -> models.AnnotationSet | None:
+    return models.AnnotationSet.objects.filter(
+        document_id=document_id, author__kind=models.AuthorKind.ADJUDICATED
+    ).first()
 
 
-def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
+def outcome_set(project: models.Project, document_id: int) -> models.AnnotationSet | None:
     """The adjudicated set, if annotators may see it: after adjudication, unless the project hides it."""
     if not project.show_outcome:
         return None
     found = adjudicated_set(document_id)
-    return found if found and found.state == AnnotationSetState.SUBMITTED else None
+    return found if found and found.state == models.AnnotationSetState.SUBMITTED else None
 
 
-def has_seen_outcome(document_id: int, user: User) -> bool:
+def has_seen_outcome(document_id: int, user: models.User) -> bool:
     """Whether the user has opened the outcome of the note. Annotations that they submit later are not blind."""
-    return Event.objects.filter(document_id=document_id, actor=user, verb=NOTE_READ, data__what="outcome").exists()
+    return models.Event.objects.filter(
+        document_id=document_id, actor=user, verb=NOTE_READ, data__what="outcome"
+    ).exists()
 
 
 # Open flags of notes: all flags for members who may see all notes, else one's own.
@@ -293,9 +290,9 @@ class OpenFlag:
     at: datetime
 
 
-def open_flags(access: Access) -> QuerySet[Flag]:
+def open_flags(access: Access) -> QuerySet[models.Flag]:
     """Open flags of the project that the user may see. Annotators see only their own."""
-    flags = Flag.objects.filter(document__project_id=access.project.pk, cleared_at__isnull=True)
+    flags = models.Flag.objects.filter(document__project_id=access.project.pk, cleared_at__isnull=True)
     return flags if access.can(Can.READ_NOTES) else flags.filter(user_id=access.user.pk)
 
 
@@ -307,12 +304,12 @@ def notes_flagged(access: Access) -> int:
     return flags.order_by().values("document_id").distinct()[: MOST + 1].count()
 
 
-def may_clear(access: Access, flag: Flag) -> bool:
+def may_clear(access: Access, flag: models.Flag) -> bool:
     """Whether the user may remove the flag: its author and reviewers may."""
     return flag.user_id == access.user.pk or (access.can(Can.READ_NOTES) and access.can(Can.ANNOTATE))
 
 
-def flags_of(access: Access, document: Document) -> list[OpenFlag]:
+def flags_of(access: Access, document: models.Document) -> list[OpenFlag]:
     """Open flags of one note, one's own first."""
     rows = open_flags(access).filter(document_id=document.pk).select_related("user").order_by("id")
     called = user_namer(access, document.pk)
@@ -320,7 +317,7 @@ def flags_of(access: Access, document: Document) -> list[OpenFlag]:
         OpenFlag(
             id=flag.pk,
             reason=flag.reason,
-            why=str(Flag.Reason(flag.reason).label),
+            why=str(models.Flag.Reason(flag.reason).label),
             text=flag.text,
             by=called(flag.user),
             own=flag.user_id == access.user.pk,
@@ -347,6 +344,6 @@ def flag_labels(access: Access, rows: Iterable[tuple[int, int, str]]) -> dict[in
 
 def _label(reasons: list[str]) -> str:
     if len(set(reasons)) == 1:
-        label = str(Flag.Reason(reasons[0]).label)
+        label = str(models.Flag.Reason(reasons[0]).label)
         return label if len(reasons) == 1 else f"{label} (×{len(reasons)})"
     return ngettext("%(n)d person", "%(n)d people", len(reasons)) % {"n": len(reasons)}

@@ -11,19 +11,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from annotations import models
 from annotations.core.access import Access, Can, notes_for
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Author,
-    AuthorKind,
-    Document,
-    Search,
-    SearchKind,
-    Span,
-)
 from annotations.text.search import Covered, Sought, around, find, finder
 from annotations.text.spans import Bounds
 
@@ -98,13 +87,13 @@ class Results:
         return sum(note.count for note in self.notes)
 
 
-def search_of(access: Access, pk: UUID) -> Search | None:
+def search_of(access: Access, pk: UUID) -> models.Search | None:
     """The user's own search in this project; None if it expired."""
-    return _kept(access, SearchKind.TEXT).filter(pk=pk).first()
+    return _kept(access, models.SearchKind.TEXT).filter(pk=pk).first()
 
 
-def recent_searches(access: Access, most: int = 8) -> list[Search]:
-    return list(_kept(access, SearchKind.TEXT).order_by("-created_at")[:most])
+def recent_searches(access: Access, most: int = 8) -> list[models.Search]:
+    return list(_kept(access, models.SearchKind.TEXT).order_by("-created_at")[:most])
 
 
 def searched_name(access: Access, token: str) -> str:
@@ -113,20 +102,20 @@ def searched_name(access: Access, token: str) -> str:
         pk = UUID(token)
     except ValueError:
         return ""
-    return _kept(access, SearchKind.NAME).filter(pk=pk).values_list("text", flat=True).first() or ""
+    return _kept(access, models.SearchKind.NAME).filter(pk=pk).values_list("text", flat=True).first() or ""
 
 
-def _kept(access: Access, kind: SearchKind) -> QuerySet[Search]:
-    rows = Search.objects.filter(project=access.project, user=access.user, kind=kind)
+def _kept(access: Access, kind: models.SearchKind) -> QuerySet[models.Search]:
+    rows = models.Search.objects.filter(project=access.project, user=access.user, kind=kind)
     return rows.filter(created_at__gt=timezone.now() - KEPT)
 
 
-def query_of(search: Search) -> Sought:
+def query_of(search: models.Search) -> Sought:
     options = Options.of(search.options)
     return Sought(search.text, case=options.case, accents=options.accents, word=options.word)
 
 
-def results(access: Access, search: Search, *, after: int = 0) -> Results:
+def results(access: Access, search: models.Search, *, after: int = 0) -> Results:
     """Hits in the notes after the id `after`. Raises ValueError if the search text has nothing to search for."""
     options, wanted = Options.of(search.options), query_of(search)
     pattern = finder(wanted)
@@ -147,7 +136,7 @@ def results(access: Access, search: Search, *, after: int = 0) -> Results:
     return Results(found, looked, None, stopped=False)
 
 
-def _notes(access: Access, options: Options, after: int) -> QuerySet[Document, Any]:
+def _notes(access: Access, options: Options, after: int) -> QuerySet[models.Document, Any]:
     """Notes to search. If labels matter, only notes that have the annotation set."""
     notes = notes_for(access).filter(pk__gt=after)
     if options.where != "all":
@@ -155,15 +144,17 @@ def _notes(access: Access, options: Options, after: int) -> QuerySet[Document, A
     return notes.order_by("pk").values_list("pk", "name", "text")
 
 
-def _annotation_sets(access: Access, options: Options) -> QuerySet[AnnotationSet]:
-    authors = Author.objects.filter(project_id=access.project.pk)
+def _annotation_sets(access: Access, options: Options) -> QuerySet[models.AnnotationSet]:
+    authors = models.Author.objects.filter(project_id=access.project.pk)
     if options.annotation_set == "gold" and access.can(Can.READ_NOTES):
-        authors = authors.filter(kind=AuthorKind.GOLD)
-        return AnnotationSet.objects.filter(author__in=authors, state=AnnotationSetState.SUBMITTED)
-    return AnnotationSet.objects.filter(author__in=authors.filter(kind=AuthorKind.ANNOTATOR, user=access.user))
+        authors = authors.filter(kind=models.AuthorKind.GOLD)
+        return models.AnnotationSet.objects.filter(author__in=authors, state=models.AnnotationSetState.SUBMITTED)
+    return models.AnnotationSet.objects.filter(
+        author__in=authors.filter(kind=models.AuthorKind.ANNOTATOR, user=access.user)
+    )
 
 
-def _batches(rows: "QuerySet[Document, Any]") -> Iterator[list[tuple[int, str, str]]]:
+def _batches(rows: "QuerySet[models.Document, Any]") -> Iterator[list[tuple[int, str, str]]]:
     """Notes in batches, so that their spans need one query per batch."""
     stream = iter(rows.iterator(chunk_size=BATCH))
     while batch := list(islice(stream, BATCH)):
@@ -174,7 +165,9 @@ def _narrowed(access: Access, options: Options, matches: dict[int, list[Bounds]]
     """Matches in each note that lie as `where` says."""
     if options.where == "all" or not matches:
         return matches
-    spans = Span.objects.filter(annotation_set__in=_annotation_sets(access, options).filter(document_id__in=matches))
+    spans = models.Span.objects.filter(
+        annotation_set__in=_annotation_sets(access, options).filter(document_id__in=matches)
+    )
     if options.where == "label":
         spans = spans.filter(label_id=options.label or 0)
     marked: dict[int, list[Bounds]] = defaultdict(list)
@@ -192,8 +185,8 @@ def _own(access: Access, notes: Iterable[int]) -> set[int]:
     """Notes that are assigned to the user, for users who may see all notes."""
     if access.blind or not access.can(Can.ANNOTATE):
         return set()
-    mine = Assignment.objects.filter(user_id=access.user.pk, document_id__in=notes)
-    return set(mine.exclude(state=AssignmentState.RELEASED).values_list("document_id", flat=True))
+    mine = models.Assignment.objects.filter(user_id=access.user.pk, document_id__in=notes)
+    return set(mine.exclude(state=models.AssignmentState.RELEASED).values_list("document_id", flat=True))
 
 
 def _hits(text: str, matches: list[tuple[int, int]]) -> list[Hit]:

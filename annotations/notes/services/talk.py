@@ -12,16 +12,7 @@ from annotations.core.access import Access, Can
 from annotations.core.changes import Refused
 from annotations.core.events import NOTE_READ, Verb
 from annotations.models import AnnotationSet, AuthorKind, Comment, Document, Flag, Span
-from annotations.notes.events import (
-    COMMENT_ADDED,
-    COMMENT_CHANGED,
-    COMMENT_DELETED,
-    COMMENT_RESOLVED,
-    NOTE_FLAGGED,
-    NOTE_UNFLAGGED,
-    CommentDone,
-    NoteFlagged,
-)
+from annotations.notes import events
 from annotations.notes.selectors.comments import CommentThread, has_seen_outcome, may_clear, may_comment, visible
 from annotations.text.names import WordingError, worded
 
@@ -54,7 +45,7 @@ def add_comment(
         raise Refused("annotator", _("You can only comment on your own annotations."), status=403)
     cleaned = _cleaned(text, LONGEST, "comment")
     location = _location(document, about)
-    said: CommentDone = {}
+    said: events.CommentDone = {}
     if about.annotator is not None:
         said["annotator"] = about.annotator
     if location["start"] is not None and location["end"] is not None:
@@ -104,7 +95,7 @@ def edit_comment(*, access: Access, document: Document, comment: int, text: obje
             raise Refused("deleted", _("This comment was deleted and can't be changed."), status=409)
         row.text, row.edited_at = cleaned, timezone.now()
         row.save(update_fields=["text", "edited_at"])
-        _record(COMMENT_CHANGED, access, row, {})
+        _record(events.COMMENT_CHANGED, access, row, {})
     return row
 
 
@@ -116,7 +107,7 @@ def delete_comment(*, access: Access, document: Document, comment: int) -> int:
     _check_writer(access)
     with transaction.atomic():
         row = _own(access, document, comment)
-        _record(COMMENT_DELETED, access, row, {})
+        _record(events.COMMENT_DELETED, access, row, {})
         if row.answered_by.exists():
             row.text = ""
             row.save(update_fields=["text"])
@@ -141,7 +132,7 @@ def resolve(*, access: Access, document: Document, thread: int, resolved: bool =
         row.resolved_at = timezone.now() if resolved else None
         row.resolved_by = access.user if resolved else None
         row.save(update_fields=["resolved_at", "resolved_by"])
-        _record(COMMENT_RESOLVED, access, row, {"resolved": resolved})
+        _record(events.COMMENT_RESOLVED, access, row, {"resolved": resolved})
     return row
 
 
@@ -207,14 +198,14 @@ def _span(document: Document, about: ThreadSubject) -> Span | None:
     return spans.first()
 
 
-def _once(made: Comment, access: Access, data: CommentDone) -> Comment:
+def _once(made: Comment, access: Access, data: events.CommentDone) -> Comment:
     before = made.change_id and Comment.objects.filter(document_id=made.document_id, change_id=made.change_id).first()
     if not before:
         _check_number(made)
     try:
         with transaction.atomic():
             made.save()
-            _record(COMMENT_ADDED, access, made, data | {"length": len(made.text)})
+            _record(events.COMMENT_ADDED, access, made, data | {"length": len(made.text)})
             return made
     except IntegrityError:
         before = Comment.objects.filter(document_id=made.document_id, change_id=made.change_id).first()
@@ -264,7 +255,7 @@ def _own(access: Access, document: Document, pk: int) -> Comment:
     return row
 
 
-def _record(verb: Verb[CommentDone], access: Access, row: Comment, data: CommentDone) -> None:
+def _record(verb: Verb[events.CommentDone], access: Access, row: Comment, data: events.CommentDone) -> None:
     about = data | {"comment": row.pk}
     verb.record(actor=access.user, project_id=access.project.pk, document_id=row.document_id, data=about)
 
@@ -302,7 +293,7 @@ def _raise(access: Access, document: Document, reason: Flag.Reason, text: str) -
     else:
         flag.reason, flag.text = reason, text
         flag.save(update_fields=["reason", "text"])
-    _record_flag(NOTE_FLAGGED, access, flag)
+    _record_flag(events.NOTE_FLAGGED, access, flag)
     return flag
 
 
@@ -318,7 +309,7 @@ def clear_flag(*, access: Access, document: Document, flag: int) -> None:
             return
         row.cleared_at, row.cleared_by = timezone.now(), access.user
         row.save(update_fields=["cleared_at", "cleared_by"])
-        _record_flag(NOTE_UNFLAGGED, access, row)
+        _record_flag(events.NOTE_UNFLAGGED, access, row)
 
 
 def _reason(value: object) -> Flag.Reason:
@@ -330,6 +321,6 @@ def _reason(value: object) -> Flag.Reason:
         ) from None
 
 
-def _record_flag(verb: Verb[NoteFlagged], access: Access, flag: Flag) -> None:
-    data: NoteFlagged = {"flag": flag.pk, "reason": flag.reason}
+def _record_flag(verb: Verb[events.NoteFlagged], access: Access, flag: Flag) -> None:
+    data: events.NoteFlagged = {"flag": flag.pk, "reason": flag.reason}
     verb.record(actor=access.user, project_id=access.project.pk, document_id=flag.document_id, data=data)

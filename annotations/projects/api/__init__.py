@@ -21,15 +21,8 @@ from annotations.models import Assignment, Membership, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import AuditLine, Filter, audit_page, people
 from annotations.projects.selectors.projects import guide_of, runs_with_notes
+from annotations.projects.services import projects
 from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, take_back
-from annotations.projects.services.projects import (
-    archive_project,
-    create_project,
-    restore_project,
-    set_guidelines,
-    shipped_label_sets,
-    update_project,
-)
 
 router = Router(tags=["Projects"])
 
@@ -100,10 +93,10 @@ def new_project(request: ApiRequest, body: NewProject) -> Status[ProjectItem]:
     require_any_project(request)
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
-    wanted = check(ProjectForm(body.dict(), label_sets=shipped_label_sets()))
+    wanted = check(ProjectForm(body.dict(), label_sets=projects.shipped_label_sets()))
     short = "name" if body.slug is None else "slug"
     with named({"name": "name", "slug": short, "exists": short, "label-set": "label_set"}):
-        made = create_project(
+        made = projects.create_project(
             name=wanted["name"], label_set_key=wanted["label_set"], language=wanted["language"], slug=body.slug,
             manager=request.user, actor=request.user,
         )  # fmt: skip
@@ -129,21 +122,21 @@ def change_settings(request: ApiRequest, slug: str, body: ProjectSettings) -> di
     data = settings_of(access.project) | body.dict(exclude_unset=True)
     wanted = check(SettingsForm(data, runs=runs_with_notes(access.project)))
     with named({field: field for field in wanted}):
-        return settings_of(update_project(project=access.project, actor=access.user, **wanted))
+        return settings_of(projects.update_project(project=access.project, actor=access.user, **wanted))
 
 
 @router.post("/projects/{slug:slug}/archive", response=Done)
 def archive_project_now(request: ApiRequest, slug: str) -> Done:
     """Archive a project, so that nobody can change it."""
     access = enter(request, slug, Can.ARCHIVE)
-    return Done(changed=archive_project(project=access.project, actor=access.user))
+    return Done(changed=projects.archive_project(project=access.project, actor=access.user))
 
 
 @router.post("/projects/{slug:slug}/restore", response=Done)
 def restore_project_now(request: ApiRequest, slug: str) -> Done:
     """Make an archived project open again."""
     access = enter(request, slug, Can.ARCHIVE)
-    return Done(changed=restore_project(project=access.project, actor=access.user))
+    return Done(changed=projects.restore_project(project=access.project, actor=access.user))
 
 
 # Routes of assignments: list, assign by name or by the project's rule, take notes back.
@@ -309,7 +302,7 @@ def write_guidelines(request: ApiRequest, response: HttpResponse, slug: str, bod
     exact = matched(request, version_tag(access.project))
     wanted = check(GuidelinesForm({"text": body.text, "seen_version": seen}))
     with unless_stale(lambda: version_tag(Project.objects.get(pk=access.project.pk))):
-        fresh = set_guidelines(
+        fresh = projects.set_guidelines(
             project=access.project, text=wanted["text"], actor=access.user, seen_version=seen if exact else None
         )
     return _said(response, fresh)

@@ -19,30 +19,16 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet, Span
-from annotations.projects.forms.labels import (
-    AddLabelForm,
-    CategoryForm,
-    EditLabelForm,
-    MergeForm,
-    MoveForm,
-    rarest_hue,
-)
+from annotations.projects.forms import labels as label_forms
 from annotations.projects.selectors.labels import frozen_versions, label_uses, seen_of
 from annotations.projects.selectors.projects import Amount, CappedCount
+from annotations.projects.services import labels as label_services
 from annotations.projects.services.categories import (
     add_category,
     delete_category,
     move_category,
     move_label,
     update_category,
-)
-from annotations.projects.services.labels import (
-    EDITABLE,
-    add_label,
-    delete_label,
-    merge_labels,
-    merge_preview,
-    update_label,
 )
 from annotations.text.attributes import AttributeDef, AttributeDefError, as_data, as_lines, check_definitions
 
@@ -172,9 +158,9 @@ def new_label(request: ApiRequest, slug: str, body: NewLabel) -> Status[LabelIte
     access = enter(request, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     data = body.dict() | {"category": _category_id(access, body.category), "attributes": _lines(body.attributes)}
-    wanted = check(AddLabelForm(data, label_set=label_set))
+    wanted = check(label_forms.AddLabelForm(data, label_set=label_set))
     with named(_FIELDS):
-        made = add_label(label_set=label_set, actor=access.user, **wanted)
+        made = label_services.add_label(label_set=label_set, actor=access.user, **wanted)
     return Status(201, LabelItem.of(made))
 
 
@@ -199,12 +185,12 @@ def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: 
         given["category"] = _category_id(access, given["category"])
     if "attributes" in given:
         given["attributes"] = _lines(body.attributes)
-    now = {field: getattr(found, field) for field in EDITABLE}
+    now = {field: getattr(found, field) for field in label_services.EDITABLE}
     now |= {"category": found.category_id, "attributes": as_lines(definitions(found))}
-    wanted = check(EditLabelForm(now | given, label_set=found.label_set, label=found))
+    wanted = check(label_forms.EditLabelForm(now | given, label_set=found.label_set, label=found))
     wanted.pop("seen")
     with named(_FIELDS), unless_stale(lambda: _etag(_label(access, label))):
-        update_label(label=found, actor=access.user, seen=seen, **wanted)
+        label_services.update_label(label=found, actor=access.user, seen=seen, **wanted)
     response["ETag"] = _etag(found)
     return LabelItem.of(found)
 
@@ -219,7 +205,7 @@ def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
 def move_label_to(request: ApiRequest, slug: str, label: int, body: NewPosition) -> LabelItem:
     """Move a label to another place in its category. A place after the last one is the last one."""
     access = enter(request, slug, Can.MANAGE)
-    position = check(MoveForm(body.dict()))["position"]
+    position = check(label_forms.MoveForm(body.dict()))["position"]
     move_label(label=_label(access, label), position=position, actor=access.user)
     return LabelItem.of(_label(access, label))
 
@@ -228,7 +214,7 @@ def move_label_to(request: ApiRequest, slug: str, label: int, body: NewPosition)
 def remove_label(request: ApiRequest, slug: str, label: int) -> Status[None]:
     """Delete a label that nothing uses."""
     access = enter(request, slug, Can.MANAGE)
-    delete_label(label=_label(access, label), actor=access.user)
+    label_services.delete_label(label=_label(access, label), actor=access.user)
     return Status(204, None)
 
 
@@ -238,7 +224,7 @@ def preview_label_merge(request: ApiRequest, slug: str, label: int, into: str) -
     access = enter(request, slug, Can.MANAGE)
     source, target = _merging(access, label, into)
     with named(_MERGING):
-        counts = merge_preview(source=source, target=target)
+        counts = label_services.merge_preview(source=source, target=target)
     return LabelMergePreview(**counts, frozen_versions=frozen_versions(access.project))
 
 
@@ -248,11 +234,11 @@ def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -
     access = enter(request, slug, Can.MANAGE)
     source, target = _merging(access, label, body.into)
     with named(_MERGING):
-        return LabelMerge(**merge_labels(source=source, target=target, actor=access.user))
+        return LabelMerge(**label_services.merge_labels(source=source, target=target, actor=access.user))
 
 
 _FIELDS: Mapping[str, str] = {
-    **{field: field for field in (*EDITABLE, "category")},
+    **{field: field for field in (*label_services.EDITABLE, "category")},
     # Another label got the name or the key at the same moment.
     "taken": "name",
 }
@@ -269,7 +255,7 @@ def _merging(access: Access, label: int, into: str) -> tuple[Label, Label]:
     source = _label(access, label)
     others = Label.objects.filter(label_set=source.label_set, code=into, merged_into__isnull=True)
     chosen = others.values_list("pk", flat=True).first()
-    return source, check(MergeForm({"into": into if chosen is None else chosen}, source=source))["into"]
+    return source, check(label_forms.MergeForm({"into": into if chosen is None else chosen}, source=source))["into"]
 
 
 def _category_id(access: Access, code: str) -> int | str:
@@ -331,8 +317,8 @@ def new_category(request: ApiRequest, slug: str, body: NewCategory) -> Status[Ca
     access = enter(request, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     others = list(label_set.categories.all())
-    hue = rarest_hue(others) if body.hue is None else body.hue
-    wanted = check(CategoryForm({"name": body.name, "hue": hue}, others=others))
+    hue = label_forms.rarest_hue(others) if body.hue is None else body.hue
+    wanted = check(label_forms.CategoryForm({"name": body.name, "hue": hue}, others=others))
     with named(_OF_CATEGORY):
         made = add_category(label_set=label_set, name=wanted["name"], hue=wanted["hue"], actor=access.user)
     return Status(201, CategoryItem.from_orm(made))
@@ -353,7 +339,7 @@ def change_category(
     found = _category(access, category)
     seen = seen_of(found) if matched(request, _etag(found)) else None
     data = {"name": found.name, "hue": found.hue} | body.dict(exclude_unset=True)
-    wanted = check(CategoryForm(data, others=list(found.label_set.categories.exclude(pk=found.pk))))
+    wanted = check(label_forms.CategoryForm(data, others=list(found.label_set.categories.exclude(pk=found.pk))))
     with named(_OF_CATEGORY), unless_stale(lambda: _etag(_category(access, category))):
         saved = update_category(category=found, name=wanted["name"], hue=wanted["hue"], seen=seen, actor=access.user)
     return _said(response, saved)
@@ -364,7 +350,7 @@ def move_category_to(request: ApiRequest, slug: str, category: int, body: NewPos
     """Move a category to another place. A place after the last one is the last one."""
     access = enter(request, slug, Can.MANAGE)
     found = _category(access, category)
-    move_category(category=found, position=check(MoveForm(body.dict()))["position"], actor=access.user)
+    move_category(category=found, position=check(label_forms.MoveForm(body.dict()))["position"], actor=access.user)
     return CategoryItem.from_orm(_category(access, category))
 
 

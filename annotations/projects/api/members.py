@@ -20,14 +20,7 @@ from annotations.core.api.schemas import Body
 from annotations.models import Membership
 from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
 from annotations.projects.selectors.members import MemberRow, members, memberships
-from annotations.projects.services.members import (
-    add_member,
-    add_person,
-    heirs_of,
-    removal_preview,
-    remove_member,
-    reset_link_path,
-)
+from annotations.projects.services import members as member_services
 
 router = Router(tags=["Members"])
 PATH = "/projects/{slug:slug}/members"
@@ -132,7 +125,7 @@ def new_member(request: ApiRequest, slug: str, body: NewMember) -> Status[AddedM
     new = wanted["account"] == "new"
     with named({"exists": "username", "no-account": "username", "member": "username"}), transaction.atomic():
         try:
-            member = add_person(
+            member = member_services.add_person(
                 project=access.project, username=wanted["username"], role=wanted["role"], new=new, actor=access.user
             )
         except ValidationError as error:
@@ -153,7 +146,7 @@ def change_role(request: ApiRequest, slug: str, member: int, body: NewRole) -> M
     """Change the role of a member, or restore a former member with this role."""
     access, row = _member(request, slug, member)
     role = check(RoleForm(body.dict()))["role"]
-    changed = add_member(project=access.project, user=row.user, role=role, actor=access.user)
+    changed = member_services.add_member(project=access.project, user=row.user, role=role, actor=access.user)
     return _item(access, changed)
 
 
@@ -161,19 +154,21 @@ def change_role(request: ApiRequest, slug: str, member: int, body: NewRole) -> M
 def preview_removal(request: ApiRequest, slug: str, member: int) -> MemberRemoval:
     """Say what removing a member would affect."""
     access, row = _member(request, slug, member)
-    return MemberRemoval.of(removal_preview(project=access.project, user=row.user))
+    return MemberRemoval.of(member_services.removal_preview(project=access.project, user=row.user))
 
 
 @router.post(f"{PATH}/{{int:member}}/remove", response=RemovedMember)
 def remove_from_project(request: ApiRequest, slug: str, member: int, body: NotesHeir) -> RemovedMember:
     """Remove a member. All annotations are kept."""
     access, row = _member(request, slug, member)
-    heirs = heirs_of(project=access.project, user=row.user)
+    heirs = member_services.heirs_of(project=access.project, user=row.user)
     chosen = next((heir.pk for heir in heirs if heir.username == body.hand_over_to), body.hand_over_to)
     form = RemoveForm({"heir": chosen}, heirs=heirs)
     wanted = check(form, {"heir": "hand_over_to"})
     with named({"heir": "hand_over_to"}):
-        done = remove_member(project=access.project, user=row.user, actor=access.user, hand_over_to=wanted["heir"])
+        done = member_services.remove_member(
+            project=access.project, user=row.user, actor=access.user, hand_over_to=wanted["heir"]
+        )
     return RemovedMember.of(done)
 
 
@@ -197,5 +192,5 @@ def _item(access: Access, member: Membership) -> MemberItem:
 
 
 def _link(request: ApiRequest, access: Access, member: Membership) -> str:
-    path = reset_link_path(project=access.project, user=member.user, actor=access.user)
+    path = member_services.reset_link_path(project=access.project, user=member.user, actor=access.user)
     return request.build_absolute_uri(path)

@@ -13,39 +13,26 @@ from django.db.models import OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations import models
 from annotations.core.labels import UNDERLINES
 from annotations.core.spans import definitions
-from annotations.models import (
-    BulkAct,
-    Category,
-    Decision,
-    Event,
-    GoldVersion,
-    GoldVersionNote,
-    Label,
-    Project,
-    Resolution,
-    Span,
-    SuggestedLabel,
-    SuggestedString,
-)
 from annotations.projects.selectors.projects import Amount, CappedCount
 from annotations.text.attributes import as_lines
 from annotations.text.labels import LabelMapping, LabelSetDef, parse_label_set
 
 
-def labels_of(project: Project) -> list[Label]:
+def labels_of(project: models.Project) -> list[models.Label]:
     """Labels that are not merged, in the project's order, with their categories."""
-    labels = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
+    labels = models.Label.objects.filter(label_set__project=project, merged_into__isnull=True)
     return list(labels.select_related("category").order_by("position", "id"))
 
 
-def accepted_labels(project: Project) -> tuple[dict[str, str], dict[str, int]]:
+def accepted_labels(project: models.Project) -> tuple[dict[str, str], dict[str, int]]:
     """Label codes by the names and codes that a file may use, and label ids by code.
 
     The name and code of a merged label stand for the label that it was merged into.
     """
-    labels = Label.objects.filter(label_set__project=project)
+    labels = models.Label.objects.filter(label_set__project=project)
     rows = list(labels.values_list("pk", "code", "name", "merged_into__code"))
     accepted: dict[str, str] = {}
     for _pk, code, name, target in sorted(rows, key=lambda row: row[3] is not None):
@@ -84,7 +71,7 @@ def mapped_sets(key: str) -> list[LabelSetDef]:
 
 @dataclass(frozen=True)
 class LabelLine:
-    label: Label
+    label: models.Label
     spans: Amount
 
     @property
@@ -97,43 +84,43 @@ class LabelLine:
 class CategoryLines:
     """A category with its labels. Its underline style distinguishes it without color."""
 
-    category: Category
+    category: models.Category
     underline: int
     lines: list[LabelLine]
 
 
-def used_labels(project: Project) -> list[CategoryLines]:
+def used_labels(project: models.Project) -> list[CategoryLines]:
     """Categories in order, each with its labels and their number of spans, counted up to CAP."""
     lines: dict[int, list[LabelLine]] = {}
-    labels = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
-    for label in labels.annotate(spans_counted=CappedCount(Span.objects.filter(label=OuterRef("pk")))):
+    labels = models.Label.objects.filter(label_set__project=project, merged_into__isnull=True)
+    for label in labels.annotate(spans_counted=CappedCount(models.Span.objects.filter(label=OuterRef("pk")))):
         line = LabelLine(label, Amount.of(label.spans_counted))
         lines.setdefault(label.category_id, []).append(line)
     return [
         CategoryLines(category, category.position % UNDERLINES, lines.get(category.pk, []))
-        for category in Category.objects.filter(label_set__project=project)
+        for category in models.Category.objects.filter(label_set__project=project)
     ]
 
 
-def merged_labels(project: Project) -> list[Label]:
+def merged_labels(project: models.Project) -> list[models.Label]:
     """Labels that were merged into others, with their targets."""
     return list(
-        Label.objects.filter(label_set__project=project, merged_into__isnull=False)
+        models.Label.objects.filter(label_set__project=project, merged_into__isnull=False)
         .select_related("merged_into", "category")
         .order_by("name", "id")
     )
 
 
-def frozen_versions(project: Project) -> int:
+def frozen_versions(project: models.Project) -> int:
     """Number of frozen gold versions, which a merge of labels doesn't change."""
-    return GoldVersion.objects.filter(project=project).count()
+    return models.GoldVersion.objects.filter(project=project).count()
 
 
-def seen_of(row: Category | Label) -> str:
+def seen_of(row: models.Category | models.Label) -> str:
     """A short digest of what a form for the row shows, to notice that somebody else changed the row meanwhile."""
     shown = (
         [row.name, row.hue]
-        if isinstance(row, Category)
+        if isinstance(row, models.Category)
         else [row.name, row.hotkey, row.placeholder, row.description, row.category_id, row.attributes]
     )
     return sha256(json.dumps(shown).encode()).hexdigest()[:16]
@@ -142,26 +129,26 @@ def seen_of(row: Category | Label) -> str:
 # Where a project uses a label, which decides whether the label can be deleted.
 
 
-def label_uses(label: Label) -> list[str]:
+def label_uses(label: models.Label) -> list[str]:
     """Say in sentences where the label is used; empty if it can be deleted."""
     return [text for source in (_in_spans, _in_decisions, _in_labels, _in_gold, _in_history) for text in source(label)]
 
 
-def _in_spans(label: Label) -> Iterator[str]:
-    spans = Span.objects.filter(label=label)
+def _in_spans(label: models.Label) -> Iterator[str]:
+    spans = models.Span.objects.filter(label=label)
     if count := spans.count():
         notes = spans.values("annotation_set__document").distinct().count()
         yield _("Spans: %(spans)s, in notes: %(notes)s") % {"spans": f"{count:,}", "notes": f"{notes:,}"}
 
 
-def _in_decisions(label: Label) -> Iterator[str]:
+def _in_decisions(label: models.Label) -> Iterator[str]:
     project = label.label_set.project_id
-    acts = BulkAct.objects.filter(project=project).values_list("rule", flat=True)
-    rows = Resolution.objects.filter(document__project=project).values_list("spans", "heard")
+    acts = models.BulkAct.objects.filter(project=project).values_list("rule", flat=True)
+    rows = models.Resolution.objects.filter(document__project=project).values_list("spans", "heard")
     if (
-        Decision.objects.filter(label_id=label.pk).exists()
-        or SuggestedString.objects.filter(label_id=label.pk).exists()
-        or SuggestedLabel.objects.filter(label_id=label.pk).exists()
+        models.Decision.objects.filter(label_id=label.pk).exists()
+        or models.SuggestedString.objects.filter(label_id=label.pk).exists()
+        or models.SuggestedLabel.objects.filter(label_id=label.pk).exists()
         or any(label.pk in (rule.get("label"), rule.get("to")) for rule in acts.iterator())
     ):
         yield _("Suggestions and review decisions")
@@ -169,15 +156,15 @@ def _in_decisions(label: Label) -> Iterator[str]:
         yield _("Adjudicated locations")
 
 
-def _in_labels(label: Label) -> Iterator[str]:
-    if count := Label.objects.filter(merged_into=label).count():
+def _in_labels(label: models.Label) -> Iterator[str]:
+    if count := models.Label.objects.filter(merged_into=label).count():
         yield ngettext(
             "%(count)s label that was merged into it", "%(count)s labels that were merged into it", count
         ) % {"count": count}
 
 
-def _in_gold(label: Label) -> Iterator[str]:
-    rows = GoldVersionNote.objects.filter(version__project=label.label_set.project_id).order_by("version")
+def _in_gold(label: models.Label) -> Iterator[str]:
+    rows = models.GoldVersionNote.objects.filter(version__project=label.label_set.project_id).order_by("version")
     found = {
         number
         for number, spans in rows.values_list("version__number", "spans").iterator()
@@ -187,8 +174,8 @@ def _in_gold(label: Label) -> Iterator[str]:
         yield _("Gold versions: %(numbers)s") % {"numbers": ", ".join(map(str, sorted(found)))}
 
 
-def _in_history(label: Label) -> Iterator[str]:
-    events = Event.objects.filter(project_id=label.label_set.project_id, annotation_set_id__isnull=False)
+def _in_history(label: models.Label) -> Iterator[str]:
+    events = models.Event.objects.filter(project_id=label.label_set.project_id, annotation_set_id__isnull=False)
     if any(_names(data, label.pk) for data in events.order_by().values_list("data", flat=True).iterator()):
         yield _("Changes of annotations that people can still undo")
 

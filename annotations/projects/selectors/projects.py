@@ -9,26 +9,10 @@ from typing import Any
 from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.access import Access, lacks_second_factor
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services.queue import LIVE
-from annotations.models import (
-    Amendment,
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Author,
-    AuthorKind,
-    Document,
-    Event,
-    Handover,
-    Job,
-    Membership,
-    Project,
-    Role,
-    User,
-)
 from annotations.models.prepared import PreparedRead
 from annotations.projects.events import GUIDELINES_CHANGED
 
@@ -102,21 +86,21 @@ def _amounts(counts: list[int]) -> tuple[Amount, Amount, Amount, Amount]:
     return notes, gold, todo, done
 
 
-def my_projects(user: User) -> list[ProjectLine]:
+def my_projects(user: models.User) -> list[ProjectLine]:
     """Projects of a user, the archived ones last, each part ordered by name, in one query."""
     closed = partial(lacks_second_factor, user)
     project = OuterRef("project_id")
-    mine = Assignment.objects.filter(project=project, user_id=user.pk)
-    gold = AnnotationSet.objects.filter(
-        author__project=project, author__kind=AuthorKind.GOLD, state=AnnotationSetState.SUBMITTED
+    mine = models.Assignment.objects.filter(project=project, user_id=user.pk)
+    gold = models.AnnotationSet.objects.filter(
+        author__project=project, author__kind=models.AuthorKind.GOLD, state=models.AnnotationSetState.SUBMITTED
     )
     members = (
-        Membership.objects.filter(user_id=user.pk, active=True)
+        models.Membership.objects.filter(user_id=user.pk, active=True)
         .annotate(
-            notes=CappedCount(Document.objects.filter(project=project)),
+            notes=CappedCount(models.Document.objects.filter(project=project)),
             gold=CappedCount(gold),
-            todo=CappedCount(mine.filter(state=AssignmentState.OPEN)),
-            done=CappedCount(mine.filter(state=AssignmentState.DONE)),
+            todo=CappedCount(mine.filter(state=models.AssignmentState.OPEN)),
+            done=CappedCount(mine.filter(state=models.AssignmentState.DONE)),
         )
         .order_by("project__name", "project_id")
         .values_list(
@@ -129,7 +113,7 @@ def my_projects(user: User) -> list[ProjectLine]:
             name,
             slug,
             role,
-            str(Role(role).label),
+            str(models.Role(role).label),
             *_amounts(counts),
             archived is not None,
             closed=closed(wanted=wanted),
@@ -167,18 +151,18 @@ class ProjectCounts:
     languages_of: int = 0
 
 
-def is_large(project: Project) -> bool:
+def is_large(project: models.Project) -> bool:
     """Whether exact counts would make a page too slow."""
-    return amount(Document.objects.filter(project=project)).more
+    return amount(models.Document.objects.filter(project=project)).more
 
 
-def tally(project: Project) -> ProjectCounts:
+def tally(project: models.Project) -> ProjectCounts:
     """Exact counts of notes and annotation sets. Spans are not counted."""
-    authors = {author.pk: author for author in Author.objects.filter(project=project).select_related("user")}
+    authors = {author.pk: author for author in models.Author.objects.filter(project=project).select_related("user")}
     states = Counter(
         {
             (author, state): count
-            for author, state, count in AnnotationSet.objects.filter(author_id__in=list(authors))
+            for author, state, count in models.AnnotationSet.objects.filter(author_id__in=list(authors))
             .order_by()
             .values_list("author_id", "state")
             .annotate(count=Count("pk"))
@@ -186,32 +170,36 @@ def tally(project: Project) -> ProjectCounts:
     )
     languages = _languages(project)
     return ProjectCounts(
-        notes=Document.objects.filter(project=project).count(),
+        notes=models.Document.objects.filter(project=project).count(),
         authors=_progress(project, authors, states),
         languages=languages,
         languages_of=sum(count for _, count in languages),
     )
 
 
-def _progress(project: Project, authors: dict[int, Author], states: Counter[tuple[int, str]]) -> list[AuthorProgress]:
+def _progress(
+    project: models.Project, authors: dict[int, models.Author], states: Counter[tuple[int, str]]
+) -> list[AuthorProgress]:
     """Progress of annotators (also without annotation sets), then of models. Gold is left out."""
     work = _work(project)
     members = dict(
-        Membership.objects.filter(project=project, role=Role.ANNOTATOR, active=True).values_list(
+        models.Membership.objects.filter(project=project, role=models.Role.ANNOTATOR, active=True).values_list(
             "user_id", "user__username"
         )
     )
     found: list[AuthorProgress] = []
     seen: set[int] = set()
     for pk, author in authors.items():
-        if author.kind == AuthorKind.GOLD:
+        if author.kind == models.AuthorKind.GOLD:
             continue
-        submitted, drafts = (states[pk, s] for s in (AnnotationSetState.SUBMITTED, AnnotationSetState.DRAFT))
+        submitted, drafts = (
+            states[pk, s] for s in (models.AnnotationSetState.SUBMITTED, models.AnnotationSetState.DRAFT)
+        )
         user = author.user_id or 0
         if not (submitted or drafts or user in members):
             continue
         seen.add(user)
-        still_open, done = work[user, AssignmentState.OPEN], work[user, AssignmentState.DONE]
+        still_open, done = work[user, models.AssignmentState.OPEN], work[user, models.AssignmentState.DONE]
         found.append(
             AuthorProgress(
                 author.name,
@@ -227,19 +215,19 @@ def _progress(project: Project, authors: dict[int, Author], states: Counter[tupl
         )
     for user, name in members.items():
         if user not in seen:
-            still_open, done = work[user, AssignmentState.OPEN], work[user, AssignmentState.DONE]
-            kind = AuthorKind.ANNOTATOR
+            still_open, done = work[user, models.AssignmentState.OPEN], work[user, models.AssignmentState.DONE]
+            kind = models.AuthorKind.ANNOTATOR
             found.append(AuthorProgress(name, kind, str(kind.label), 0, 0, still_open, still_open + done, user))
-    return sorted(found, key=lambda author: (author.kind != AuthorKind.ANNOTATOR, author.kind, author.name))
+    return sorted(found, key=lambda author: (author.kind != models.AuthorKind.ANNOTATOR, author.kind, author.name))
 
 
-def _work(project: Project) -> Counter[tuple[int, str]]:
-    rows = Assignment.objects.filter(project=project).order_by().values_list("user_id", "state")
+def _work(project: models.Project) -> Counter[tuple[int, str]]:
+    rows = models.Assignment.objects.filter(project=project).order_by().values_list("user_id", "state")
     return Counter({(user, state): count for user, state, count in rows.annotate(count=Count("pk"))})
 
 
-def _languages(project: Project) -> list[tuple[str, int]]:
-    first = Document.objects.filter(project=project).order_by("pk").values_list("language", flat=True)
+def _languages(project: models.Project) -> list[tuple[str, int]]:
+    first = models.Document.objects.filter(project=project).order_by("pk").values_list("language", flat=True)
     return Counter(first[:LANGUAGE_SAMPLE]).most_common()
 
 
@@ -255,10 +243,11 @@ class OwnWork:
         return Amount(self.todo.n + self.done.n, self.todo.more or self.done.more)
 
 
-def _own_counts(project: int, user: int, membership: int) -> QuerySet[Membership, Any]:
-    mine = Assignment.objects.filter(project_id=project, user_id=user)
-    return Membership.objects.filter(pk=membership).values_list(
-        CappedCount(mine.filter(state=AssignmentState.OPEN)), CappedCount(mine.filter(state=AssignmentState.DONE))
+def _own_counts(project: int, user: int, membership: int) -> QuerySet[models.Membership, Any]:
+    mine = models.Assignment.objects.filter(project_id=project, user_id=user)
+    return models.Membership.objects.filter(pk=membership).values_list(
+        CappedCount(mine.filter(state=models.AssignmentState.OPEN)),
+        CappedCount(mine.filter(state=models.AssignmentState.DONE)),
     )
 
 
@@ -282,13 +271,13 @@ class LiveJob:
     state: str
 
 
-def live_jobs(project: Project) -> list[LiveJob]:
+def live_jobs(project: models.Project) -> list[LiveJob]:
     """The jobs that are waiting, running or paused, the oldest first."""
-    jobs = Job.objects.filter(project=project, state__in=LIVE).order_by("pk").only("kind", "state")
+    jobs = models.Job.objects.filter(project=project, state__in=LIVE).order_by("pk").only("kind", "state")
     return [LiveJob(job.pk, _title(job), job.get_state_display()) for job in jobs]
 
 
-def _title(job: Job) -> str:
+def _title(job: models.Job) -> str:
     kind = JOBS.get(job.kind)
     return _(kind.title) if kind else job.kind
 
@@ -296,21 +285,21 @@ def _title(job: Job) -> str:
 # Notes that wait for a second reviewer.
 
 
-ACTIVE = [str(state) for state in Handover.ACTIVE]
+ACTIVE = [str(state) for state in models.Handover.ACTIVE]
 
 
-def waiting_in(project: Project) -> int:
+def waiting_in(project: models.Project) -> int:
     """Number of notes in the project that wait for a second reviewer."""
-    return Handover.objects.filter(review__document__project=project, state__in=ACTIVE).count()
+    return models.Handover.objects.filter(review__document__project=project, state__in=ACTIVE).count()
 
 
 # Model runs that annotation can start from.
 
 
-def runs_with_notes(project: Project) -> QuerySet[Author]:
+def runs_with_notes(project: models.Project) -> QuerySet[models.Author]:
     """The runs with at least one finished note, and the run that is currently chosen."""
-    finished = AnnotationSet.objects.filter(author=OuterRef("pk"), state=AnnotationSetState.SUBMITTED)
-    runs = Author.objects.filter(project=project, kind__in=Author.MODELS)
+    finished = models.AnnotationSet.objects.filter(author=OuterRef("pk"), state=models.AnnotationSetState.SUBMITTED)
+    runs = models.Author.objects.filter(project=project, kind__in=models.Author.MODELS)
     return runs.filter(Q(pk=project.seed_from_id) | Exists(finished)).order_by("name", "pk")
 
 
@@ -328,23 +317,23 @@ class Guide:
     text: str
     version: int
     changed: datetime | None
-    amendments: list[Amendment]
+    amendments: list[models.Amendment]
 
     def __bool__(self) -> bool:
         return bool(self.text or self.amendments)
 
 
-def guide_of(project: Project) -> Guide:
-    amendments = list(Amendment.objects.filter(project=project).order_by("number"))
+def guide_of(project: models.Project) -> Guide:
+    amendments = list(models.Amendment.objects.filter(project=project).order_by("number"))
     days = [day for day in (_changed(project), *(each.at for each in amendments[-1:])) if day is not None]
     return Guide(project.guidelines, project.guidelines_version, max(days, default=None), amendments)
 
 
-def _changed(project: Project) -> datetime | None:
+def _changed(project: models.Project) -> datetime | None:
     """Time of the last change of the text, if found. Version 0 was never changed."""
     if not project.guidelines_version:
         return None
-    events = Event.objects.filter(project_id=project.pk).order_by("-id")
+    events = models.Event.objects.filter(project_id=project.pk).order_by("-id")
     oldest = next(iter(events.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]), 0)
     mine = events.filter(pk__gte=oldest, verb=GUIDELINES_CHANGED)
     return mine.values_list("at", flat=True).first()

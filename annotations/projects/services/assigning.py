@@ -12,27 +12,18 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Document,
-    Event,
-    Membership,
-    Project,
-    Role,
-    User,
-)
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED
 
 BATCH = 2000
 
 
-def annotators_of(project: Project) -> list[User]:
+def annotators_of(project: models.Project) -> list[models.User]:
     """Active annotators of a project, in the order they joined."""
-    members = Membership.objects.select_related("user").filter(project=project, role=Role.ANNOTATOR, active=True)
+    members = models.Membership.objects.select_related("user").filter(
+        project=project, role=models.Role.ANNOTATOR, active=True
+    )
     return [member.user for member in members.order_by("id")]
 
 
@@ -48,14 +39,14 @@ class Load:
         self.room -= 1
 
 
-def loads_of(project: Project, annotators: Sequence[User]) -> dict[int, Load]:
+def loads_of(project: models.Project, annotators: Sequence[models.User]) -> dict[int, Load]:
     """Return the loads by user id. Open and done notes count for the quota, also those assigned by name."""
     counts = {
         user: (todo, live)
-        for user, todo, live in Assignment.objects.filter(project=project, user__in=annotators)
-        .exclude(state=AssignmentState.RELEASED)
+        for user, todo, live in models.Assignment.objects.filter(project=project, user__in=annotators)
+        .exclude(state=models.AssignmentState.RELEASED)
         .values_list("user")
-        .annotate(todo=Count("id", filter=Q(state=AssignmentState.OPEN)), live=Count("id"))
+        .annotate(todo=Count("id", filter=Q(state=models.AssignmentState.OPEN)), live=Count("id"))
         .order_by()
     }
     most = math.inf if project.notes_per_annotator is None else project.notes_per_annotator
@@ -66,12 +57,12 @@ def loads_of(project: Project, annotators: Sequence[User]) -> dict[int, Load]:
     }
 
 
-def assign_new_notes(*, project: Project, notes: Sequence[int]) -> int:
+def assign_new_notes(*, project: models.Project, notes: Sequence[int]) -> int:
     """Assign new notes, given by their ids, by the project's rule. Return the number of assignments."""
     annotators = annotators_of(project)
-    if not annotators or project.distribution == Project.Distribution.LIST:
+    if not annotators or project.distribution == models.Project.Distribution.LIST:
         return 0
-    if project.distribution == Project.Distribution.SOME:
+    if project.distribution == models.Project.Distribution.SOME:
         wanted = project.annotators_per_note
     else:
         wanted = len(annotators)
@@ -79,7 +70,7 @@ def assign_new_notes(*, project: Project, notes: Sequence[int]) -> int:
     return _create(project, [(note, each.pk) for note in notes for each in choose(annotators, wanted, loads)])
 
 
-def choose(annotators: Iterable[User], wanted: int, loads: dict[int, Load]) -> list[User]:
+def choose(annotators: Iterable[models.User], wanted: int, loads: dict[int, Load]) -> list[models.User]:
     """Choose the `wanted` annotators with the fewest open notes, without those whose quota is full. Update `loads`."""
     free = [annotator for annotator in annotators if loads[annotator.pk].room >= 1]
     chosen = sorted(free, key=lambda annotator: loads[annotator.pk].open)[:wanted]
@@ -88,26 +79,26 @@ def choose(annotators: Iterable[User], wanted: int, loads: dict[int, Load]) -> l
     return chosen
 
 
-def _create(project: Project, pairs: Iterable[tuple[int, int]]) -> int:
+def _create(project: models.Project, pairs: Iterable[tuple[int, int]]) -> int:
     """Assign notes to people, given by the ids of both. An assignment that exists is left as it is."""
-    rows = [Assignment(project_id=project.pk, document_id=note, user_id=user) for note, user in pairs]
+    rows = [models.Assignment(project_id=project.pk, document_id=note, user_id=user) for note, user in pairs]
     for at in range(0, len(rows), BATCH):
-        Assignment.objects.bulk_create(rows[at : at + BATCH], ignore_conflicts=True)
+        models.Assignment.objects.bulk_create(rows[at : at + BATCH], ignore_conflicts=True)
     return len(rows)
 
 
-def assign_new_member(*, project: Project, user: User) -> int:
+def assign_new_member(*, project: models.Project, user: models.User) -> int:
     """Assign notes to a new annotator by the project's rule. Returning annotators also get their earlier notes back.
 
     Returns the number of new assignments.
     """
-    reopen(Assignment.objects.filter(project=project, user=user))
+    reopen(models.Assignment.objects.filter(project=project, user=user))
     restore_sets(project=project, user=user)
-    if project.distribution == Project.Distribution.LIST:
+    if project.distribution == models.Project.Distribution.LIST:
         return 0
-    notes = Document.objects.filter(project=project).exclude(assignments__user=user).order_by("id")
-    if project.distribution == Project.Distribution.SOME:
-        live = Count("assignments", filter=~Q(assignments__state=AssignmentState.RELEASED))
+    notes = models.Document.objects.filter(project=project).exclude(assignments__user=user).order_by("id")
+    if project.distribution == models.Project.Distribution.SOME:
+        live = Count("assignments", filter=~Q(assignments__state=models.AssignmentState.RELEASED))
         notes = notes.annotate(live=live).filter(live__lt=project.annotators_per_note)
     room = loads_of(project, [user])[user.pk].room
     made = 0
@@ -117,35 +108,37 @@ def assign_new_member(*, project: Project, user: User) -> int:
     return made
 
 
-def reopen(assignments: QuerySet[Assignment]) -> int:
+def reopen(assignments: QuerySet[models.Assignment]) -> int:
     """Reopen those of the assignments that were released, as if they were made now. Return their number."""
-    released = assignments.filter(state=AssignmentState.RELEASED)
-    return released.update(state=AssignmentState.OPEN, created_at=timezone.now())
+    released = assignments.filter(state=models.AssignmentState.RELEASED)
+    return released.update(state=models.AssignmentState.OPEN, created_at=timezone.now())
 
 
-def restore_sets(*, project: Project, user: User) -> int:
+def restore_sets(*, project: models.Project, user: models.User) -> int:
     """Restore the annotation sets that were withdrawn when the person left. Return the number of restored sets."""
-    withdrawn = AnnotationSet.objects.filter(
-        author__project=project, author__user=user, state=AnnotationSetState.WITHDRAWN
+    withdrawn = models.AnnotationSet.objects.filter(
+        author__project=project, author__user=user, state=models.AnnotationSetState.WITHDRAWN
     )
-    submitted = withdrawn.filter(submitted_at__isnull=False).update(state=AnnotationSetState.SUBMITTED)
-    done = AnnotationSet.objects.filter(
-        author__project=project, author__user=user, state=AnnotationSetState.SUBMITTED
+    submitted = withdrawn.filter(submitted_at__isnull=False).update(state=models.AnnotationSetState.SUBMITTED)
+    done = models.AnnotationSet.objects.filter(
+        author__project=project, author__user=user, state=models.AnnotationSetState.SUBMITTED
     ).values("document")
-    Assignment.objects.filter(project=project, user=user, document__in=done).update(state=AssignmentState.DONE)
-    return submitted + withdrawn.filter(submitted_at__isnull=True).update(state=AnnotationSetState.DRAFT)
+    models.Assignment.objects.filter(project=project, user=user, document__in=done).update(
+        state=models.AssignmentState.DONE
+    )
+    return submitted + withdrawn.filter(submitted_at__isnull=True).update(state=models.AnnotationSetState.DRAFT)
 
 
-def assign_list(*, project: Project, user: User, names: Sequence[str], actor: User | None) -> int:
+def assign_list(*, project: models.Project, user: models.User, names: Sequence[str], actor: models.User | None) -> int:
     """Assign notes to one person by name. Return the number of assignments made or requested again.
 
     Raises ServiceError, and assigns nothing, if a name is unknown.
     """
-    if not Membership.objects.filter(project=project, user=user, active=True).exists():
+    if not models.Membership.objects.filter(project=project, user=user, active=True).exists():
         raise ServiceError(
             _("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
         )
-    notes = dict(Document.objects.filter(project=project, name__in=names).values_list("name", "pk"))
+    notes = dict(models.Document.objects.filter(project=project, name__in=names).values_list("name", "pk"))
     if missing := [name for name in names if name not in notes]:
         raise ServiceError(
             _("These notes don't exist: %(choices)s. Nothing was assigned.") % {"choices": ", ".join(missing[:10])},
@@ -153,7 +146,7 @@ def assign_list(*, project: Project, user: User, names: Sequence[str], actor: Us
         )
     with transaction.atomic():
         made = _create(project, ((notes[name], user.pk) for name in names))
-        reopened = reopen(Assignment.objects.filter(project=project, user=user, document__in=notes.values()))
+        reopened = reopen(models.Assignment.objects.filter(project=project, user=user, document__in=notes.values()))
         NOTES_ASSIGNED.record(
             actor=actor, project_id=project.pk, data={"user": user.username, "notes": made, "reopened": reopened}
         )
@@ -163,13 +156,13 @@ def assign_list(*, project: Project, user: User, names: Sequence[str], actor: Us
 # Assignment of existing notes by the project's rule.
 
 
-def fill_up(*, project: Project, actor: User | None, without: Collection[int] = ()) -> int:
+def fill_up(*, project: models.Project, actor: models.User | None, without: Collection[int] = ()) -> int:
     """Add the assignments that are missing by the project's rule. Return their number. No assignment is removed.
 
     An annotator who was released from a note doesn't get it again, and the users `without` get none. Repeating the call
     does no harm.
     """
-    if project.distribution == Project.Distribution.LIST:
+    if project.distribution == models.Project.Distribution.LIST:
         raise ServiceError(
             gettext("In this project, notes are assigned by name only. Nothing was assigned."), code="list"
         )
@@ -179,22 +172,22 @@ def fill_up(*, project: Project, actor: User | None, without: Collection[int] = 
             gettext("This project has no annotators yet. Add annotators first. Nothing was assigned."), code="nobody"
         )
     wanted = len(annotators)
-    if project.distribution == Project.Distribution.SOME:
+    if project.distribution == models.Project.Distribution.SOME:
         wanted = min(wanted, project.annotators_per_note)
     free = [annotator for annotator in annotators if annotator.pk not in without]
     with transaction.atomic():
         # The lock keeps two calls at once from filling the same gaps.
-        Project.objects.select_for_update().get(pk=project.pk)
+        models.Project.objects.select_for_update().get(pk=project.pk)
         made = _fill(project, free, wanted)
         if made:
             NOTES_ASSIGNED.record(actor=actor, project_id=project.pk, data={"rule": True, "notes": made})
     return made
 
 
-def _fill(project: Project, annotators: list[User], wanted: int) -> int:
+def _fill(project: models.Project, annotators: list[models.User], wanted: int) -> int:
     loads = loads_of(project, annotators)
-    live = Count("assignments", filter=~Q(assignments__state=AssignmentState.RELEASED))
-    lacking = Document.objects.filter(project=project).annotate(live=live).filter(live__lt=wanted).order_by("id")
+    live = Count("assignments", filter=~Q(assignments__state=models.AssignmentState.RELEASED))
+    lacking = models.Document.objects.filter(project=project).annotate(live=live).filter(live__lt=wanted).order_by("id")
     made, last = 0, 0
     while batch := list(lacking.filter(pk__gt=last).values_list("pk", "live")[:BATCH]):
         last = batch[-1][0]
@@ -203,8 +196,8 @@ def _fill(project: Project, annotators: list[User], wanted: int) -> int:
         for pk, count in batch:
             free = [annotator for annotator in annotators if annotator.pk not in assigned.get(pk, ())]
             for annotator in choose(free, wanted - count, loads):
-                rows.append(Assignment(project=project, document_id=pk, user=annotator))
-        Assignment.objects.bulk_create(rows)
+                rows.append(models.Assignment(project=project, document_id=pk, user=annotator))
+        models.Assignment.objects.bulk_create(rows)
         made += len(rows)
     return made
 
@@ -212,7 +205,7 @@ def _fill(project: Project, annotators: list[User], wanted: int) -> int:
 def _ever_assigned(notes: list[int]) -> dict[int, set[int]]:
     """Ids of all users that each note was ever assigned to, by note id."""
     found: dict[int, set[int]] = {}
-    for note, user in Assignment.objects.filter(document__in=notes).values_list("document", "user"):
+    for note, user in models.Assignment.objects.filter(document__in=notes).values_list("document", "user"):
         found.setdefault(note, set()).add(user)
     return found
 
@@ -225,35 +218,35 @@ def release_idle_notes() -> None:
 
     The released notes go to other annotators by the project's rule. The relay calls this function.
     """
-    for project in Project.objects.filter(idle_days__isnull=False, archived_at__isnull=True):
+    for project in models.Project.objects.filter(idle_days__isnull=False, archived_at__isnull=True):
         _release(project)
 
 
-def _release(project: Project) -> None:
+def _release(project: models.Project) -> None:
     with transaction.atomic():
         # The lock keeps two relays from releasing at once, and an assignment by the rule from reading half a release.
-        fresh = Project.objects.select_for_update().get(pk=project.pk)
+        fresh = models.Project.objects.select_for_update().get(pk=project.pk)
         if fresh.idle_days is None or fresh.archived_at is not None:
             return
         before = timezone.now() - timedelta(days=fresh.idle_days)
         annotators = annotators_of(fresh)
         idle = [annotator for annotator in annotators if not _acted_since(fresh, annotator, before)]
         released = sum(_release_open(fresh, annotator, before) for annotator in idle)
-        if released and fresh.distribution != Project.Distribution.LIST and len(idle) < len(annotators):
+        if released and fresh.distribution != models.Project.Distribution.LIST and len(idle) < len(annotators):
             fill_up(project=fresh, actor=None, without=[annotator.pk for annotator in idle])
 
 
-def _acted_since(project: Project, user: User, before: datetime) -> bool:
+def _acted_since(project: models.Project, user: models.User, before: datetime) -> bool:
     """Whether the audit log has an act of this person in this project since then; opening a note counts."""
-    acts = Event.objects.filter(actor=user, project_id=project.pk).order_by("-id")
+    acts = models.Event.objects.filter(actor=user, project_id=project.pk).order_by("-id")
     last = acts.values_list("at", flat=True).first()
     return last is not None and last >= before
 
 
-def _release_open(project: Project, user: User, before: datetime) -> int:
+def _release_open(project: models.Project, user: models.User, before: datetime) -> int:
     """Release the notes that were open the whole time. Return their number."""
-    assignments = Assignment.objects.filter(project=project, user=user, created_at__lt=before)
-    released = assignments.filter(state=AssignmentState.OPEN).update(state=AssignmentState.RELEASED)
+    assignments = models.Assignment.objects.filter(project=project, user=user, created_at__lt=before)
+    released = assignments.filter(state=models.AssignmentState.OPEN).update(state=models.AssignmentState.RELEASED)
     if released:
         NOTES_RELEASED.record(
             actor=None,
@@ -263,24 +256,24 @@ def _release_open(project: Project, user: User, before: datetime) -> int:
     return released
 
 
-def released_notes(project: Project, user: User) -> int:
+def released_notes(project: models.Project, user: models.User) -> int:
     """Return how many notes of this annotator were released."""
-    return Assignment.objects.filter(project=project, user=user, state=AssignmentState.RELEASED).count()
+    return models.Assignment.objects.filter(project=project, user=user, state=models.AssignmentState.RELEASED).count()
 
 
-def take_back(*, project: Project, user: User) -> int:
+def take_back(*, project: models.Project, user: models.User) -> int:
     """Assign the released notes to the annotator again, except those that went to others. Return their number."""
-    live = ~Q(document__assignments__state=AssignmentState.RELEASED)
+    live = ~Q(document__assignments__state=models.AssignmentState.RELEASED)
     with transaction.atomic():
-        fresh = Project.objects.select_for_update().get(pk=project.pk)
+        fresh = models.Project.objects.select_for_update().get(pk=project.pk)
         wanted = {
-            Project.Distribution.EVERYONE: len(annotators_of(fresh)),
-            Project.Distribution.SOME: fresh.annotators_per_note,
-            Project.Distribution.LIST: 1,
-        }[Project.Distribution(fresh.distribution)]
-        mine = Assignment.objects.filter(project=fresh, user=user, state=AssignmentState.RELEASED)
+            models.Project.Distribution.EVERYONE: len(annotators_of(fresh)),
+            models.Project.Distribution.SOME: fresh.annotators_per_note,
+            models.Project.Distribution.LIST: 1,
+        }[models.Project.Distribution(fresh.distribution)]
+        mine = models.Assignment.objects.filter(project=fresh, user=user, state=models.AssignmentState.RELEASED)
         free = mine.annotate(live=Count("document__assignments", filter=live)).filter(live__lt=wanted)
-        taken = reopen(Assignment.objects.filter(pk__in=list(free.values_list("pk", flat=True))))
+        taken = reopen(models.Assignment.objects.filter(pk__in=list(free.values_list("pk", flat=True))))
         if taken:
             NOTES_ASSIGNED.record(actor=user, project_id=fresh.pk, data={"user": user.username, "reopened": taken})
     return taken

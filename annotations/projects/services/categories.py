@@ -11,14 +11,7 @@ from annotations.core.labels import UNDERLINES
 from annotations.core.locks import change_labels
 from annotations.jobs.services.queue import LIVE
 from annotations.models import Category, Job, Label, LabelSet, Project, User
-from annotations.projects.events import (
-    CATEGORY_ADDED,
-    CATEGORY_CHANGED,
-    CATEGORY_DELETED,
-    CATEGORY_MOVED,
-    LABEL_MOVED,
-    CategoryChanged,
-)
+from annotations.projects import events
 from annotations.projects.selectors.labels import seen_of
 from annotations.projects.services.projects import HUES
 from annotations.text.labels import ascii_code
@@ -45,7 +38,7 @@ def add_category(*, label_set: LabelSet, name: str, hue: int, actor: User | None
         code = _free_code(name, others)
         category = Category.objects.create(label_set=label_set, code=code, name=name, hue=hue, position=len(others))
         _renumber([*others, category])
-        CATEGORY_ADDED.record(actor=actor, project_id=label_set.project_id, data={"category": code})
+        events.CATEGORY_ADDED.record(actor=actor, project_id=label_set.project_id, data={"category": code})
     return category
 
 
@@ -72,13 +65,13 @@ def update_category(
         _check_free(name, list(rows.values()))
         fresh.name, fresh.hue = name, hue
         fresh.save(update_fields=["name", "hue"])
-        change: CategoryChanged = {
+        change: events.CategoryChanged = {
             "category": fresh.code,
             "fields": sorted(before),
             "before": before,
             "after": {field: wanted[field] for field in before},
         }
-        CATEGORY_CHANGED.record(actor=actor, project_id=category.label_set.project_id, data=change)
+        events.CATEGORY_CHANGED.record(actor=actor, project_id=category.label_set.project_id, data=change)
     return fresh
 
 
@@ -95,7 +88,7 @@ def move_category(*, category: Category, position: int, actor: User | None) -> N
         to = rows.index(moved)
         _renumber(rows)
         if to != at:
-            CATEGORY_MOVED.record(
+            events.CATEGORY_MOVED.record(
                 actor=actor,
                 project_id=category.label_set.project_id,
                 data={"category": moved.code, "before": at + 1, "after": to + 1},
@@ -129,7 +122,7 @@ def delete_category(*, category: Category, actor: User | None) -> None:
             )
         target = Label.objects.filter(pk=OuterRef("merged_into")).values("category")
         fresh.labels.filter(merged_into__isnull=False).update(category=Subquery(target))
-        CATEGORY_DELETED.record(actor=actor, project_id=project, data={"category": fresh.code, "id": fresh.pk})
+        events.CATEGORY_DELETED.record(actor=actor, project_id=project, data={"category": fresh.code, "id": fresh.pk})
         rows.remove(fresh)
         fresh.delete()
         _renumber(rows)
@@ -239,7 +232,7 @@ def move_label(*, label: Label, position: int, actor: User | None) -> None:
             if row.position != place:
                 row.position = place
                 row.save(update_fields=["position"])
-        LABEL_MOVED.record(
+        events.LABEL_MOVED.record(
             actor=actor,
             project_id=label.label_set.project_id,
             data={"label": moved.code, "before": at + 1, "after": to + 1},

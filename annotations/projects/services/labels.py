@@ -6,64 +6,33 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.locks import change_labels
 from annotations.core.spans import definitions
 from annotations.core.suggestions import relabel_notes, relabel_strings, remove_strings, tally_of
 from annotations.jobs.services.queue import LIVE
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    Category,
-    Comparison,
-    Decision,
-    Job,
-    Label,
-    LabelSet,
-    MappedLabel,
-    PersonalKey,
-    Project,
-    Span,
-    Stale,
-    User,
-)
-from annotations.projects.events import (
-    LABEL_ADDED,
-    LABEL_CHANGED,
-    LABEL_DELETED,
-    LABEL_MERGED,
-    LabelChanged,
-    LabelMerged,
-)
+from annotations.projects import events
 from annotations.projects.selectors.labels import label_uses, seen_of
 from annotations.projects.services.categories import changed_meanwhile, lock_categories, no_category
-from annotations.text.attributes import (
-    AttributeDef,
-    AttributeDefError,
-    as_data,
-    as_lines,
-    check_definitions,
-    definitions_in,
-    definitions_of,
-    joined,
-)
+from annotations.text import attributes as text_attributes
 from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
 
 # Effect of merging labels on finished adjudications.
 
 
-def expect_relabeling(label: Label) -> None:
+def expect_relabeling(label: models.Label) -> None:
     """Keep finished adjudications valid although the merge of a label changes spans of their notes.
 
     Call this before the merge. It empties `heard`, which the next comparison then fills in. Adjudications that are
     already outdated stay so.
     """
-    renamed = AnnotationSet.objects.filter(document=OuterRef("document"), spans__label=label)
-    stale = Stale.objects.filter(document_id=OuterRef("document_id"))
-    known = Comparison.objects.filter(document=OuterRef("document"))
-    Adjudication.objects.filter(Exists(renamed), ~Exists(stale), heard=Subquery(known.values("heard")[:1])).update(
-        heard=""
-    )
+    renamed = models.AnnotationSet.objects.filter(document=OuterRef("document"), spans__label=label)
+    stale = models.Stale.objects.filter(document_id=OuterRef("document_id"))
+    known = models.Comparison.objects.filter(document=OuterRef("document"))
+    models.Adjudication.objects.filter(
+        Exists(renamed), ~Exists(stale), heard=Subquery(known.values("heard")[:1])
+    ).update(heard="")
 
 
 EDITABLE = ("name", "hotkey", "description", "placeholder", "attributes")
@@ -84,8 +53,13 @@ def check_hotkey(hotkey: str) -> str:
 
 
 def update_label(
-    *, label: Label, actor: User | None, category: Category | None = None, seen: str | None = None, **changes: str
-) -> Label:
+    *,
+    label: models.Label,
+    actor: models.User | None,
+    category: models.Category | None = None,
+    seen: str | None = None,
+    **changes: str,
+) -> models.Label:
     """Change name, hotkey, description, placeholder, attributes or category.
 
     The code stays: files and frozen gold use it. `attributes` are lines as `definitions_in` reads them; spans keep the
@@ -108,12 +82,12 @@ def update_label(
             )
     values: dict[str, Any] = {field: value.strip() for field, value in changes.items()}
     if "attributes" in changes:
-        values["attributes"] = as_data(check_attributes(changes["attributes"]))
+        values["attributes"] = text_attributes.as_data(check_attributes(changes["attributes"]))
     try:
         with transaction.atomic():
             if category is not None:
                 _check_category(label.label_set_id, category)
-            fresh = Label.objects.select_for_update().get(pk=label.pk)
+            fresh = models.Label.objects.select_for_update().get(pk=label.pk)
             before = {field: getattr(fresh, field) for field in values if getattr(fresh, field) != values[field]}
             moved_from = fresh.category if category is not None and fresh.category_id != category.pk else None
             if not before and moved_from is None:
@@ -124,7 +98,7 @@ def update_label(
                 setattr(label, field, values[field])
             label.category = category or fresh.category
             label.save(update_fields=[*before, *(["category"] if moved_from else [])])
-            LABEL_CHANGED.record(
+            events.LABEL_CHANGED.record(
                 actor=actor, project_id=label.label_set.project_id, data=_change(label, before, moved_from)
             )
     except IntegrityError as error:
@@ -135,7 +109,7 @@ def update_label(
     return label
 
 
-def _check_category(label_set_id: int, category: Category) -> None:
+def _check_category(label_set_id: int, category: models.Category) -> None:
     """Check that the category still exists. It can't be deleted until the transaction ends."""
     if category.label_set_id != label_set_id:
         raise ServiceError(_("This category belongs to another project."), code="category")
@@ -143,15 +117,15 @@ def _check_category(label_set_id: int, category: Category) -> None:
         raise no_category()
 
 
-def check_attributes(lines: str) -> tuple[AttributeDef, ...]:
+def check_attributes(lines: str) -> tuple[text_attributes.AttributeDef, ...]:
     """The attributes in these lines. Raises ServiceError `attributes`."""
     try:
-        return definitions_in(lines)
-    except AttributeDefError as error:
+        return text_attributes.definitions_in(lines)
+    except text_attributes.AttributeDefError as error:
         raise ServiceError(str(error), code="attributes") from None
 
 
-def _change(label: Label, before: dict[str, Any], moved_from: Category | None) -> LabelChanged:
+def _change(label: models.Label, before: dict[str, Any], moved_from: models.Category | None) -> events.LabelChanged:
     """Event data: names, keys, attributes and category codes before and after.
 
     A description is free text, so only its change is recorded.
@@ -162,20 +136,20 @@ def _change(label: Label, before: dict[str, Any], moved_from: Category | None) -
     if moved_from:
         recorded, after = recorded | {"category": moved_from.code}, after | {"category": label.category.code}
         fields = sorted([*fields, "category"])
-    change: LabelChanged = {"label": label.code, "fields": fields}
+    change: events.LabelChanged = {"label": label.code, "fields": fields}
     if recorded:
         change |= {"before": recorded, "after": after}
     return change
 
 
 def _recorded(value: Any) -> str:
-    return value if isinstance(value, str) else as_lines(definitions_of(value))
+    return value if isinstance(value, str) else text_attributes.as_lines(text_attributes.definitions_of(value))
 
 
 def add_label(
-    *, label_set: LabelSet, category: Category, name: str, actor: User | None, hotkey: str = "", description: str = "",
-    attributes: str = "",
-) -> Label:  # fmt: skip
+    *, label_set: models.LabelSet, category: models.Category, name: str, actor: models.User | None, hotkey: str = "",
+    description: str = "", attributes: str = "",
+) -> models.Label:  # fmt: skip
     """Add a label at the end of the list. Its ASCII code is made from the name."""
     name = good_name(name)
     if not name:
@@ -189,18 +163,18 @@ def add_label(
     try:
         with transaction.atomic():
             _check_category(label_set.pk, category)
-            label = Label.objects.create(
+            label = models.Label.objects.create(
                 label_set=label_set,
                 category=category,
                 code=code,
                 name=name,
                 hotkey=check_hotkey(hotkey),
                 description=description.strip(),
-                attributes=as_data(check_attributes(attributes)),
+                attributes=text_attributes.as_data(check_attributes(attributes)),
                 placeholder=f"[{name}]"[:60],
                 position=label_set.labels.count(),
             )
-            LABEL_ADDED.record(actor=actor, project_id=label_set.project_id, data={"label": code})
+            events.LABEL_ADDED.record(actor=actor, project_id=label_set.project_id, data={"label": code})
     except IntegrityError as error:
         raise ServiceError(
             _("A label with the name “%(name)s”, the code “%(code)s” or the same key already exists.")
@@ -210,18 +184,18 @@ def add_label(
     return label
 
 
-def _duplicates(source: Label, target: Label) -> "QuerySet[Span]":
+def _duplicates(source: models.Label, target: models.Label) -> "QuerySet[models.Span]":
     """Spans of `source` whose set has a span of `target` with the same offsets. A merge deletes them."""
-    same_bounds = Span.objects.filter(
+    same_bounds = models.Span.objects.filter(
         annotation_set=OuterRef("annotation_set"), start=OuterRef("start"), end=OuterRef("end"), label=target
     )
-    return Span.objects.filter(label=source).filter(Exists(same_bounds))
+    return models.Span.objects.filter(label=source).filter(Exists(same_bounds))
 
 
-def merge_preview(*, source: Label, target: Label) -> LabelMerged:
+def merge_preview(*, source: models.Label, target: models.Label) -> events.LabelMerged:
     """Counts of what a merge would change. Frozen gold versions keep the old label."""
     _check_merge(source, target)
-    spans = Span.objects.filter(label=source)
+    spans = models.Span.objects.filter(label=source)
     return {
         "source": source.code,
         "target": target.code,
@@ -231,7 +205,7 @@ def merge_preview(*, source: Label, target: Label) -> LabelMerged:
     }
 
 
-def _check_merge(source: Label, target: Label) -> None:
+def _check_merge(source: models.Label, target: models.Label) -> None:
     if source.pk == target.pk:
         raise ServiceError(_("A label can't be merged into itself."), code="same")
     if source.label_set_id != target.label_set_id:
@@ -239,8 +213,8 @@ def _check_merge(source: Label, target: Label) -> None:
     if source.merged_into_id or target.merged_into_id:
         raise ServiceError(_("This label was already merged."), code="merged")
     try:
-        check_definitions(joined(definitions(target), definitions(source)))
-    except AttributeDefError as error:
+        text_attributes.check_definitions(text_attributes.joined(definitions(target), definitions(source)))
+    except text_attributes.AttributeDefError as error:
         raise ServiceError(
             _("The labels have too many attributes to be merged. %(reason)s Remove some of them first.")
             % {"reason": error},
@@ -248,50 +222,50 @@ def _check_merge(source: Label, target: Label) -> None:
         ) from error
 
 
-def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMerged:
+def merge_labels(*, source: models.Label, target: models.Label, actor: models.User | None) -> events.LabelMerged:
     """Give every span of `source` the label `target`, and free the name and key of `source`. Return the counts."""
     with transaction.atomic():
         change_labels(source.label_set.project_id)
-        list(Label.objects.select_for_update().filter(pk__in=[source.pk, target.pk]))
+        list(models.Label.objects.select_for_update().filter(pk__in=[source.pk, target.pk]))
         source.refresh_from_db()
         target.refresh_from_db()
         preview = merge_preview(source=source, target=target)
         expect_relabeling(source)
-        AnnotationSet.objects.filter(spans__label=source).update(version=F("version") + 1)
+        models.AnnotationSet.objects.filter(spans__label=source).update(version=F("version") + 1)
         duplicates = list(_duplicates(source, target).values_list("pk", flat=True))
         for at in range(0, len(duplicates), 500):
-            spans = Span.objects.filter(pk__in=duplicates[at : at + 500])
+            spans = models.Span.objects.filter(pk__in=duplicates[at : at + 500])
             gone = tally_of(spans)
             spans.delete()
             remove_strings(gone)
-        Span.objects.filter(label=source).update(label=target)
+        models.Span.objects.filter(label=source).update(label=target)
         relabel_strings(source.pk, target.pk)
         relabel_notes(source.pk, target.pk)
-        Decision.objects.filter(label_id=source.pk).update(label_id=target.pk)
-        Label.objects.filter(merged_into=source).update(merged_into=target)
+        models.Decision.objects.filter(label_id=source.pk).update(label_id=target.pk)
+        models.Label.objects.filter(merged_into=source).update(merged_into=target)
         # Each user keeps their own key for the target label.
-        PersonalKey.objects.filter(label=source).delete()
+        models.PersonalKey.objects.filter(label=source).delete()
         # In a label mapping, the target keeps its own code, or gets that of the source.
-        rows = MappedLabel.objects.filter(label=source)
+        rows = models.MappedLabel.objects.filter(label=source)
         rows.exclude(mapping__rows__label=target).update(label=target)
         rows.delete()
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])
         # The spans keep their attributes, so the target label gets them too.
-        target.attributes = as_data(joined(definitions(target), definitions(source)))
+        target.attributes = text_attributes.as_data(text_attributes.joined(definitions(target), definitions(source)))
         target.save(update_fields=["attributes"])
-        LABEL_MERGED.record(actor=actor, project_id=source.label_set.project_id, data=preview)
+        events.LABEL_MERGED.record(actor=actor, project_id=source.label_set.project_id, data=preview)
     return preview
 
 
-def delete_label(*, label: Label, actor: User | None) -> None:
+def delete_label(*, label: models.Label, actor: models.User | None) -> None:
     """Delete a label that nothing uses. Raises ServiceError: `used`, `last`, or `jobs`, which may hold its id."""
     with transaction.atomic():
         project = label.label_set.project_id
         change_labels(project)
         # Starting a job locks the project too.
-        Project.objects.select_for_update().get(pk=project)
-        label = Label.objects.select_for_update().select_related("label_set").get(pk=label.pk)
+        models.Project.objects.select_for_update().get(pk=project)
+        label = models.Label.objects.select_for_update().select_related("label_set").get(pk=label.pk)
         if label.merged_into_id:
             raise ServiceError(_("This label was already merged."), code="merged")
         if label_uses(label):
@@ -302,10 +276,10 @@ def delete_label(*, label: Label, actor: User | None) -> None:
             )
         if not label.label_set.labels.filter(merged_into__isnull=True).exclude(pk=label.pk).exists():
             raise ServiceError(_("This is the only label. Add another label before you delete it."), code="last")
-        if Job.objects.filter(project=project, state__in=LIVE).exists():
+        if models.Job.objects.filter(project=project, state__in=LIVE).exists():
             raise ServiceError(
                 _("Jobs are running in this project and may use the label. Wait until they end, or cancel them."),
                 code="jobs",
             )
-        LABEL_DELETED.record(actor=actor, project_id=project, data={"label": label.code, "id": label.pk})
+        events.LABEL_DELETED.record(actor=actor, project_id=project, data={"label": label.code, "id": label.pk})
         label.delete()

@@ -24,14 +24,7 @@ from annotations.models import (
     Role,
     User,
 )
-from annotations.projects.events import (
-    MEMBER_ADDED,
-    MEMBER_BY_GROUP,
-    MEMBER_CHANGED,
-    MEMBER_LEFT_GROUP,
-    MEMBER_REMOVED,
-    RESET_LINK_MADE,
-)
+from annotations.projects import events
 from annotations.projects.services.assigning import annotators_of, assign_new_member
 
 
@@ -115,12 +108,12 @@ def add_member(
         elif before is not None:
             _release_open(project, user)
         if provided_by:
-            MEMBER_BY_GROUP.record(
+            events.MEMBER_BY_GROUP.record(
                 project_id=project.pk, data={"user": user.username, "role": role, "provider": provided_by}
             )
             return member
         changed = before is not None and before[1]
-        (MEMBER_CHANGED if changed else MEMBER_ADDED).record(
+        (events.MEMBER_CHANGED if changed else events.MEMBER_ADDED).record(
             actor=actor, project_id=project.pk, data={"user": user.username, "role": role}
         )
     return member
@@ -193,11 +186,11 @@ def remove_member(
         member.active, member.removed_at, member.provided_by = False, timezone.now(), provided_by
         member.save(update_fields=["active", "removed_at", "read_others_until", "provided_by"])
         if provided_by:
-            MEMBER_LEFT_GROUP.record(
+            events.MEMBER_LEFT_GROUP.record(
                 project_id=project.pk, data={"user": user.username, "role": member.role, "provider": provided_by}
             )
             return preview | {"handed_over": 0}
-        MEMBER_REMOVED.record(
+        events.MEMBER_REMOVED.record(
             actor=actor,
             project_id=project.pk,
             data={
@@ -245,6 +238,6 @@ def reset_link_path(*, project: Project, user: User, actor: User | None) -> str:
             % {"username": user.username},
             code="not-yours",
         )
-    RESET_LINK_MADE.record(actor=actor, project_id=project.pk, data={"user": user.username})
+    events.RESET_LINK_MADE.record(actor=actor, project_id=project.pk, data={"user": user.username})
     token = default_token_generator.make_token(user, maker=actor)
     return reverse("account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(user), "key": token})

@@ -12,13 +12,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.locks import begin_archiving, change_labels
 from annotations.models import Author, Category, Import, ImportState, Label, LabelSet, Membership, Project, Role, User
-from annotations.projects.events import (
-    GUIDELINES_CHANGED,
-    PROJECT_ARCHIVED,
-    PROJECT_CHANGED,
-    PROJECT_CREATED,
-    PROJECT_RESTORED,
-)
+from annotations.projects import events
 from annotations.projects.selectors.projects import live_jobs
 from annotations.text.attributes import as_data
 from annotations.text.labels import LabelSetDef, parse_label_set
@@ -62,7 +56,7 @@ def create_project(
                 slug=chosen, name=name, language=language.strip().lower(), created_by=actor or manager
             )
             copy_label_set(project, definition)
-            PROJECT_CREATED.record(
+            events.PROJECT_CREATED.record(
                 actor=actor or manager, project_id=project.pk, data={"slug": chosen, "label_set": definition.key}
             )
             if manager is not None:
@@ -126,7 +120,7 @@ def update_project(*, project: Project, actor: User | None, **changes: object) -
         for field in changed:
             setattr(project, field, changes[field])
         project.save(update_fields=changed)
-        PROJECT_CHANGED.record(actor=actor, project_id=project.pk, data={"fields": changed})
+        events.PROJECT_CHANGED.record(actor=actor, project_id=project.pk, data={"fields": changed})
     return project
 
 
@@ -143,7 +137,7 @@ def set_guidelines(*, project: Project, text: str, actor: User | None, seen_vers
             fresh.guidelines = text
             fresh.guidelines_version += 1
             fresh.save(update_fields=["guidelines", "guidelines_version"])
-            GUIDELINES_CHANGED.record(
+            events.GUIDELINES_CHANGED.record(
                 actor=actor, project_id=project.pk, data={"version": fresh.guidelines_version, "length": len(text)}
             )
     return fresh
@@ -164,7 +158,7 @@ def archive_project(*, project: Project, actor: User | None) -> bool:
             return False
         begin_archiving(project.pk)
         check_no_jobs(project)
-        PROJECT_ARCHIVED.record(actor=actor, project_id=project.pk, data={})
+        events.PROJECT_ARCHIVED.record(actor=actor, project_id=project.pk, data={})
         fresh.archived_at = timezone.now()
         fresh.save(update_fields=["archived_at"])
     return True
@@ -186,5 +180,5 @@ def restore_project(*, project: Project, actor: User | None) -> bool:
     with transaction.atomic():
         restored = Project.objects.filter(pk=project.pk, archived_at__isnull=False).update(archived_at=None)
         if restored:
-            PROJECT_RESTORED.record(actor=actor, project_id=project.pk, data={})
+            events.PROJECT_RESTORED.record(actor=actor, project_id=project.pk, data={})
     return bool(restored)

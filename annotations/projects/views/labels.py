@@ -18,30 +18,10 @@ from annotations.core.requests import Request, number
 from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.events import CATEGORY_DELETED, LABEL_DELETED
-from annotations.projects.forms.labels import (
-    AddLabelForm,
-    CategoryForm,
-    EditLabelForm,
-    MergeForm,
-    MoveForm,
-    rarest_hue,
-)
+from annotations.projects.forms import labels as label_forms
 from annotations.projects.selectors.labels import frozen_versions, label_uses, merged_labels, seen_of, used_labels
-from annotations.projects.services.categories import (
-    add_category,
-    delete_category,
-    move_category,
-    move_label,
-    update_category,
-)
-from annotations.projects.services.labels import (
-    EDITABLE,
-    add_label,
-    delete_label,
-    merge_labels,
-    merge_preview,
-    update_label,
-)
+from annotations.projects.services import categories
+from annotations.projects.services import labels as label_services
 from annotations.text.attributes import as_lines
 from annotations.text.names import whole
 
@@ -51,7 +31,7 @@ def labels(request: Request, slug: str) -> HttpResponse:
     """All labels by category. A POST adds a label."""
     access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
-    form = AddLabelForm(
+    form = label_forms.AddLabelForm(
         request.POST if request.method == "POST" else None,
         label_set=label_set,
         initial={"category": number(request.GET, "category")},
@@ -68,16 +48,16 @@ def labels(request: Request, slug: str) -> HttpResponse:
     return render(request, "projects/labels.html", context, status=422 if form.errors else 200)
 
 
-def _add(access: Access, label_set: LabelSet, form: AddLabelForm) -> bool:
+def _add(access: Access, label_set: LabelSet, form: label_forms.AddLabelForm) -> bool:
     try:
-        add_label(label_set=label_set, actor=access.user, **form.cleaned_data)
+        label_services.add_label(label_set=label_set, actor=access.user, **form.cleaned_data)
     except ServiceError as error:
         add_error(form, error)
         return False
     return True
 
 
-def _sent_twice(form: AddLabelForm) -> bool:
+def _sent_twice(form: label_forms.AddLabelForm) -> bool:
     """Whether exactly this label exists already, so that a double click on "Add" is no error."""
     wanted = {field: str(form.data.get(field, "")).strip() for field in ("name", "hotkey", "description", "category")}
     there = Label.objects.filter(label_set=form.label_set, merged_into__isnull=True, name=wanted["name"]).first()
@@ -103,11 +83,11 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     label = _label(access, pk)
     if label.merged_into_id:
         return redirect("label_edit", slug, label.merged_into_id)
-    form = EditLabelForm(
+    form = label_forms.EditLabelForm(
         request.POST if request.method == "POST" else None,
         label_set=label.label_set,
         label=label,
-        initial={field: getattr(label, field) for field in (*EDITABLE, "category")}
+        initial={field: getattr(label, field) for field in (*label_services.EDITABLE, "category")}
         | {"attributes": as_lines(definitions(label))},
     )
     context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": seen_of(label)}
@@ -116,7 +96,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         seen = form.cleaned_data.pop("seen") or None
         try:
-            update_label(label=label, actor=access.user, seen=seen, **form.cleaned_data)
+            label_services.update_label(label=label, actor=access.user, seen=seen, **form.cleaned_data)
             messages.success(request, _("The label %(name)s was saved.") % {"name": label.name})
             return redirect("labels", slug)
         except ServiceError as error:
@@ -133,11 +113,11 @@ def label_move(request: Request, slug: str, pk: int) -> HttpResponse:
     """Move a label to a position in its category, counted from 0."""
     access = enter(request.user, slug, Can.MANAGE)
     label = _label(access, pk)
-    form = MoveForm(request.POST)
+    form = label_forms.MoveForm(request.POST)
     try:
         if not form.is_valid():
             raise ServiceError(_("The position is missing. The label was not moved."), code="position")
-        move_label(label=label, position=form.cleaned_data["position"], actor=access.user)
+        categories.move_label(label=label, position=form.cleaned_data["position"], actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
     return redirect(f"{reverse('labels', args=[slug])}#label-{pk}")
@@ -153,7 +133,7 @@ def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     context: dict[str, Any] = {"access": access, "label": label}
     if request.method == "POST":
         try:
-            delete_label(label=label, actor=access.user)
+            label_services.delete_label(label=label, actor=access.user)
             messages.success(request, _("The label %(name)s was deleted.") % {"name": label.name})
             return redirect("labels", slug)
         except ServiceError as error:
@@ -171,16 +151,16 @@ def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
     if source.merged_into and str(source.merged_into_id) == data.get("into"):
         # The label is already merged, as after a double click or going back in the browser.
         return redirect("labels", slug)
-    form = MergeForm(data if "into" in data or request.method == "POST" else None, source=source)
+    form = label_forms.MergeForm(data if "into" in data or request.method == "POST" else None, source=source)
     context: dict[str, Any] = {"access": access, "label": source, "form": form}
     if form.is_valid():
         target = form.cleaned_data["into"]
         try:
             if request.method == "POST":
-                done = merge_labels(source=source, target=target, actor=access.user)
+                done = label_services.merge_labels(source=source, target=target, actor=access.user)
                 messages.success(request, _merged(source, target, done["spans"]))
                 return redirect("labels", slug)
-            context |= {"target": target, "preview": merge_preview(source=source, target=target)}
+            context |= {"target": target, "preview": label_services.merge_preview(source=source, target=target)}
             context["frozen"] = frozen_versions(access.project)
         except ServiceError as error:
             add_error(form, error)
@@ -204,15 +184,17 @@ def category_add(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     others = list(label_set.categories.all())
-    form = CategoryForm(
-        request.POST if request.method == "POST" else None, others=others, initial={"hue": rarest_hue(others)}
+    form = label_forms.CategoryForm(
+        request.POST if request.method == "POST" else None,
+        others=others,
+        initial={"hue": label_forms.rarest_hue(others)},
     )
     if request.method == "POST" and form.is_valid():
         name, hue = form.cleaned_data["name"], form.cleaned_data["hue"]
         same = next((one for one in others if (one.name, one.hue) == (name, hue)), None)
         try:
             # The category is already there after a double click.
-            category = same or add_category(label_set=label_set, name=name, hue=hue, actor=access.user)
+            category = same or categories.add_category(label_set=label_set, name=name, hue=hue, actor=access.user)
             messages.success(request, _("The category %(name)s was added.") % {"name": category.name})
             return redirect(f"{reverse('labels', args=[slug])}?category={category.pk}#add")
         except ServiceError as error:
@@ -227,7 +209,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     category = _category(access, pk)
     seen = seen_of(category)
-    form = CategoryForm(
+    form = label_forms.CategoryForm(
         request.POST if request.method == "POST" else None,
         others=list(category.label_set.categories.exclude(pk=pk)),
         initial={"name": category.name, "hue": category.hue},
@@ -237,7 +219,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         seen = str(form["seen"].value() or "")
         if form.is_valid():
             try:
-                saved = update_category(
+                saved = categories.update_category(
                     category=category,
                     name=form.cleaned_data["name"],
                     hue=form.cleaned_data["hue"],
@@ -261,9 +243,9 @@ def category_move(request: Request, slug: str, pk: int) -> HttpResponse:
     """Move a category to a position in the list, counted from 0."""
     access = enter(request.user, slug, Can.MANAGE)
     category = _category(access, pk)
-    form = MoveForm(request.POST)
+    form = label_forms.MoveForm(request.POST)
     if form.is_valid():
-        move_category(category=category, position=form.cleaned_data["position"], actor=access.user)
+        categories.move_category(category=category, position=form.cleaned_data["position"], actor=access.user)
     else:
         messages.error(request, _("The position is missing. The category was not moved."))
     return redirect(f"{reverse('labels', args=[slug])}#category-{pk}")
@@ -279,7 +261,7 @@ def category_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     context: dict[str, Any] = {"access": access, "category": category}
     if request.method == "POST":
         try:
-            delete_category(category=category, actor=access.user)
+            categories.delete_category(category=category, actor=access.user)
             messages.success(request, _("The category %(name)s was deleted.") % {"name": category.name})
             return redirect("labels", slug)
         except ServiceError as error:

@@ -24,15 +24,8 @@ from annotations.models import Membership, Role, User
 from annotations.projects.forms.members import AddMemberForm, GroupForm, RemoveForm, RoleForm, TokenForm
 from annotations.projects.selectors.members import line_of, members, memberships, projects_of, tokens_of
 from annotations.projects.selectors.providers import configured, pushes_groups, roles_of_groups
+from annotations.projects.services import members as member_services
 from annotations.projects.services.accounts import shown
-from annotations.projects.services.members import (
-    add_member,
-    add_person,
-    heirs_of,
-    removal_preview,
-    remove_member,
-    reset_link_path,
-)
 from annotations.projects.services.providers.checking import map_group, unmap_group
 
 # Rows per page, of members and of former members.
@@ -74,7 +67,7 @@ def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpRespon
     """Add a member, with a new or existing account. Raises ServiceError or ValidationError."""
     new = wanted["account"] == "new"
     with transaction.atomic():
-        member = add_person(
+        member = member_services.add_person(
             project=access.project, username=wanted["username"], role=wanted["role"], new=new, actor=access.user
         )
         if new:
@@ -85,7 +78,7 @@ def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpRespon
 
 def _show_link(request: Request, access: Access, user: User, *, made: bool = False) -> HttpResponse:
     """Page with the one-time link, which is shown only here and not stored. The answer is not cached."""
-    path = reset_link_path(project=access.project, user=user, actor=access.user)
+    path = member_services.reset_link_path(project=access.project, user=user, actor=access.user)
     context = {"access": access, "person": user, "made": made, "link": request.build_absolute_uri(path)}
     return render(request, "projects/accounts/reset_link.html", context)
 
@@ -112,7 +105,7 @@ def member_role(request: Request, slug: str, pk: int) -> HttpResponse:
         messages.error(request, _("This role does not exist. Nothing was changed."))
         return redirect("people", slug)
     try:
-        changed = add_member(
+        changed = member_services.add_member(
             project=access.project, user=member.user, role=form.cleaned_data["role"], actor=access.user
         )
         message = _("New role of %(name)s: %(role)s.") if member.active else _("%(name)s was restored. Role: %(role)s.")
@@ -131,11 +124,11 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
     if not member.active:
         # The member is already removed, as after a double click.
         return redirect("people", slug)
-    heirs = heirs_of(project=access.project, user=member.user)
+    heirs = member_services.heirs_of(project=access.project, user=member.user)
     form = RemoveForm(request.POST if request.method == "POST" else None, heirs=heirs)
     if request.method == "POST" and form.is_valid():
         try:
-            remove_member(
+            member_services.remove_member(
                 project=access.project, user=member.user, actor=access.user, hand_over_to=form.cleaned_data["heir"]
             )
             messages.success(
@@ -147,7 +140,7 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
     context = {
         "access": access,
         "member": member,
-        "preview": removal_preview(project=access.project, user=member.user),
+        "preview": member_services.removal_preview(project=access.project, user=member.user),
         "heirs": heirs,
         "form": form,
     }

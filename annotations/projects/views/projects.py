@@ -33,15 +33,8 @@ from annotations.projects.selectors.projects import (
     tally,
     waiting_in,
 )
+from annotations.projects.services import projects as project_services
 from annotations.projects.services.assigning import annotators_of, assign_list, fill_up
-from annotations.projects.services.projects import (
-    archive_project,
-    create_project,
-    restore_project,
-    set_guidelines,
-    shipped_label_sets,
-    update_project,
-)
 
 DEFAULT_LABEL_SET = "i2b2-2014"
 # A second click on "Create" within this time counts as a double click.
@@ -63,7 +56,7 @@ def projects(request: Request) -> HttpResponse:
 def project_new(request: Request) -> HttpResponse:
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
-    label_sets = shipped_label_sets()
+    label_sets = project_services.shipped_label_sets()
     form = ProjectForm(request.POST or None, label_sets=label_sets, initial={"label_set": DEFAULT_LABEL_SET})
     if request.method == "POST" and form.is_valid():
         made = _create(request, form)
@@ -78,7 +71,7 @@ def _create(request: Request, form: ProjectForm) -> Project | None:
     """Create the project. Returns None and adds an error to the form if the service raises ServiceError."""
     wanted = form.cleaned_data
     try:
-        made = create_project(
+        made = project_services.create_project(
             name=wanted["name"],
             label_set_key=wanted["label_set"],
             language=wanted["language"],
@@ -159,7 +152,7 @@ def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Activit
 def archive(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.ARCHIVE)
     try:
-        archive_project(project=access.project, actor=access.user)
+        project_services.archive_project(project=access.project, actor=access.user)
         messages.success(request, _("The project is archived. Nobody can change it until a manager restores it."))
     except ServiceError as error:
         messages.error(request, _("The project was not archived. %(reason)s") % {"reason": error})
@@ -169,7 +162,7 @@ def archive(request: Request, slug: str) -> HttpResponse:
 @require_POST
 def restore(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.ARCHIVE)
-    restore_project(project=access.project, actor=access.user)
+    project_services.restore_project(project=access.project, actor=access.user)
     messages.success(request, _("The project is restored. People can work in it again."))
     return redirect("project_settings", slug)
 
@@ -188,7 +181,7 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
     form = SettingsForm(data, initial=settings_of(access.project), runs=runs_with_notes(access.project))
     if request.method == "POST" and form.is_valid():
         try:
-            update_project(project=access.project, actor=access.user, **form.cleaned_data)
+            project_services.update_project(project=access.project, actor=access.user, **form.cleaned_data)
             messages.success(request, _("The settings were saved."))
             return redirect("project_settings", slug)
         except ServiceError as error:
@@ -286,7 +279,9 @@ def guidelines_edit(request: Request, slug: str) -> HttpResponse:
         else:
             try:
                 seen = form.cleaned_data["seen_version"]
-                fresh = set_guidelines(project=project, text=text, actor=request.user, seen_version=seen)
+                fresh = project_services.set_guidelines(
+                    project=project, text=text, actor=request.user, seen_version=seen
+                )
                 messages.success(request, _("Saved as version %(n)d.") % {"n": fresh.guidelines_version})
                 return redirect("guidelines", slug)
             except ServiceError as error:

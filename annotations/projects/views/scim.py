@@ -18,15 +18,8 @@ from annotations.formats.files.json_files import JsonError, read_object
 from annotations.models import ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim import groups, resources, users
+from annotations.projects.services.providers.scim import resources as scim_resources
 from annotations.projects.services.providers.scim.errors import MEDIA_TYPE
-from annotations.projects.services.providers.scim.resources import (
-    Links,
-    asked,
-    listing,
-    model_of_users,
-    page_of,
-    wants_members,
-)
 
 _TAKEN: Final = (MEDIA_TYPE, "application/json")
 
@@ -54,7 +47,7 @@ _USERS: Final = ResourceKind(
     users.create_user,
     {"PUT": users.replace_user, "PATCH": users.patch_user},
     users.delete_user,
-    model_of_users,
+    scim_resources.model_of_users,
     resources.MOST_USERS,
 )
 _GROUPS: Final = ResourceKind(
@@ -81,7 +74,7 @@ def all_of_kind(request: ScimRequest, kind: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, found, request.GET)
     row = found.create(request.provider, _body(request))
-    wanted = asked(request.GET, found.model(request.provider))
+    wanted = scim_resources.asked(request.GET, found.model(request.provider))
     return _answer(_resource(request, row, wanted), wanted, 201)
 
 
@@ -100,7 +93,7 @@ def search(request: ScimRequest, kind: str = "") -> HttpResponse:
 def one_of_kind(request: ScimRequest, kind: str, pk: UUID) -> HttpResponse:
     """Show, replace, change or delete a user or a group."""
     found = _kind(request, kind)
-    wanted = asked(request.GET, found.model(request.provider))
+    wanted = scim_resources.asked(request.GET, found.model(request.provider))
     if request.method == "DELETE":
         found.delete(request.provider, pk)
         return HttpResponse(status=204)
@@ -153,8 +146,8 @@ def _described(request: HttpRequest, found: list[Any], model: type[Resource[Any]
 # ── Requests and responses ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _links(request: ScimRequest) -> Links:
-    return Links(f"{request.scheme}://{request.get_host()}", request.provider.id)
+def _links(request: ScimRequest) -> scim_resources.Links:
+    return scim_resources.Links(f"{request.scheme}://{request.get_host()}", request.provider.id)
 
 
 def _body(request: HttpRequest) -> dict[str, Any]:
@@ -168,14 +161,14 @@ def _body(request: HttpRequest) -> dict[str, Any]:
 
 def _resource(request: ScimRequest, row: Any, wanted: SearchRequest[Any]) -> Resource[Any]:
     if isinstance(row, ProvisionedUser):
-        return resources.user_resource(row, _links(request), model_of_users(request.provider))
-    return resources.group_resource(row, _links(request), with_members=wants_members(wanted))
+        return resources.user_resource(row, _links(request), scim_resources.model_of_users(request.provider))
+    return resources.group_resource(row, _links(request), with_members=scim_resources.wants_members(wanted))
 
 
 def _page(request: ScimRequest, kind: ResourceKind, query: Mapping[str, Any]) -> HttpResponse:
     model = kind.model(request.provider)
-    wanted = asked(query, model)
-    total, rows = page_of(kind.rows(request.provider), wanted, model, kind.most)
+    wanted = scim_resources.asked(query, model)
+    total, rows = scim_resources.page_of(kind.rows(request.provider), wanted, model, kind.most)
     return _list([_resource(request, row, wanted) for row in rows], total, wanted, model)
 
 
@@ -188,7 +181,7 @@ def _answer(resource: Resource[Any], wanted: SearchRequest[Any] | None = None, s
 
 
 def _list(found: list[Any], total: int, wanted: SearchRequest[Any] | None, model: type[Resource[Any]]) -> HttpResponse:
-    page = listing(model)(
+    page = scim_resources.listing(model)(
         total_results=total,
         start_index=(wanted and wanted.start_index) or 1,
         items_per_page=len(found),

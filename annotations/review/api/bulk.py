@@ -21,21 +21,12 @@ from annotations.models import BulkAct, BulkActState, Job
 from annotations.notes.api import codes_of, label_coded
 from annotations.review.api.reviewing import Codes
 from annotations.review.forms import BulkForm
+from annotations.review.selectors import suggested_strings
 from annotations.review.selectors.bulk_rules import BulkPreview, act_for, acts_in, rule_of
 from annotations.review.selectors.planted import suggestions_for
 from annotations.review.selectors.precision import PrecisionFigures, planned_act, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import ROWS as PAGE
-from annotations.review.selectors.suggested_strings import (
-    Occurrence,
-    Order,
-    StringRow,
-    as_waiting,
-    looked_at,
-    spans_of,
-    string_for,
-    strings,
-)
 from annotations.review.services.bulk import COUNTS, plan_bulk, plan_string, start_bulk, start_undo
 
 router = Router(tags=["Bulk review"])
@@ -136,7 +127,7 @@ class Chosen(Schema):
 
 class StringFilters(Chosen):
     label: str = Field("", max_length=60)
-    order: Order = "open"
+    order: suggested_strings.Order = "open"
 
 
 class StringItem(Schema):
@@ -155,7 +146,7 @@ class StringItem(Schema):
     confidence: float | None
 
     @classmethod
-    def of(cls, row: StringRow, codes: Codes) -> Self:
+    def of(cls, row: suggested_strings.StringRow, codes: Codes) -> Self:
         return cls(**asdict(row) | {"id": row.pk, "label": codes[row.label]})
 
 
@@ -181,7 +172,7 @@ class OccurrenceOut(Schema):
     by: str
 
     @classmethod
-    def of(cls, one: Occurrence, codes: Codes) -> Self:
+    def of(cls, one: suggested_strings.Occurrence, codes: Codes) -> Self:
         return cls(**asdict(one) | {"suggestion": one.alias, "label": codes[one.label]})
 
 
@@ -279,15 +270,15 @@ def list_suggested_strings(
     label = label_coded(access.project, wanted.label) if wanted.label else None
     codes = codes_of(access.project.pk)
 
-    def page_of(number: int) -> tuple[list[tuple[int, StringRow]], bool]:
+    def page_of(number: int) -> tuple[list[tuple[int, suggested_strings.StringRow]], bool]:
         """The rows of a page that wait for something, each with its place in the whole list."""
-        page = strings(runs, label=label, order=wanted.order, number=number)
+        page = suggested_strings.strings(runs, label=label, order=wanted.order, number=number)
         places = {row.pk: (number - 1) * PAGE + at for at, row in enumerate(page.rows, 1)}
-        waiting = as_waiting(page, runs, access.project, access.user).rows
+        waiting = suggested_strings.as_waiting(page, runs, access.project, access.user).rows
         return [(places[row.pk], row) for row in waiting], page.more
 
-    def fetch(after: int | None, size: int) -> Sequence[tuple[int, StringRow]]:
-        rows: list[tuple[int, StringRow]] = []
+    def fetch(after: int | None, size: int) -> Sequence[tuple[int, suggested_strings.StringRow]]:
+        rows: list[tuple[int, suggested_strings.StringRow]] = []
         number, more = (after or 0) // PAGE + 1, True
         while more and len(rows) < size:
             found, more = page_of(number)
@@ -307,11 +298,14 @@ def list_occurrences(
     """List all suggestions of a string in their contexts, note by note. The audit log records the notes."""
     access = enter(request, slug, Can.MAKE_GOLD)
     runs = [run.pk for run in chosen_runs(access.project, wanted.words)]
-    spans, codes = spans_of(string_for(access.project, string), runs), codes_of(access.project.pk)
+    spans, codes = (
+        suggested_strings.spans_of(suggested_strings.string_for(access.project, string), runs),
+        codes_of(access.project.pk),
+    )
 
-    def fetch(after: int | None, size: int) -> Sequence[tuple[int, Occurrence]]:
+    def fetch(after: int | None, size: int) -> Sequence[tuple[int, suggested_strings.Occurrence]]:
         first = after or 0
-        return list(enumerate(looked_at(spans[first : first + size], access, size), first + 1))
+        return list(enumerate(suggested_strings.looked_at(spans[first : first + size], access, size), first + 1))
 
     return paged(request, paging, fetch, lambda row: OccurrenceOut.of(row[1], codes), lambda row: row[0])
 
@@ -320,7 +314,7 @@ def list_occurrences(
 def plan_string_act(request: ApiRequest, slug: str, string: int, body: StringAct) -> Status[BulkWithPreview]:
     """Plan a bulk act on a string. The answer is its preview; nothing is decided until it is started."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    found = string_for(access.project, string)
+    found = suggested_strings.string_for(access.project, string)
     runs = [run.pk for run in chosen_runs(access.project, [str(one) for one in body.runs])]
     to = label_coded(access.project, body.to, "to") if body.to else None
     with named({"page": "but", "act": "act", "label": "to"}):

@@ -16,18 +16,10 @@ from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
+from annotations.review.selectors import state as state_selectors
 from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
 from annotations.review.selectors.reviewing import NoteOrder, Order, review_for, review_progress
 from annotations.review.selectors.reviewing import run_author as find_run
-from annotations.review.selectors.state import (
-    BetweenShown,
-    ReviewState,
-    Seen,
-    SuggestionView,
-    goes_on,
-    review_state,
-    shown_to,
-)
 from annotations.review.services.deciding import ON_A_SUGGESTION, SETS_BOUNDS, WITH_BOUNDS, Request, decide
 from annotations.review.services.finishing import MOST_REST, finish_review, reopen_review
 from annotations.review.services.log import Act
@@ -142,7 +134,7 @@ class Coded:
     def __init__(self, codes: Codes) -> None:
         self._codes = codes
 
-    def review(self, state: ReviewState) -> ReviewOut:
+    def review(self, state: state_selectors.ReviewState) -> ReviewOut:
         between = state["between"]
         shown: dict[str, Any] = dict(state) | {
             "first_review": self._first(between) if between else None,
@@ -154,14 +146,14 @@ class Coded:
         }
         return ReviewOut(**shown)
 
-    def _suggestion(self, one: SuggestionView) -> SuggestionOut:
+    def _suggestion(self, one: state_selectors.SuggestionView) -> SuggestionOut:
         shown = self._with_code(one) | {"accepted": self._bounds(one["bounds"])}
         if refined := one.get("refined"):
             label = self._codes[refined["label"]] if refined["label"] else refined["code"]
             shown["refined"] = dict(refined) | {"label": label}
         return SuggestionOut(**shown)
 
-    def _first(self, one: BetweenShown) -> FirstReview:
+    def _first(self, one: state_selectors.BetweenShown) -> FirstReview:
         outcome, known = one["outcome"], FirstReview(reviewer=one["first"], blind=one["blind"])
         if outcome is None:
             return known
@@ -338,7 +330,7 @@ def read_review(
     """Read a run's suggestions in a note, the decisions on them, and the gold spans. The audit log records it."""
     access, run, document = _open(request, slug, run_author, note)
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"run": run.pk})
-    found = _shown(access, review_state(document=document, author=run, user=access.user))
+    found = _shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
     listed: dict[str, Any] = {
         "suggestions": [one for one in found.suggestions if filters.takes(one)],
         "removals": [one for one in found.removals if filters.takes_removal(one)],
@@ -366,8 +358,8 @@ def finish_note_review(request: ApiRequest, slug: str, run_author: int, note: in
         with_gold=body.with_gold, with_doubtful=body.with_doubtful, queue=_queue(access, body),
         removals=set(body.removals), with_removals=body.with_removals,
     )  # fmt: skip
-    state = review_state(document=document, author=run, user=access.user)
-    leaks = None if goes_on(state) else found_of(hidden) or None
+    state = state_selectors.review_state(document=document, author=run, user=access.user)
+    leaks = None if state_selectors.goes_on(state) else found_of(hidden) or None
     return Finished(**_shown(access, state).dict(), leaks_found=leaks)
 
 
@@ -376,7 +368,7 @@ def reopen_note_review(request: ApiRequest, slug: str, run_author: int, note: in
     """Reopen the review of a note."""
     access, run, document = _open(request, slug, run_author, note)
     reopen_review(document=document, author=run, user=access.user)
-    return _shown(access, review_state(document=document, author=run, user=access.user))
+    return _shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
 
 
 # ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -391,8 +383,8 @@ def _open(request: ApiRequest, slug: str, author: int, note: int) -> tuple[Acces
     return access, *review_for(access, author, note)
 
 
-def _shown(access: Access, state: ReviewState) -> ReviewOut:
-    return Coded(codes_of(access.project.pk)).review(shown_to(access, state))
+def _shown(access: Access, state: state_selectors.ReviewState) -> ReviewOut:
+    return Coded(codes_of(access.project.pk)).review(state_selectors.shown_to(access, state))
 
 
 def _wanted(access: Access, run: Author, document: Document, body: NewReviewDecision) -> Request:
@@ -422,7 +414,7 @@ def _bounds(access: Access, given: Bounds | NewReviewDecision) -> tuple[int, int
     return given.start or 0, given.end or 0, label_coded(access.project, given.label or "")
 
 
-def _seen(access: Access, seen: SeenState, removal: int | None) -> Seen:
+def _seen(access: Access, seen: SeenState, removal: int | None) -> state_selectors.Seen:
     """The state that was read. Of a proposed removal, a rejected one has bounds, because its annotation stays."""
     field, bounded, at = "seen.accepted", "accepted", seen.accepted
     if removal is not None:

@@ -20,20 +20,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
+from annotations import models
 from annotations.core import suggestions
-from annotations.models import (
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    BulkAct,
-    BulkActState,
-    Handover,
-    PlantedLeak,
-    Project,
-    Review,
-    Span,
-    User,
-)
 from annotations.review.rules.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.reviewing import handed_over_by
@@ -68,25 +56,25 @@ class BulkRule:
         return asdict(self)
 
 
-def acts_in(project: Project) -> "QuerySet[BulkAct]":
+def acts_in(project: models.Project) -> "QuerySet[models.BulkAct]":
     """The bulk acts that were started, the newest first."""
-    rows = BulkAct.objects.filter(project=project).exclude(state=BulkActState.PLANNED)
+    rows = models.BulkAct.objects.filter(project=project).exclude(state=models.BulkActState.PLANNED)
     return rows.select_related("user", "project").order_by("-created_at", "pk")
 
 
-def act_for(project: Project, pk: UUID) -> BulkAct:
+def act_for(project: models.Project, pk: UUID) -> models.BulkAct:
     """Return a bulk act of the project. Raises Http404."""
-    return get_object_or_404(BulkAct.objects.select_related("project", "user"), project=project, pk=pk)
+    return get_object_or_404(models.BulkAct.objects.select_related("project", "user"), project=project, pk=pk)
 
 
 def rule_of(stored: dict[str, Any]) -> BulkRule:
     return BulkRule(**{key: value for key, value in stored.items() if key in BulkRule.__dataclass_fields__})
 
 
-def suggestions_of(rule: BulkRule) -> "QuerySet[Span]":
+def suggestions_of(rule: BulkRule) -> "QuerySet[models.Span]":
     """Every suggestion that matches the rule, open or decided."""
-    spans = Span.objects.filter(
-        annotation_set__author__in=rule.runs, annotation_set__state=AnnotationSetState.SUBMITTED
+    spans = models.Span.objects.filter(
+        annotation_set__author__in=rule.runs, annotation_set__state=models.AnnotationSetState.SUBMITTED
     ).order_by()
     if rule.label is not None:
         spans = spans.filter(label_id=rule.label)
@@ -106,12 +94,12 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
 
     Hidden planted leaks are not counted, because the count would reveal them.
     """
-    spans = Span.objects.filter(
+    spans = models.Span.objects.filter(
         annotation_set__document=OuterRef("annotation_set__document"),
         annotation_set__author__in=runs,
         # A merged list only repeats what its runs suggest.
         annotation_set__author__merged_from__isnull=True,
-        annotation_set__state=AnnotationSetState.SUBMITTED,
+        annotation_set__state=models.AnnotationSetState.SUBMITTED,
         start=OuterRef("start"),
         end=OuterRef("end"),
         label=OuterRef("label"),
@@ -125,7 +113,7 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
     return Coalesce(Subquery(same.values("runs")), 0)
 
 
-def open_of(rule: BulkRule, project: Project, user: User | None) -> "QuerySet[Span]":
+def open_of(rule: BulkRule, project: models.Project, user: models.User | None) -> "QuerySet[models.Span]":
     """The suggestions that a bulk act of this person decides by the rule, including those that conflict with gold.
 
     Each has no decision and is not in gold exactly as suggested. The review of its note is neither finished nor handed
@@ -135,7 +123,7 @@ def open_of(rule: BulkRule, project: Project, user: User | None) -> "QuerySet[Sp
     return spans if rule.with_doubtful else spans.exclude(DOUBTFUL)
 
 
-def open_and_doubtful(rule: BulkRule, project: Project, user: User | None) -> tuple[int, int]:
+def open_and_doubtful(rule: BulkRule, project: models.Project, user: models.User | None) -> tuple[int, int]:
     """The number of `open_of`, and of the doubtful suggestions that the act skips in notes that it decides."""
     spans = _in_notes_of(rule, project, user)
     if rule.with_doubtful:
@@ -144,13 +132,13 @@ def open_and_doubtful(rule: BulkRule, project: Project, user: User | None) -> tu
     return found["open"], found["doubtful"]
 
 
-def _in_notes_of(rule: BulkRule, project: Project, user: User | None) -> "QuerySet[Span]":
+def _in_notes_of(rule: BulkRule, project: models.Project, user: models.User | None) -> "QuerySet[models.Span]":
     """The open suggestions that match the rule, doubtful ones too, without those in notes that the act skips."""
     spans = only_open(suggestions_of(rule), project, user)
     return spans if rule.with_gold else spans.filter(~Exists(finished_gold_of(project, "annotation_set__document")))
 
 
-def skipped_of(rule: BulkRule, project: Project, user: User | None) -> tuple[int, int]:
+def skipped_of(rule: BulkRule, project: models.Project, user: models.User | None) -> tuple[int, int]:
     """The number of open suggestions that the bulk act skips because their notes have gold, and of these notes."""
     if rule.with_gold or not finished_sets(project).exists():
         return 0, 0
@@ -180,14 +168,14 @@ class StringCounts:
 
 
 def waiting_by_string(
-    strings: Collection[LabeledString], runs: Sequence[int], project: Project, user: User | None
+    strings: Collection[LabeledString], runs: Sequence[int], project: models.Project, user: models.User | None
 ) -> dict[LabeledString, StringCounts]:
     """Count the waiting suggestions of these strings in these runs, for the list of strings and the page of one alike.
 
     A string without any has counts of 0. The number of queries doesn't depend on the number of strings.
     """
-    spans = Span.objects.filter(
-        annotation_set__author__in=runs, annotation_set__state=AnnotationSetState.SUBMITTED,
+    spans = models.Span.objects.filter(
+        annotation_set__author__in=runs, annotation_set__state=models.AnnotationSetState.SUBMITTED,
         string_key__in={key for key, _ in strings}, label_id__in={label for _, label in strings},
     ).order_by()  # fmt: skip
     note, inside = "annotation_set__document", Q(inside=True)
@@ -207,17 +195,19 @@ def waiting_by_string(
     return {string: found.get(string, StringCounts()) for string in strings}
 
 
-def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "QuerySet[Span]":
+def only_open(
+    spans: "QuerySet[models.Span]", project: models.Project, user: models.User | None
+) -> "QuerySet[models.Span]":
     """Of these suggestions, those that wait for a decision; for a second decision, only what this person may decide.
 
     Planted leaks are left out: hidden ones must not be counted, and missed ones must be decided one by one.
     """
     note, run = OuterRef("annotation_set__document"), OuterRef("annotation_set__author")
     handed_over = handed_over_by(user, review__document=note, review__author=run)
-    finished = Review.objects.filter(document=note, author=run, finished_at__isnull=False)
-    gold = Span.objects.filter(
+    finished = models.Review.objects.filter(document=note, author=run, finished_at__isnull=False)
+    gold = models.Span.objects.filter(
         # A filter by author id instead of a join uses the index of the unique constraint, which begins with the note.
-        annotation_set__author__in=Author.objects.filter(project=project, kind=AuthorKind.GOLD),
+        annotation_set__author__in=models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD),
         annotation_set__document=note,
         start=OuterRef("start"),
         end=OuterRef("end"),
@@ -225,9 +215,9 @@ def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "
     )
     spans = spans.filter(decision__isnull=True).filter(~Exists(finished)).filter(~Exists(gold))
     # This condition costs one look-up per suggestion, so it is added only if there is any handover.
-    if Handover.objects.exists():
+    if models.Handover.objects.exists():
         spans = spans.filter(~Exists(handed_over))
-    return spans.filter(~Exists(not_for_bulk())) if PlantedLeak.objects.exists() else spans
+    return spans.filter(~Exists(not_for_bulk())) if models.PlantedLeak.objects.exists() else spans
 
 
 # The preview of a bulk act: how many suggestions it would decide, skip and leave open.
@@ -256,15 +246,15 @@ class BulkPreview:
     doubtful: int
 
 
-def preview(rule: BulkRule, act: str, project: Project, user: User) -> BulkPreview:
+def preview(rule: BulkRule, act: str, project: models.Project, user: models.User) -> BulkPreview:
     found, doubtful = open_and_doubtful(rule, project, user)
     skipped, notes = skipped_of(rule, project, user)
     conflicts = _conflicts(rule, act, project, user, found)
     return BulkPreview(found, found - (conflicts or 0), conflicts, skipped, notes, doubtful)
 
 
-def _conflicts(rule: BulkRule, act: str, project: Project, user: User, found: int) -> int | None:
-    if act != BulkAct.Act.ACCEPT:
+def _conflicts(rule: BulkRule, act: str, project: models.Project, user: models.User, found: int) -> int | None:
+    if act != models.BulkAct.Act.ACCEPT:
         return 0
     if found > MOST:
         return None
@@ -280,9 +270,9 @@ def _conflicts(rule: BulkRule, act: str, project: Project, user: User, found: in
     return count
 
 
-def _gold(project: Project, notes: list[int]) -> dict[int, list[LabeledBounds]]:
-    authors = Author.objects.filter(project=project, kind=AuthorKind.GOLD)
-    rows = Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=notes)
+def _gold(project: models.Project, notes: list[int]) -> dict[int, list[LabeledBounds]]:
+    authors = models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD)
+    rows = models.Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=notes)
     found: dict[int, list[LabeledBounds]] = defaultdict(list)
     for note, start, end, label in rows.values_list("annotation_set__document", "start", "end", "label"):
         found[note].append((start, end, label))

@@ -25,15 +25,7 @@ from django.utils import timezone
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.formats.files.csv_files import csv_line
 from annotations.models import Author, Document, Event, Label, Project, Span, User
-from annotations.review.events import (
-    REVIEW_COMPARED,
-    REVIEW_DECIDED,
-    REVIEW_HANDED_OVER,
-    REVIEW_HANDOVER_UNDONE,
-    REVIEW_REVEALED,
-    REVIEW_UNDONE,
-    DecisionState,
-)
+from annotations.review import events as review_events
 from annotations.review.selectors.planted import aliases
 
 COLUMNS = (
@@ -43,10 +35,12 @@ COLUMNS = (
 )  # fmt: skip
 # The exported names of the acts with which two reviewers share a note.
 BETWEEN: dict[str, str] = {
-    REVIEW_HANDED_OVER: "hand over", REVIEW_HANDOVER_UNDONE: "undo handover", REVIEW_COMPARED: "compare"
-}  # fmt: skip
-ACTS: dict[str, str] = BETWEEN | {REVIEW_REVEALED: "reveal"}
-VERBS = (REVIEW_DECIDED, REVIEW_UNDONE, *ACTS)
+    review_events.REVIEW_HANDED_OVER: "hand over",
+    review_events.REVIEW_HANDOVER_UNDONE: "undo handover",
+    review_events.REVIEW_COMPARED: "compare",
+}
+ACTS: dict[str, str] = BETWEEN | {review_events.REVIEW_REVEALED: "reveal"}
+VERBS = (review_events.REVIEW_DECIDED, review_events.REVIEW_UNDONE, *ACTS)
 BATCH = 1_000
 
 LoggedDecision = dict[str, Any]
@@ -82,7 +76,9 @@ def _rows(
             "at": event.at.isoformat(),
             "reviewer": event.actor.username if event.actor else None,
             "act": data.get("act") or ACTS[event.verb],
-            "pass": data.get("pass", "first" if event.verb in (REVIEW_DECIDED, REVIEW_UNDONE) else None),
+            "pass": data.get(
+                "pass", "first" if event.verb in (review_events.REVIEW_DECIDED, review_events.REVIEW_UNDONE) else None
+            ),
             "reverts": event.reverts,
             "bulk": data.get("cause"),
             "over": names_of.get(data.get("over") or 0),
@@ -106,8 +102,8 @@ def _rows(
 
 
 def _decided(
-    suggestion: int | None, before: DecisionState | None, after: DecisionState | None, spans: dict[int, Span],
-    labels: dict[int, str], named: Callable[[int], int],
+    suggestion: int | None, before: review_events.DecisionState | None, after: review_events.DecisionState | None,
+    spans: dict[int, Span], labels: dict[int, str], named: Callable[[int], int],
 ) -> LoggedDecision:  # fmt: skip
     """The columns of one suggestion: as suggested, and its state before and after.
 
@@ -130,7 +126,7 @@ def _decided(
     }
 
 
-def _verdict(state: DecisionState | None) -> str | None:
+def _verdict(state: review_events.DecisionState | None) -> str | None:
     return state.get("verdict") if state else None
 
 
@@ -163,7 +159,7 @@ class Overruled(NamedTuple):
 def overruled(project: Project) -> list[Overruled]:
     """Decisions that replaced another reviewer's decision, most frequent first."""
     counts: dict[tuple[int, int], list[int]] = {}
-    rows = Event.objects.filter(project_id=project.pk, verb=REVIEW_DECIDED, data__has_key="over")
+    rows = Event.objects.filter(project_id=project.pk, verb=review_events.REVIEW_DECIDED, data__has_key="over")
     for actor, data in rows.values_list("actor_id", "data").iterator(chunk_size=BATCH):
         found = counts.setdefault((actor, data["over"]), [0, 0])
         found[0] += 1

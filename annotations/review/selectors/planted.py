@@ -9,88 +9,77 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.core.suggestions import HIDDEN
-from annotations.models import (
-    AnnotationSetState,
-    Author,
-    Decision,
-    Document,
-    Handover,
-    PlantedLeak,
-    Project,
-    Review,
-    Span,
-    User,
-)
 from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.planting import Aliases, Left, Missed, left_over
 
 
 def planted_in(review: int) -> dict[int, str]:
     """The outcome of each planted leak of the review, by suggestion id; empty while the leak is hidden."""
-    return dict(PlantedLeak.objects.filter(review_id=review).values_list("suggestion_id", "result"))
+    return dict(models.PlantedLeak.objects.filter(review_id=review).values_list("suggestion_id", "result"))
 
 
-def hidden_in(review: Review) -> "QuerySet[PlantedLeak]":
-    return PlantedLeak.objects.filter(review=review, result=HIDDEN)
+def hidden_in(review: models.Review) -> "QuerySet[models.PlantedLeak]":
+    return models.PlantedLeak.objects.filter(review=review, result=HIDDEN)
 
 
-def not_for_bulk() -> "QuerySet[PlantedLeak]":
+def not_for_bulk() -> "QuerySet[models.PlantedLeak]":
     """Planted leaks of the outer query's suggestion that bulk acts must leave alone.
 
     A planted leak is left alone while it is hidden, and while the first reviewer has to decide on it by itself.
     """
-    second = Handover.objects.filter(review=OuterRef("review"), state__in=ACTIVE)
-    rows = PlantedLeak.objects.filter(suggestion=OuterRef("pk"))
+    second = models.Handover.objects.filter(review=OuterRef("review"), state__in=ACTIVE)
+    rows = models.PlantedLeak.objects.filter(suggestion=OuterRef("pk"))
     return rows.filter(Q(result=HIDDEN) | ~Exists(second))
 
 
 def left_for_one(suggestions: Iterable[int]) -> set[int]:
     """Of these suggestions, the undecided ones that bulk acts must leave alone (`not_for_bulk`)."""
-    spans = Span.objects.filter(Exists(not_for_bulk()), pk__in=list(suggestions), decision__isnull=True)
+    spans = models.Span.objects.filter(Exists(not_for_bulk()), pk__in=list(suggestions), decision__isnull=True)
     return set(spans.order_by().values_list("pk", flat=True))
 
 
-def hidden_there(document: Document, author: Author) -> "QuerySet[PlantedLeak]":
+def hidden_there(document: models.Document, author: models.Author) -> "QuerySet[models.PlantedLeak]":
     """Hidden planted leaks of this run and note that overlap the span of the outer query."""
-    return PlantedLeak.objects.filter(
+    return models.PlantedLeak.objects.filter(
         result=HIDDEN, review__document=document, review__author=author, suggestion__start__lt=OuterRef("end"),
         suggestion__end__gt=OuterRef("start"),
     )  # fmt: skip
 
 
-def hidden_at(author: Author, document: Document) -> list[int]:
+def hidden_at(author: models.Author, document: models.Document) -> list[int]:
     """Ids of the planted leaks (not of the suggestions) that are hidden now in the note."""
-    rows = PlantedLeak.objects.filter(review__document=document, review__author=author, result=HIDDEN)
+    rows = models.PlantedLeak.objects.filter(review__document=document, review__author=author, result=HIDDEN)
     return list(rows.values_list("pk", flat=True))
 
 
 def found_of(planted: Iterable[int]) -> int:
     """How many of these planted leaks the reviewer has found."""
-    return PlantedLeak.objects.filter(pk__in=list(planted), result=PlantedLeak.Result.FOUND).count()
+    return models.PlantedLeak.objects.filter(pk__in=list(planted), result=models.PlantedLeak.Result.FOUND).count()
 
 
-def aliases(project: Project | int) -> Aliases:
+def aliases(project: models.Project | int) -> Aliases:
     """The numbers that stand for suggestion ids on review pages, where a gap between ids would reveal a hidden one."""
     return _aliases(project if isinstance(project, int) else project.pk)
 
 
-def suggestion_named(project: Project, author: Author, document: Document) -> Callable[[int], int]:
+def suggestion_named(project: models.Project, author: models.Author, document: models.Document) -> Callable[[int], int]:
     """A function that returns the suggestion id for the number that a review page sent.
 
     A page from before planted leaks were turned on still sends ids, which are accepted. In a note with planted leaks,
     an id gives 0, because trying ids would find the gaps.
     """
     back = aliases(project).back
-    if not Review.objects.filter(document=document, author=author, planted_share__gt=0).exists():
+    if not models.Review.objects.filter(document=document, author=author, planted_share__gt=0).exists():
         return back
     return lambda number: 0 if back(number) == number else back(number)
 
 
-def suggestions_for(project: Project, numbers: Iterable[int]) -> set[int]:
+def suggestions_for(project: models.Project, numbers: Iterable[int]) -> set[int]:
     """The suggestion ids for these aliases. Raises ServiceError for ids, because trying ids would find hidden leaks."""
     back = aliases(project).back
     named = {one: back(one) for one in numbers}
@@ -112,7 +101,7 @@ def drawing_key(project: int) -> bytes:
 # How many planted leaks reviewers found and missed, and what that implies for identifiers that no run suggested.
 
 
-Result = PlantedLeak.Result
+Result = models.PlantedLeak.Result
 
 
 COUNTS = ("found", "partly", "missed", "none", "waiting", "elsewhere")
@@ -140,13 +129,13 @@ class Measured(Missed):
         return counts | {"no_identifier": self.none} | rate
 
 
-def measured_by(project: Project, runs: Iterable[int] = ()) -> list[Measured]:
+def measured_by(project: models.Project, runs: Iterable[int] = ()) -> list[Measured]:
     """Revealed planted leaks by reviewer, most first.
 
     The reviewer is the person who marked the planted leak, or else who finished the note without marking it.
     """
-    rejected = Q(suggestion__decision__verdict=Decision.Verdict.REJECTED)
-    accepted = Q(suggestion__decision__verdict=Decision.Verdict.ACCEPTED)
+    rejected = Q(suggestion__decision__verdict=models.Decision.Verdict.REJECTED)
+    accepted = Q(suggestion__decision__verdict=models.Decision.Verdict.ACCEPTED)
     undecided = Q(suggestion__decision__isnull=True)
     was_found, in_part, was_missed = (Q(result=each) for each in (Result.FOUND, Result.PARTLY, Result.MISSED))
     counted = (
@@ -196,7 +185,7 @@ def planting_for(access: Access, runs: Sequence[int]) -> Planting:
     return planting_in(access.project, runs, None if access.can(Can.MANAGE) else access.user)
 
 
-def planting_in(project: Project, runs: Sequence[int], only: User | None) -> Planting:
+def planting_in(project: models.Project, runs: Sequence[int], only: models.User | None) -> Planting:
     """Missed planted leaks. `only`: the one reviewer whose own figures are shown; None: those of all."""
     measured = measured_by(project, runs)
     whole = together(measured)
@@ -205,8 +194,8 @@ def planting_in(project: Project, runs: Sequence[int], only: User | None) -> Pla
     return Planting(bool(measured), rows, whole, len(measured) - len(rows), left)
 
 
-def _revealed(project: Project, runs: Iterable[int]) -> "QuerySet[PlantedLeak]":
-    rows = PlantedLeak.objects.filter(review__document__project=project).exclude(result=HIDDEN)
+def _revealed(project: models.Project, runs: Iterable[int]) -> "QuerySet[models.PlantedLeak]":
+    rows = models.PlantedLeak.objects.filter(review__document__project=project).exclude(result=HIDDEN)
     chosen = list(runs)
     return rows.filter(review__author__in=chosen) if chosen else rows
 
@@ -223,15 +212,15 @@ class Unsuggested:
     left: Left | None
 
 
-def unsuggested(project: Project, missed: Missed, runs: Iterable[int] = ()) -> Unsuggested:
+def unsuggested(project: models.Project, missed: Missed, runs: Iterable[int] = ()) -> Unsuggested:
     """Identifiers that reviewers added by hand, without found planted leaks, and an estimate of how many are left."""
-    finished = Review.objects.filter(document__project=project, planted_share__gt=0, finished_at__isnull=False)
+    finished = models.Review.objects.filter(document__project=project, planted_share__gt=0, finished_at__isnull=False)
     if chosen := list(runs):
         finished = finished.filter(author__in=chosen)
     notes = finished.order_by().values("document").distinct()
     gold = gold_sets(project).filter(document__in=notes)
-    added = Span.objects.filter(annotation_set__in=gold.values("pk"), provenance__changed=["added"])
-    planted = PlantedLeak.objects.filter(review__in=finished.values("pk"))
+    added = models.Span.objects.filter(annotation_set__in=gold.values("pk"), provenance__changed=["added"])
+    planted = models.PlantedLeak.objects.filter(review__in=finished.values("pk"))
     # A found planted leak is in gold as the reviewer marked it, so its span must not count as found by hand as well.
     found = planted.filter(
         result=Result.FOUND, review__document=OuterRef("annotation_set__document"),
@@ -251,18 +240,20 @@ def unsuggested(project: Project, missed: Missed, runs: Iterable[int] = ()) -> U
 MOST = 200
 
 
-def hints_of(document: Document, author: Author) -> list[dict[str, Any]]:
+def hints_of(document: models.Document, author: models.Author) -> list[dict[str, Any]]:
     """Spans with the runs that suggest them, each span and label once; most runs first.
 
     Offsets are code points, end-exclusive. Hidden planted leaks are left out: other runs nearly always suggest a known
     identifier, so hints would make reviewers find more planted leaks than they find of other missed identifiers.
     """
     # A merged list only repeats what its runs suggest.
-    others = Author.objects.filter(project=author.project_id, kind__in=Author.MODELS, merged_from__isnull=True)
-    spans = Span.objects.filter(
+    others = models.Author.objects.filter(
+        project=author.project_id, kind__in=models.Author.MODELS, merged_from__isnull=True
+    )
+    spans = models.Span.objects.filter(
         ~Exists(hidden_there(document, author)),
         annotation_set__document=document, annotation_set__author__in=others.exclude(pk=author.pk),
-        annotation_set__state=AnnotationSetState.SUBMITTED,
+        annotation_set__state=models.AnnotationSetState.SUBMITTED,
     )  # fmt: skip
     rows = spans.order_by("start", "end", "pk").values_list(
         "start", "end", "label_id", "annotation_set__author__name", "confidence", "source"

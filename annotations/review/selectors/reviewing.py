@@ -11,21 +11,9 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 
+from annotations import models
 from annotations.core.access import Access, Can
 from annotations.core.navigation import MOST
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Decision,
-    Document,
-    Handover,
-    HandoverState,
-    Project,
-    Review,
-    User,
-)
 from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.precision import Rate
 from annotations.text.names import whole
@@ -48,43 +36,43 @@ class Between:
         """The stage: waiting (for another person), second (review), or resolving (differences)."""
         if self.own:
             return "waiting"
-        return "resolving" if self.state == HandoverState.RESOLVING else "second"
+        return "resolving" if self.state == models.HandoverState.RESOLVING else "second"
 
     @property
     def shows_first(self) -> bool:
         """Whether this person may see the decisions of the first reviewer."""
-        return not self.own and (not self.blind or self.state == HandoverState.RESOLVING)
+        return not self.own and (not self.blind or self.state == models.HandoverState.RESOLVING)
 
 
 @cache
-def _active() -> "QuerySet[Handover, Any]":
+def _active() -> "QuerySet[models.Handover, Any]":
     """The active handovers. Cached, because every decision runs this query."""
-    rows = Handover.objects.filter(state__in=ACTIVE).order_by()
+    rows = models.Handover.objects.filter(state__in=ACTIVE).order_by()
     return rows.values_list("review_id", "pk", "state", "blind", "first__username")
 
 
-def between_in(reviews: Iterable[int], user: User | None) -> dict[int, Between]:
+def between_in(reviews: Iterable[int], user: models.User | None) -> dict[int, Between]:
     """The active handover of each review, for this person. Reviews without an active handover are missing."""
     rows = list(_active().filter(review__in=list(reviews)))
     if not rows:
         return {}
-    people = Handover.people.through.objects.filter(handover__in=[row[1] for row in rows], user=user)
+    people = models.Handover.people.through.objects.filter(handover__in=[row[1] for row in rows], user=user)
     own = set(people.values_list("handover_id", flat=True)) if user else set()
     return {review: Between(pk, state, blind, first, pk in own) for review, pk, state, blind, first in rows}
 
 
-def between(review: int, user: User | None) -> Between | None:
+def between(review: int, user: models.User | None) -> Between | None:
     """The active handover of the review, for this person, or None."""
     return between_in([review], user).get(review)
 
 
-def handed_over_by(user: User | None, **which: Any) -> "QuerySet[Handover]":
+def handed_over_by(user: models.User | None, **which: Any) -> "QuerySet[models.Handover]":
     """Active handovers made by this person, narrowed by lookups."""
-    rows = Handover.objects.filter(state__in=ACTIVE, **which)
+    rows = models.Handover.objects.filter(state__in=ACTIVE, **which)
     return rows.filter(people=user) if user is not None else rows.none()
 
 
-def notes_handed_over_by(user: User | None, author: Author) -> "QuerySet[Handover, int]":
+def notes_handed_over_by(user: models.User | None, author: models.Author) -> "QuerySet[models.Handover, int]":
     """Ids of the notes of a run that this person handed over to a second reviewer."""
     return handed_over_by(user, review__author=author).values_list("review__document_id", flat=True)
 
@@ -96,10 +84,10 @@ class Waiting(NamedTuple):
     others: int = 0
 
 
-def waiting_of(authors: Iterable[int], user: User) -> dict[int, Waiting]:
+def waiting_of(authors: Iterable[int], user: models.User) -> dict[int, Waiting]:
     """The numbers of waiting notes by author id of the run."""
-    own = Exists(Handover.people.through.objects.filter(handover=OuterRef("pk"), user_id=user.pk))
-    rows = Handover.objects.filter(review__author__in=list(authors), state__in=ACTIVE).order_by()
+    own = Exists(models.Handover.people.through.objects.filter(handover=OuterRef("pk"), user_id=user.pk))
+    rows = models.Handover.objects.filter(review__author__in=list(authors), state__in=ACTIVE).order_by()
     counted = rows.annotate(own=own).values_list("review__author").annotate(
         yours=Count("pk", filter=Q(own=False)), every=Count("pk")
     )  # fmt: skip
@@ -127,10 +115,10 @@ class Pair:
         return self.compared - self.equal
 
 
-def pairs(project: Project, runs: Iterable[Author] = ()) -> list[Pair]:
+def pairs(project: models.Project, runs: Iterable[models.Author] = ()) -> list[Pair]:
     """Agreement of each pair of reviewers, blind and not blind apart; most compared first."""
-    rows = Handover.objects.filter(
-        review__document__project=project, state__in=[HandoverState.RESOLVING, HandoverState.DONE]
+    rows = models.Handover.objects.filter(
+        review__document__project=project, state__in=[models.HandoverState.RESOLVING, models.HandoverState.DONE]
     )
     chosen = [run.pk for run in runs]
     if chosen:
@@ -154,17 +142,17 @@ class ReviewProgress:
         return self.total - self.done - self.others
 
 
-def run_author(project: Project, pk: int) -> Author:
+def run_author(project: models.Project, pk: int) -> models.Author:
     """The author of a run of this project. Raises Http404."""
-    return get_object_or_404(Author, pk=pk, project=project, kind__in=Author.MODELS)
+    return get_object_or_404(models.Author, pk=pk, project=project, kind__in=models.Author.MODELS)
 
 
-def run_authors(project: Project) -> list[Author]:
+def run_authors(project: models.Project) -> list[models.Author]:
     """The authors whose suggestions can be reviewed (the project's runs and imported runs), newest first."""
-    return list(Author.objects.filter(project=project, kind__in=Author.MODELS).order_by("-pk"))
+    return list(models.Author.objects.filter(project=project, kind__in=models.Author.MODELS).order_by("-pk"))
 
 
-def chosen_runs(project: Project, wanted: Iterable[str], *, merged: bool = False) -> list[Author]:
+def chosen_runs(project: models.Project, wanted: Iterable[str], *, merged: bool = False) -> list[models.Author]:
     """The runs named in a query string (`?run=1&run=2`), by id; without names, all runs of the project.
 
     Merged lists repeat what their runs suggest, so they are left out unless they are named or `merged` is set.
@@ -175,26 +163,30 @@ def chosen_runs(project: Project, wanted: Iterable[str], *, merged: bool = False
     return [named[pk] for pk in sorted(named)] or [one for one in every if merged or one.merged_from is None]
 
 
-def _sets_of(author: Author) -> "QuerySet[AnnotationSet]":
-    return AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
+def _sets_of(author: models.Author) -> "QuerySet[models.AnnotationSet]":
+    return models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
 
 
-def next_to_review(author: Author, after: int = 0, user: User | None = None) -> int | None:
+def next_to_review(author: models.Author, after: int = 0, user: models.User | None = None) -> int | None:
     """The id of the next note whose review is not finished, starting over after the last note.
 
     Notes that wait for this person as second reviewer come first, then notes without gold, then the others. Notes that
     this person handed over are left out.
     """
-    finished = Review.objects.filter(document=OuterRef("document"), author=author, finished_at__isnull=False)
+    finished = models.Review.objects.filter(document=OuterRef("document"), author=author, finished_at__isnull=False)
     # A filter by author id instead of a join uses the index of annotation sets, which begins with the author.
-    golden = Author.objects.filter(project_id=author.project_id, kind=AuthorKind.GOLD).values_list("pk", flat=True)
-    gold = AnnotationSet.objects.filter(
-        document=OuterRef("document"), author_id=golden.first() or 0, state=AnnotationSetState.SUBMITTED
+    golden = models.Author.objects.filter(project_id=author.project_id, kind=models.AuthorKind.GOLD).values_list(
+        "pk", flat=True
+    )
+    gold = models.AnnotationSet.objects.filter(
+        document=OuterRef("document"), author_id=golden.first() or 0, state=models.AnnotationSetState.SUBMITTED
     )
     handed_over = handed_over_by(user, review__document=OuterRef("document"), review__author=OuterRef("author"))
     left = _sets_of(author).filter(~Exists(finished), ~Exists(handed_over)).order_by("document_id")
     waiting = left.values_list("document_id", flat=True)
-    second = Handover.objects.filter(review__document=OuterRef("document"), review__author=author, state__in=ACTIVE)
+    second = models.Handover.objects.filter(
+        review__document=OuterRef("document"), review__author=author, state__in=ACTIVE
+    )
     for notes in (waiting.filter(Exists(second)), waiting.filter(~Exists(gold)), waiting):
         found = notes.filter(document_id__gt=after).first() or notes.first()
         if found is not None:
@@ -202,25 +194,29 @@ def next_to_review(author: Author, after: int = 0, user: User | None = None) -> 
     return None
 
 
-def review_progress(author: Author, user: User | None = None) -> ReviewProgress:
+def review_progress(author: models.Author, user: models.User | None = None) -> ReviewProgress:
     """The progress for a person. Without a person, every note that is not finished counts as left."""
-    done = Review.objects.filter(author=author, finished_at__isnull=False).count()
+    done = models.Review.objects.filter(author=author, finished_at__isnull=False).count()
     between = waiting_of([author.pk], user).get(author.pk, Waiting()) if user else Waiting()
     return ReviewProgress(done, _sets_of(author).count(), between.yours, between.others)
 
 
-def review_for(access: Access, author: int, note: int) -> tuple[Author, Document]:
+def review_for(access: Access, author: int, note: int) -> tuple[models.Author, models.Document]:
     """The author of a run and a note that it has processed, whose text is deferred. Raises Http404."""
     run = run_author(access.project, author)
-    notes = Document.objects.filter(annotation_sets__author=run, annotation_sets__state=AnnotationSetState.SUBMITTED)
+    notes = models.Document.objects.filter(
+        annotation_sets__author=run, annotation_sets__state=models.AnnotationSetState.SUBMITTED
+    )
     found = get_object_or_404(notes.defer("text"), pk=note)
     found.project = access.project
     return run, found
 
 
-def last_decided(author: Author, user: User, besides: Document, most: int = 5) -> list[Decision]:
+def last_decided(
+    author: models.Author, user: models.User, besides: models.Document, most: int = 5
+) -> list[models.Decision]:
     """This person's last single decision in each note of the run, newest first, without the note `besides`."""
-    rows = Decision.objects.filter(reviewer=user, cause__isnull=True, review__author=author)
+    rows = models.Decision.objects.filter(reviewer=user, cause__isnull=True, review__author=author)
     rows = rows.exclude(review__document=besides).select_related("review__document").order_by("-pk")
     last = {row.review_id: row for row in reversed(rows.defer("review__document__text")[: 10 * most])}
     return sorted(last.values(), key=lambda row: -row.pk)[:most]
@@ -242,12 +238,12 @@ def notes_left(access: Access) -> int | None:
     if not access.can(Can.MAKE_GOLD):
         return None
     here = OuterRef("pk")
-    finished = Review.objects.filter(document=here, finished_at__isnull=False)
+    finished = models.Review.objects.filter(document=here, finished_at__isnull=False)
     own = handed_over_by(access.user, review__document=here)
-    suggested = AnnotationSet.objects.filter(
-        document=here, author__kind__in=Author.MODELS, state=AnnotationSetState.SUBMITTED
+    suggested = models.AnnotationSet.objects.filter(
+        document=here, author__kind__in=models.Author.MODELS, state=models.AnnotationSetState.SUBMITTED
     )
-    notes = Document.objects.filter(Exists(suggested), ~Exists(finished), ~Exists(own), project=access.project)
+    notes = models.Document.objects.filter(Exists(suggested), ~Exists(finished), ~Exists(own), project=access.project)
     return notes.order_by()[: MOST + 1].count()
 
 
@@ -299,9 +295,9 @@ class ReviewList:
         return min((note.pk for note in self.notes if note.pk > self.current), default=None)
 
 
-def review_list(author: Author, pk: int, user: User) -> ReviewList:
+def review_list(author: models.Author, pk: int, user: models.User) -> ReviewList:
     """The notes around note `pk`, at most MOST_NEIGHBORS before and after it, ordered by id."""
-    sets = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
+    sets = models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
     rows = sets.values_list("document_id", "document__name")
     before = [*rows.filter(document_id__lt=pk).order_by("-document_id")[: MOST_NEIGHBORS + 1]]
     following = [*rows.filter(document_id__gte=pk).order_by("document_id")[: MOST_NEIGHBORS + 2]]
@@ -314,10 +310,10 @@ def review_list(author: Author, pk: int, user: User) -> ReviewList:
     )
 
 
-def _stages(author: Author, notes: Iterable[int], user: User) -> dict[int, Stage]:
+def _stages(author: models.Author, notes: Iterable[int], user: models.User) -> dict[int, Stage]:
     """The stages of those notes whose review has begun."""
-    between: QuerySet[Handover] = Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
-    rows = Review.objects.filter(author=author, document__in=list(notes), ahead__isnull=True).order_by()
+    between: QuerySet[models.Handover] = models.Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
+    rows = models.Review.objects.filter(author=author, document__in=list(notes), ahead__isnull=True).order_by()
     rows = rows.annotate(between=Exists(between), own=Exists(between.filter(people=user)))
     found = rows.values_list("document_id", "finished_at", F("between"), F("own"))
     return {note: _stage(finished_at is not None, handed_over, own) for note, finished_at, handed_over, own in found}

@@ -5,20 +5,9 @@ from typing import Any, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
+from annotations import models
 from annotations.core.access import Access
 from annotations.core.suggestions import HIDDEN
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Decision,
-    Document,
-    Handover,
-    Review,
-    Span,
-    User,
-)
 from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.planted import aliases, planted_in
@@ -97,7 +86,7 @@ class ReviewState(TypedDict):
     gold: list[GoldShown]
 
 
-def review_state(*, document: Document, author: Author, user: User | None = None) -> ReviewState:
+def review_state(*, document: models.Document, author: models.Author, user: models.User | None = None) -> ReviewState:
     """The suggestions with the decisions on them, the gold spans, and the number of open suggestions.
 
     `stage` is finished or first. While two reviewers share the note, `stage` depends on `user`: waiting (for another
@@ -109,17 +98,21 @@ def review_state(*, document: Document, author: Author, user: User | None = None
     A suggestion whose exact span is in gold counts as accepted, because nothing is left to decide. An accepted
     suggestion whose span was removed from gold by other means is open again.
     """
-    gold = AnnotationSet.objects.filter(document=document, author__kind=AuthorKind.GOLD).order_by("id").first()
-    handovers = Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
-    reviews = Review.objects.filter(document=document, author=author)
+    gold = (
+        models.AnnotationSet.objects.filter(document=document, author__kind=models.AuthorKind.GOLD)
+        .order_by("id")
+        .first()
+    )
+    handovers = models.Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
+    reviews = models.Review.objects.filter(document=document, author=author)
     review = reviews.annotate(handed_over=Exists(handovers)).first()
-    gold_spans = Span.objects.filter(annotation_set=gold) if gold else Span.objects.none()
+    gold_spans = models.Span.objects.filter(annotation_set=gold) if gold else models.Span.objects.none()
     columns = ("start", "end", "label_id", "provenance", "attributes")
     spans = list(gold_spans.order_by("start", "end", "id").values_list(*columns))
     present = {(start, end, label) for start, end, label, *_ in spans}
     decisions = _decisions(review.pk) if review else {}
     planted = planted_in(review.pk) if review and review.planted_share else {}
-    suggested = Span.objects.filter(annotation_set__document=document, annotation_set__author=author)
+    suggested = models.Span.objects.filter(annotation_set__document=document, annotation_set__author=author)
     found = suggested.order_by("start", "end", "id").values_list("id", *columns, "confidence", "source")
     rows = [row for row in found if planted.get(row[0]) != HIDDEN]
     suggestions = [
@@ -131,7 +124,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
             suggestion["doubt"] = row[4]
         if row[5]:
             suggestion["attributes"] = row[5]
-    if author.kind == AuthorKind.REFINED:
+    if author.kind == models.AuthorKind.REFINED:
         refined = refined_in(author.project, {row[0]: row[4] for row in rows})
         for suggestion in suggestions:
             if suggestion["id"] in refined:
@@ -159,7 +152,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         "between": _between(meets) if meets else None,
         "planting": (review and review.planted_share) or 0,
         "has_finished_gold": gold is not None and is_finished(gold.state, gold.submitted_at),
-        "gold_is_draft": gold is None or gold.state == AnnotationSetState.DRAFT,
+        "gold_is_draft": gold is None or gold.state == models.AnnotationSetState.DRAFT,
         "open": sum(one["state"] == "open" for one in (*suggestions, *removals)),
         "suggestions": suggestions,
         "removals": removals,
@@ -170,21 +163,21 @@ def review_state(*, document: Document, author: Author, user: User | None = None
 def _between(meets: Between) -> BetweenShown:
     outcome = None
     if meets.shows_first:
-        stored = Handover.objects.values_list("outcome", flat=True).get(pk=meets.pk)
+        stored = models.Handover.objects.values_list("outcome", flat=True).get(pk=meets.pk)
         # An outcome that was stored before refiners proposed removals has none.
         outcome = {"removals": {}} | {name: row for name, row in stored.items() if name != "before"}
     return {"first": meets.first, "blind": meets.blind, "outcome": outcome}
 
 
 def _decisions(review: int) -> dict[int, CurrentDecision]:
-    made = Decision.objects.filter(review_id=review).order_by()
+    made = models.Decision.objects.filter(review_id=review).order_by()
     columns = ("verdict", "start", "end", "label_id", "cause_id", "reviewer_id", "reviewer__username", "at")
     return {pk: CurrentDecision(*row) for pk, *row in made.values_list("suggestion_id", *columns)}
 
 
 def shown_state(present: Iterable[LabeledBounds], suggested: Iterable[int], decision: CurrentDecision | None) -> Seen:
     """The state of a suggestion. `present` are the spans in gold; all bounds are start, end and label id."""
-    if decision is not None and decision.verdict == Decision.Verdict.REJECTED:
+    if decision is not None and decision.verdict == models.Decision.Verdict.REJECTED:
         return "rejected", None
     start, end, label = suggested
     if decision is not None and decision.start is not None and decision.end is not None and decision.label_id:
@@ -221,7 +214,7 @@ def _gold(
 def _without_name(source: str) -> str:
     """The origin of a gold span (“kind:name”), without the name if it is an annotator's."""
     kind = source.partition(":")[0]
-    return kind if kind == AuthorKind.ANNOTATOR else source
+    return kind if kind == models.AuthorKind.ANNOTATOR else source
 
 
 def shown_to(access: Access, state: ReviewState) -> ReviewState:

@@ -21,34 +21,13 @@ from django.db import transaction
 from django.db.models import Exists, F, QuerySet
 from django.utils.translation import gettext
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.locks import keep_labels
 from annotations.core.progress import Progress, silent
 from annotations.jobs.runner import Claim
-from annotations.jobs.services.batch_acts import (
-    Fence,
-    act_of,
-    begin_undo,
-    check_ended,
-    count,
-    do_batches,
-    end,
-    start_job,
-)
-from annotations.models import (
-    BulkAct,
-    BulkActState,
-    Decision,
-    Document,
-    Event,
-    Job,
-    Label,
-    Project,
-    Review,
-    SuggestedString,
-    User,
-)
+from annotations.jobs.services import batch_acts
 from annotations.review.events import (
     REVIEW_BULK_DONE,
     REVIEW_BULK_UNDONE,
@@ -59,15 +38,7 @@ from annotations.review.events import (
     GoldRow,
 )
 from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.selectors.bulk_rules import (
-    BulkPreview,
-    BulkRule,
-    open_and_doubtful,
-    open_of,
-    preview,
-    rule_of,
-    skipped_of,
-)
+from annotations.review.selectors import bulk_rules
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.suggestions import Suggestion, backing_of, finishing_events, is_doubtful, suggestions
 from annotations.review.services.locked_notes import LockedNotes
@@ -79,16 +50,16 @@ from annotations.review.services.log import Act, Effect, accepted_bounds
 
 Pair = tuple[int, int]
 """Document id and suggestion id."""
-Reviews = dict[Pair, Review]
+Reviews = dict[Pair, models.Review]
 
 
-def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
+def decide_batch(bulk: models.BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
     """Decide those of these suggestions that are still open, after locking the gold sets of their notes.
 
     Returns counts: `decided` suggestions of the batch, conflicting suggestions that were rejected with them (`beside`),
     and suggestions left open because they conflict with gold or with each other (`conflicts`).
     """
-    rule, accepts = rule_of(bulk.rule), bulk.act == BulkAct.Act.ACCEPT
+    rule, accepts = bulk_rules.rule_of(bulk.rule), bulk.act == models.BulkAct.Act.ACCEPT
     held = _held(bulk, pairs)
     wanted = sorted(suggestions(~Exists(not_for_bulk()), pk__in=[pk for _, pk in pairs]), key=_sort_key)
     reviews, refused = _reviews(held, wanted)
@@ -117,12 +88,12 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
     return {"decided": own, "beside": len(decided) - own, "conflicts": len(left - decided)}
 
 
-def _held(bulk: BulkAct, pairs: Sequence[Pair]) -> LockedNotes:
+def _held(bulk: models.BulkAct, pairs: Sequence[Pair]) -> LockedNotes:
     """The batch's notes with locked gold sets. Notes that were erased since the listing are left out.
 
     The caller's transaction keeps further erasures out.
     """
-    existing = Document.objects.filter(pk__in={note for note, _ in pairs}).values_list("pk", flat=True)
+    existing = models.Document.objects.filter(pk__in={note for note, _ in pairs}).values_list("pk", flat=True)
     return LockedNotes(bulk.project, bulk.user, locked_golds(bulk.project, set(existing)), cause=bulk.pk)
 
 
@@ -132,7 +103,7 @@ def _reviews(held: LockedNotes, those: Iterable[Suggestion]) -> tuple[Reviews, s
     return reviews, set(held.errors(reviews.values()))
 
 
-def _of(reviews: Reviews, one: Suggestion) -> Review:
+def _of(reviews: Reviews, one: Suggestion) -> models.Review:
     return reviews[one.document_id, one.author_id]
 
 
@@ -149,7 +120,7 @@ def _sort_key(one: Suggestion) -> tuple[int, int, float, int]:
 # ── Undo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def undo_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
+def undo_batch(bulk: models.BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
     """Undo those of these decisions that were not changed since. Returns their number as `undone`."""
     held = _held(bulk, pairs)
     found = sorted(suggestions(decision__cause=bulk, pk__in=[pk for _, pk in pairs]), key=_sort_key)
@@ -171,7 +142,7 @@ def undo_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
     return {"undone": len(unchanged)}
 
 
-def _rows_of(bulk: BulkAct, held: LockedNotes, one: Suggestion, accepted: LabeledBounds | None) -> list[GoldRow]:
+def _rows_of(bulk: models.BulkAct, held: LockedNotes, one: Suggestion, accepted: LabeledBounds | None) -> list[GoldRow]:
     """The gold span that the act made, unless another suggestion was accepted as the same span."""
     row = held.rows[one.document_id].get(accepted) if accepted else None
     if accepted is None or row is None or (row[5] or {}).get("cause") != str(bulk.pk):
@@ -191,15 +162,15 @@ def _finished_since(held: LockedNotes, those: Sequence[Suggestion]) -> set[int]:
             late.append((one, gold.pk))
     last = finishing_events({gold for _, gold in late}) if late else {}
 
-    def by_this_review(one: Suggestion, event: Event | None) -> bool:
+    def by_this_review(one: Suggestion, event: models.Event | None) -> bool:
         return event is not None and event.verb == REVIEW_FINISHED and event.data.get("run") == one.author_id
 
     return {one.pk for one, gold in late if not by_this_review(one, last.get(gold))}
 
 
-def _events(bulk: BulkAct, documents: Sequence[int]) -> dict[int, int]:
+def _events(bulk: models.BulkAct, documents: Sequence[int]) -> dict[int, int]:
     """The ids of the events of the act's decisions in these notes, by suggestion id."""
-    made = Event.objects.filter(document_id__in=documents, verb=REVIEW_DECIDED, data__cause=str(bulk.pk))
+    made = models.Event.objects.filter(document_id__in=documents, verb=REVIEW_DECIDED, data__cause=str(bulk.pk))
     found: dict[int, int] = {}
     for pk, data in made.order_by("id").values_list("pk", "data"):
         found |= dict.fromkeys([data["suggestion"], *(row[0] for row in data.get("beside", []))], pk)
@@ -211,49 +182,53 @@ AT_ONCE = 2_000
 COUNTS = ("decided", "left", "beside", "undone", "kept", "skipped", "skipped_notes", "conflicts", "doubtful")
 # Suggestions per transaction of a job.
 BATCH = 500
-State = BulkActState
+State = models.BulkActState
 
 
-def plan_bulk(*, project: Project, user: User, rule: BulkRule, act: BulkAct.Act) -> BulkAct:
+def plan_bulk(
+    *, project: models.Project, user: models.User, rule: bulk_rules.BulkRule, act: models.BulkAct.Act
+) -> models.BulkAct:
     """Store the planned act with its counts, without deciding anything.
 
     Raises ServiceError: `label` (not of this project), `act` (a label with reject), `none` (nothing matches).
     """
-    known = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
+    known = models.Label.objects.filter(label_set__project=project, merged_into__isnull=True)
     for label in (pk for pk in (rule.label, rule.to) if pk is not None):
         if not known.filter(pk=label).exists():
             raise ServiceError(gettext("This label does not belong to the project. Reload the page."), code="label")
-    if act == BulkAct.Act.REJECT and rule.to is not None:
+    if act == models.BulkAct.Act.REJECT and rule.to is not None:
         message = gettext("A label can be set only for accepting. Choose “Accept”, or leave the label empty.")
         raise ServiceError(message, code="act")
-    found = preview(rule, act, project, user)
+    found = bulk_rules.preview(rule, act, project, user)
     if not found.open and not found.skipped and not found.doubtful:
         message = gettext("No open suggestion matches this rule. Change the rule, or choose other runs.")
         raise ServiceError(message, code="none")
-    return BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), **_counts(found))
+    return models.BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), **_counts(found))
 
 
 def plan_string(
-    *, project: Project, user: User, string: SuggestedString, runs: Sequence[int], act: str, but: Collection[int] = (),
-    to: int | None = None,
-) -> BulkAct:  # fmt: skip
+    *, project: models.Project, user: models.User, string: models.SuggestedString, runs: Sequence[int], act: str,
+    but: Collection[int] = (), to: int | None = None,
+) -> models.BulkAct:  # fmt: skip
     """Plan an act on all suggestions of a string in these runs, except those in `but`. `to`: the label to accept with.
 
     Raises ServiceError `act` for an unknown act, and as plan_bulk.
     """
-    if act not in BulkAct.Act.values:
+    if act not in models.BulkAct.Act.values:
         raise ServiceError(gettext("Choose an action: “Accept” or “Reject”."), code="act")
-    to = to if act == BulkAct.Act.ACCEPT else None
-    rule = BulkRule("string", runs, string=string.string_key, label=string.label_id, but=sorted(but), to=to)
-    return plan_bulk(project=project, user=user, rule=rule, act=BulkAct.Act(act))
+    to = to if act == models.BulkAct.Act.ACCEPT else None
+    rule = bulk_rules.BulkRule("string", runs, string=string.string_key, label=string.label_id, but=sorted(but), to=to)
+    return plan_bulk(project=project, user=user, rule=rule, act=models.BulkAct.Act(act))
 
 
-def _counts(found: BulkPreview) -> dict[str, int]:
+def _counts(found: bulk_rules.BulkPreview) -> dict[str, int]:
     counts = asdict(found) | {"planned": found.decided, "conflicts": found.conflicts or 0}
     return {name: counts[name] for name in ("planned", "skipped", "skipped_notes", "doubtful", "conflicts")}
 
 
-def begin_bulk(*, bulk: BulkAct, user: User, with_gold: bool = False, with_doubtful: bool = False) -> bool:
+def begin_bulk(
+    *, bulk: models.BulkAct, user: models.User, with_gold: bool = False, with_doubtful: bool = False
+) -> bool:
     """Mark the act as begun. Returns whether this call did so; a second call returns False.
 
     `with_gold`: the person includes notes that already have gold. `with_doubtful`: the person includes doubtful
@@ -261,54 +236,60 @@ def begin_bulk(*, bulk: BulkAct, user: User, with_gold: bool = False, with_doubt
     """
     if bulk.user_id != user.pk:
         raise ServiceError(gettext("Another person planned this bulk act. Plan a new one."), code="user")
-    begun = bool(BulkAct.objects.filter(pk=bulk.pk, state=State.PLANNED).update(state=State.WORKING))
+    begun = bool(models.BulkAct.objects.filter(pk=bulk.pk, state=State.PLANNED).update(state=State.WORKING))
     if begun and (with_gold or with_doubtful):
-        rule = replace(rule_of(bulk.rule), with_gold=with_gold, with_doubtful=with_doubtful)
-        found = preview(rule, bulk.act, bulk.project, user)
-        BulkAct.objects.filter(pk=bulk.pk).update(rule=rule.data(), **_counts(found))
+        rule = replace(bulk_rules.rule_of(bulk.rule), with_gold=with_gold, with_doubtful=with_doubtful)
+        found = bulk_rules.preview(rule, bulk.act, bulk.project, user)
+        models.BulkAct.objects.filter(pk=bulk.pk).update(rule=rule.data(), **_counts(found))
     bulk.refresh_from_db()
     return begun
 
 
-def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None = None) -> dict[str, Any]:
+def run_bulk(
+    *, bulk: models.BulkAct, progress: Progress = silent, fence: batch_acts.Fence | None = None
+) -> dict[str, Any]:
     """Decide the open suggestions in short transactions. An act that was stopped resumes with the remaining ones.
 
     Notes that get gold meanwhile are skipped; skipped suggestions are counted at the end.
     """
-    project, rule = bulk.project, rule_of(bulk.rule)
-    pairs = _pairs(open_of(rule, project, bulk.user), "annotation_set__document_id")
+    project, rule = bulk.project, bulk_rules.rule_of(bulk.rule)
+    pairs = _pairs(bulk_rules.open_of(rule, project, bulk.user), "annotation_set__document_id")
     with transaction.atomic():
         if fence is not None:
             fence()
-        count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
+        batch_acts.count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
     bulk.refresh_from_db()
-    do_batches(bulk, State.WORKING, bulk.decided, _batches(pairs), partial(decide_batch, bulk), progress, fence)
+    batch_acts.do_batches(
+        bulk, State.WORKING, bulk.decided, _batches(pairs), partial(decide_batch, bulk), progress, fence
+    )
     # Planned but not decided: another person decided first, or the note got gold meanwhile.
-    BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
-    skipped, notes = skipped_of(rule, project, bulk.user)
-    _open, doubtful = open_and_doubtful(rule, project, bulk.user)
-    count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
+    models.BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
+    skipped, notes = bulk_rules.skipped_of(rule, project, bulk.user)
+    _open, doubtful = bulk_rules.open_and_doubtful(rule, project, bulk.user)
+    batch_acts.count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
     return _end(bulk, State.DONE, REVIEW_BULK_DONE)
 
 
-def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None = None) -> dict[str, Any]:
+def undo_bulk(
+    *, bulk: models.BulkAct, progress: Progress = silent, fence: batch_acts.Fence | None = None
+) -> dict[str, Any]:
     """Undo every decision of the act that was not changed since, except in notes whose review was finished since."""
-    pairs = _pairs(Decision.objects.filter(cause=bulk), "review__document_id", "suggestion_id")
+    pairs = _pairs(models.Decision.objects.filter(cause=bulk), "review__document_id", "suggestion_id")
     bulk.refresh_from_db()
-    do_batches(bulk, State.UNDOING, bulk.undone, _batches(pairs), partial(undo_batch, bulk), progress, fence)
+    batch_acts.do_batches(bulk, State.UNDOING, bulk.undone, _batches(pairs), partial(undo_batch, bulk), progress, fence)
     return _end(bulk, State.UNDONE, REVIEW_BULK_UNDONE, kept=F("decided") + F("beside") - F("undone"))
 
 
-def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def at_once(bulk: models.BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     """Run a small act in one transaction."""
     with transaction.atomic():
         keep_labels(bulk.project_id)
         return work(bulk=bulk)
 
 
-def _end(bulk: BulkAct, state: BulkActState, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
+def _end(bulk: models.BulkAct, state: models.BulkActState, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
     with transaction.atomic():
-        end(bulk, state, **changed)
+        batch_acts.end(bulk, state, **changed)
         counts = {name: getattr(bulk, name) for name in COUNTS}
         # Not the key of the string, from which a name could be guessed.
         rule = {key: value for key, value in bulk.rule.items() if key not in ("string", "but") and value is not None}
@@ -338,7 +319,9 @@ def _batches(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
 # Start and undo bulk acts of review: small ones in the request, large ones as a job.
 
 
-def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False, with_doubtful: bool = False) -> Job | None:
+def start_bulk(
+    *, bulk: models.BulkAct, actor: models.User, with_gold: bool = False, with_doubtful: bool = False
+) -> models.Job | None:
     """Run the act, or start a job for it and return the job. A second call does nothing more.
 
     `with_gold`: include notes that already have gold. `with_doubtful`: include doubtful suggestions. Raises
@@ -350,27 +333,29 @@ def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False, with_doub
         return _start(bulk, actor, bulk.planned, "bulk", run_bulk if begun else None)
 
 
-def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
+def start_undo(*, bulk: models.BulkAct, actor: models.User) -> models.Job | None:
     """Undo the act, or start a job for that and return the job. Raises ServiceError `live` while the act's job runs."""
     with transaction.atomic():
         _keep_project(bulk, bulk.decided)
-        BulkAct.objects.select_for_update().get(pk=bulk.pk)
-        check_ended(bulk, "bulk")
-        return _start(bulk, actor, bulk.decided, "bulk_undo", undo_bulk if begin_undo(bulk) else None)
+        models.BulkAct.objects.select_for_update().get(pk=bulk.pk)
+        batch_acts.check_ended(bulk, "bulk")
+        return _start(bulk, actor, bulk.decided, "bulk_undo", undo_bulk if batch_acts.begin_undo(bulk) else None)
 
 
-def _start(bulk: BulkAct, actor: User, size: int, kind: str, work: Callable[..., Any] | None) -> Job | None:
+def _start(
+    bulk: models.BulkAct, actor: models.User, size: int, kind: str, work: Callable[..., Any] | None
+) -> models.Job | None:
     if size > AT_ONCE:
-        return start_job(bulk, kind, actor)
+        return batch_acts.start_job(bulk, kind, actor)
     if work is not None:
         at_once(bulk, work)
     return None
 
 
-def _keep_project(bulk: BulkAct, size: int) -> None:
+def _keep_project(bulk: models.BulkAct, size: int) -> None:
     """Lock the project before the act if a job follows, in the order of docs/architecture.md."""
     if size > AT_ONCE:
-        Project.objects.select_for_update(no_key=True).get(pk=bulk.project_id)
+        models.Project.objects.select_for_update(no_key=True).get(pk=bulk.project_id)
 
 
 # Job handlers for bulk acts.
@@ -381,9 +366,9 @@ def run_job(claim: Claim) -> dict[str, Any]:
 
     If the job stops, the decisions made so far are kept. The job can then resume, or the whole act can be undone.
     """
-    return run_bulk(bulk=act_of(BulkAct, claim), progress=claim.progress, fence=claim.fence)
+    return run_bulk(bulk=batch_acts.act_of(models.BulkAct, claim), progress=claim.progress, fence=claim.fence)
 
 
 def undo_job(claim: Claim) -> dict[str, Any]:
     """Undo a bulk act, resuming where an earlier attempt stopped."""
-    return undo_bulk(bulk=act_of(BulkAct, claim), progress=claim.progress, fence=claim.fence)
+    return undo_bulk(bulk=batch_acts.act_of(models.BulkAct, claim), progress=claim.progress, fence=claim.fence)

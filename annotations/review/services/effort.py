@@ -15,28 +15,19 @@ from annotations.core.events import NOTE_READ
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.models import Event, Project
 from annotations.notes.events import NOTES_SEARCHED
-from annotations.review.events import (
-    REVIEW_BULK_DONE,
-    REVIEW_BULK_UNDONE,
-    REVIEW_COMPARED,
-    REVIEW_DECIDED,
-    REVIEW_FINISHED,
-    REVIEW_HANDED_OVER,
-    REVIEW_HANDOVER_UNDONE,
-    REVIEW_REOPENED,
-    REVIEW_UNDONE,
-)
+from annotations.review import events as review_events
 
 REVISION = 1
 EFFORT: FigureKind[dict[str, Any]] = FigureKind("effort")
 CHUNK = 5_000
 ACTS = frozenset(
     {
-        REVIEW_DECIDED, REVIEW_UNDONE, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_BULK_DONE,
-        REVIEW_BULK_UNDONE, REVIEW_HANDED_OVER, REVIEW_HANDOVER_UNDONE, REVIEW_COMPARED,
+        review_events.REVIEW_DECIDED, review_events.REVIEW_UNDONE, review_events.REVIEW_FINISHED,
+        review_events.REVIEW_REOPENED, review_events.REVIEW_BULK_DONE, review_events.REVIEW_BULK_UNDONE,
+        review_events.REVIEW_HANDED_OVER, review_events.REVIEW_HANDOVER_UNDONE, review_events.REVIEW_COMPARED,
     }
 )  # fmt: skip
-BULK = frozenset({REVIEW_BULK_DONE, REVIEW_BULK_UNDONE})
+BULK = frozenset({review_events.REVIEW_BULK_DONE, review_events.REVIEW_BULK_UNDONE})
 # The time before an act counts for the act, so opening a note or looking at strings starts the clock.
 LOOKED_AT = frozenset({*ACTS, NOTE_READ, NOTES_SEARCHED})
 
@@ -78,9 +69,9 @@ def effort_of(events: Iterable[LoggedEvent]) -> Effort:
             bulk += verb in BULK
             if actor in last and at - last[actor] <= IDLE:
                 seconds += (at - last[actor]).total_seconds()
-        if verb == REVIEW_FINISHED:
+        if verb == review_events.REVIEW_FINISHED:
             finished[document] = int(data.get("spans", 0))
-        elif verb == REVIEW_REOPENED:
+        elif verb == review_events.REVIEW_REOPENED:
             finished.pop(document, None)
         last[actor] = at
     return Effort(acts, bulk, len(finished), sum(finished.values()), round(seconds, 1))

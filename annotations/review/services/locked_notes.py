@@ -13,42 +13,17 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.spans import fitting_label
 from annotations.gold.services.making import decided
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    Decision,
-    Document,
-    Event,
-    Project,
-    Review,
-    User,
-)
 from annotations.models.project import SecondReview
-from annotations.review.events import (
-    REVIEW_DECIDED,
-    Beside,
-    DecisionState,
-    GoldRow,
-    Numbers,
-    ReviewDecided,
-    ReviewRevealed,
-)
+from annotations.review import events
 from annotations.review.rules.conflicts import LabeledBounds, conflicting
+from annotations.review.selectors import suggestions
 from annotations.review.selectors.refined import RemovalVerdict, verdicts
 from annotations.review.selectors.reviewing import between_in
-from annotations.review.selectors.suggestions import (
-    CurrentDecision,
-    Suggestion,
-    backing_of,
-    candidate_of,
-    conflicting_suggestions,
-    excluded_by,
-)
 from annotations.review.services.locked_rows import LockedRows, bounds_of, locked
 from annotations.review.services.log import Act, Effect, accepted_bounds
 from annotations.text.attributes import Value
@@ -60,13 +35,18 @@ class LockedNotes(LockedRows):
     """Notes under decision by one person, with what refuses or excludes a decision."""
 
     def __init__(
-        self, project: Project, user: User, golds: Mapping[int, AnnotationSet], *, cause: UUID | None = None
+        self,
+        project: models.Project,
+        user: models.User,
+        golds: Mapping[int, models.AnnotationSet],
+        *,
+        cause: UUID | None = None,
     ) -> None:
         super().__init__(project, user, golds, cause=cause)
-        self._conflicting: dict[int, list[Suggestion]] = {}
-        self._passes: dict[int, ReviewDecided] = {}
+        self._conflicting: dict[int, list[suggestions.Suggestion]] = {}
+        self._passes: dict[int, events.ReviewDecided] = {}
 
-    def errors(self, reviews: Iterable[Review]) -> dict[int, ServiceError]:
+    def errors(self, reviews: Iterable[models.Review]) -> dict[int, ServiceError]:
         """Why this person can't decide in some of these reviews, by review id.
 
         Call this before making decisions in these reviews, because it also loads what the log needs about them.
@@ -85,30 +65,32 @@ class LockedNotes(LockedRows):
                 found[review.pk] = ServiceError(message, code="waiting")
         return found
 
-    def load_conflicting(self, wanted: Sequence[Suggestion]) -> None:
+    def load_conflicting(self, wanted: Sequence[suggestions.Suggestion]) -> None:
         """Load the conflicting suggestions of these. Call this before accepting any of them."""
-        self._conflicting = conflicting_suggestions(wanted)
+        self._conflicting = suggestions.conflicting_suggestions(wanted)
 
-    def conflicting(self, one: Suggestion) -> Sequence[Suggestion]:
+    def conflicting(self, one: suggestions.Suggestion) -> Sequence[suggestions.Suggestion]:
         """The suggestions of the same merged list that conflict with this one."""
         return self._conflicting.get(one.pk, ())
 
-    def _open_conflicting(self, one: Suggestion) -> list[Suggestion]:
+    def _open_conflicting(self, one: suggestions.Suggestion) -> list[suggestions.Suggestion]:
         rows = self.rows[one.document_id]
         return [each for each in self.conflicting(one) if self.state(each) is None and each.bounds not in rows]
 
-    def conflicts(self, wanted: Iterable[Suggestion], to: int | None = None) -> set[int]:
+    def conflicts(self, wanted: Iterable[suggestions.Suggestion], to: int | None = None) -> set[int]:
         """The ids of those suggestions that conflict with gold or with each other (domain.reviewing.conflicts)."""
-        by_note: dict[int, list[Suggestion]] = defaultdict(list)
+        by_note: dict[int, list[suggestions.Suggestion]] = defaultdict(list)
         for one in wanted:
             by_note[one.document_id].append(one)
         found: set[int] = set()
         for note, here in by_note.items():
-            candidates = [candidate_of(one.pk, one.bounds, one.annotation_set_id, one.provenance, to) for one in here]
+            candidates = [
+                suggestions.candidate_of(one.pk, one.bounds, one.annotation_set_id, one.provenance, to) for one in here
+            ]
             found |= conflicting(candidates, self.rows[note], has_finished_gold=self.has_finished_gold(note))
         return found
 
-    def crowded(self, wanted: Iterable[Suggestion]) -> set[int]:
+    def crowded(self, wanted: Iterable[suggestions.Suggestion]) -> set[int]:
         """The ids of notes in which not all of these suggestions have room (domain.crowding)."""
         bounds = {note: [(start, end) for start, end, _ in rows] for note, rows in self.rows.items()}
         for one in wanted:
@@ -116,22 +98,22 @@ class LockedNotes(LockedRows):
                 bounds[one.document_id].append((one.start, one.end))
         return {note for note, spans in bounds.items() if crowd_in(spans) is not None}
 
-    def has_room(self, one: Suggestion) -> bool:
+    def has_room(self, one: suggestions.Suggestion) -> bool:
         rows = self.rows[one.document_id]
         return one.bounds in rows or has_room([(start, end) for start, end, _ in rows], (one.start, one.end))
 
     # ── Decisions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def decide(
-        self, one: Suggestion, accepted: LabeledBounds | None, review: Review, act: Act, *,
-        change_id: UUID | None = None, noted: ReviewDecided | None = None,
+        self, one: suggestions.Suggestion, accepted: LabeledBounds | None, review: models.Review, act: Act, *,
+        change_id: UUID | None = None, noted: events.ReviewDecided | None = None,
     ) -> list[int]:  # fmt: skip
         """Accept a suggestion with the bounds and label `accepted`, or reject it (None).
 
         Returns the ids of the decided suggestions: this one and the conflicting ones that were rejected with it; none
         if nothing would change. Raises ServiceError `elsewhere`.
         """
-        excluded = excluded_by(accepted, self._open_conflicting(one)) if accepted else []
+        excluded = suggestions.excluded_by(accepted, self._open_conflicting(one)) if accepted else []
         effect = self._rejection(one) if accepted is None else self._acceptance(one, accepted, excluded)
         if effect is None:
             return []
@@ -139,7 +121,7 @@ class LockedNotes(LockedRows):
         self.do(effect, one.document_id, review, named, act=act, change_id=change_id, noted=noted)
         return [one.pk, *(each.pk for each in excluded)]
 
-    def _rejection(self, one: Suggestion) -> Effect | None:
+    def _rejection(self, one: suggestions.Suggestion) -> Effect | None:
         rows = self.rows[one.document_id]
         before, removed = self.state(one), self._row_made_by(one)
         if one.bounds in rows:
@@ -149,7 +131,9 @@ class LockedNotes(LockedRows):
         after = self._state_after(None)
         return None if before == after and not removed else Effect(one.pk, before, after, [], removed)
 
-    def _acceptance(self, one: Suggestion, accepted: LabeledBounds, excluded: Sequence[Suggestion]) -> Effect | None:
+    def _acceptance(
+        self, one: suggestions.Suggestion, accepted: LabeledBounds, excluded: Sequence[suggestions.Suggestion]
+    ) -> Effect | None:
         rows = self.rows[one.document_id]
         before, removed = self.state(one), self._row_made_by(one)
         after = self._state_after(accepted)
@@ -157,24 +141,24 @@ class LockedNotes(LockedRows):
             return None
         # A span that gold already has keeps its row and its provenance.
         stays = accepted in rows and rows[accepted] not in removed
-        added: list[GoldRow] = []
+        added: list[events.GoldRow] = []
         if not stays:
             # A corrected suggestion keeps the attributes that a person gave to its gold span.
             label, attributes = (removed[0][2], removed[0][6]) if removed else (one.label_id, one.attributes)
             attributes = fitting(attributes, label, accepted[2])
             added.append((*accepted, one.confidence, one.source, self._provenance(one, accepted), attributes))
-        beside: list[Beside] = [(each.pk, None, self._state_after(None)) for each in excluded]
+        beside: list[events.Beside] = [(each.pk, None, self._state_after(None)) for each in excluded]
         return Effect(one.pk, before, after, added, removed, beside)
 
-    def _state_after(self, accepted: LabeledBounds | None) -> DecisionState:
+    def _state_after(self, accepted: LabeledBounds | None) -> events.DecisionState:
         """The state of a suggestion accepted with these bounds and label, or rejected (None)."""
-        verdict = Decision.Verdict.ACCEPTED if accepted else Decision.Verdict.REJECTED
-        state: DecisionState = {"verdict": str(verdict), "bounds": list(accepted) if accepted else None}
+        verdict = models.Decision.Verdict.ACCEPTED if accepted else models.Decision.Verdict.REJECTED
+        state: events.DecisionState = {"verdict": str(verdict), "bounds": list(accepted) if accepted else None}
         if self._cause is not None:
             state["cause"] = self._cause
         return state
 
-    def _row_made_by(self, one: Suggestion) -> list[GoldRow]:
+    def _row_made_by(self, one: suggestions.Suggestion) -> list[events.GoldRow]:
         """The gold row that an earlier acceptance of this suggestion made, unless another acceptance needs it too."""
         accepted = accepted_bounds(self.state(one))
         row = self.rows[one.document_id].get(accepted) if accepted else None
@@ -192,7 +176,7 @@ class LockedNotes(LockedRows):
                 code="elsewhere",
             )
 
-    def _provenance(self, one: Suggestion, accepted: LabeledBounds) -> Provenance:
+    def _provenance(self, one: suggestions.Suggestion, accepted: LabeledBounds) -> Provenance:
         known: Provenance = {
             "from": f"{one.author_kind}:{one.author_name}",
             "set": one.annotation_set_id,
@@ -203,22 +187,22 @@ class LockedNotes(LockedRows):
         }
         if self._cause is not None:
             known["cause"] = self._cause
-        backing = backing_of(one.provenance)
+        backing = suggestions.backing_of(one.provenance)
         if backing:
             # In a merged list: the runs that suggested the span, with their confidence, and the number of runs merged.
             known |= {"runs": backing["runs"], "of": backing["of"]}
         return known | decided(self._user, self._project, self._now)
 
     def do(
-        self, effect: Effect, note: int, review: Review, named: Mapping[int, Suggestion], *, act: Act,
-        verb: Verb[ReviewDecided] = REVIEW_DECIDED, change_id: UUID | None = None, reverts: int | None = None,
-        noted: ReviewDecided | None = None,
+        self, effect: Effect, note: int, review: models.Review, named: Mapping[int, suggestions.Suggestion], *,
+        act: Act, verb: Verb[events.ReviewDecided] = events.REVIEW_DECIDED, change_id: UUID | None = None,
+        reverts: int | None = None, noted: events.ReviewDecided | None = None,
     ) -> None:  # fmt: skip
         """Apply an effect as one event and one step of the gold version. `named`: the suggestions that it decides."""
         data = effect.data() | {"act": str(act), "run": review.author_id}
         if self._cause is not None:
             data["cause"] = self._cause
-        earlier: CurrentDecision | RemovalVerdict | None = None
+        earlier: suggestions.CurrentDecision | RemovalVerdict | None = None
         if effect.suggestion is not None and effect.before:
             earlier = named[effect.suggestion].decision
         if effect.removal is not None:
@@ -241,13 +225,15 @@ class LockedNotes(LockedRows):
         gold.version += 1
         if (effect.added or effect.removed) and self._project.second_review != SecondReview.OFF:
             # With the two-person rule, changed gold does not count until the second person has finished the review.
-            gold.state = AnnotationSetState.DRAFT
+            gold.state = models.AnnotationSetState.DRAFT
             self._drafts.add(gold.pk)
         where = {"project_id": self._project.pk, "document_id": note, "annotation_set_id": gold.pk}
-        event = Event(verb=verb, actor=self._user, data=data, change_id=change_id, reverts=reverts, **where)
+        event = models.Event(verb=verb, actor=self._user, data=data, change_id=change_id, reverts=reverts, **where)
         self._events.append(event)
 
-    def check_unchanged(self, note: int, effect: Effect, named: Mapping[int, Suggestion], review: Review) -> None:
+    def check_unchanged(
+        self, note: int, effect: Effect, named: Mapping[int, suggestions.Suggestion], review: models.Review
+    ) -> None:
         """Raise ServiceError `moved` if decisions made since keep this effect from being undone or redone."""
         rows = self.rows[note]
         if effect.sets_attributes:
@@ -285,14 +271,14 @@ def changed_fields(accepted: LabeledBounds, suggested: LabeledBounds) -> list[st
 class LockedReview:
     """One person's review of a note, in a transaction that has locked the note's gold set."""
 
-    document: Document
-    author: Author
-    user: User
-    review: Review
-    gold: AnnotationSet
+    document: models.Document
+    author: models.Author
+    user: models.User
+    review: models.Review
+    gold: models.AnnotationSet
 
     @classmethod
-    def of(cls, document: Document, author: Author, user: User) -> "LockedReview":
+    def of(cls, document: models.Document, author: models.Author, user: models.User) -> "LockedReview":
         return cls(document, author, user, *locked(document, author))
 
     def held(self, *, deciding: bool = True) -> LockedNotes:
@@ -302,7 +288,7 @@ class LockedReview:
             raise error
         return held
 
-    def record(self, verb: Verb[Any], data: Numbers | ReviewRevealed) -> None:
+    def record(self, verb: Verb[Any], data: events.Numbers | events.ReviewRevealed) -> None:
         """Record an event of this review."""
         verb.record(
             actor=self.user,

@@ -15,26 +15,13 @@ from uuid import UUID
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.utils import timezone
 
+from annotations import models
 from annotations.core.authors import gold_author
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.changes import check_room
 from annotations.core.locks import check_open
 from annotations.core.spans import as_json
 from annotations.core.suggestions import Key, count_open
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Decision,
-    Document,
-    Event,
-    Project,
-    RemovalDecision,
-    Review,
-    Span,
-    User,
-)
 from annotations.review.events import DecisionState, GoldRow
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.state import Seen, shown_state
@@ -72,7 +59,7 @@ class _Decided:
     """A decision to write. `after` is None if the decision is to be deleted."""
 
     suggestion: Suggestion
-    review: Review
+    review: models.Review
     reviewer: int
     after: DecisionState | None
 
@@ -81,7 +68,12 @@ class LockedRows:
     """Notes under decision. `golds`: the locked gold sets by note id. `cause`: the id of the bulk act, if any."""
 
     def __init__(
-        self, project: Project, user: User, golds: Mapping[int, AnnotationSet], *, cause: UUID | None = None
+        self,
+        project: models.Project,
+        user: models.User,
+        golds: Mapping[int, models.AnnotationSet],
+        *,
+        cause: UUID | None = None,
     ) -> None:
         self.golds = golds
         self._project, self._user = project, user
@@ -94,7 +86,7 @@ class LockedRows:
         self._made: dict[tuple[int, LabeledBounds], GoldRow] = {}
         self._steps: Counter[int] = Counter()
         self._drafts: set[int] = set()
-        self._events: list[Event] = []
+        self._events: list[models.Event] = []
         self._removals: dict[tuple[int, int], tuple[int, str | None]] = {}
 
     def look_around(self, spans: Iterable[Sequence[Any]]) -> None:
@@ -117,7 +109,7 @@ class LockedRows:
 
     @cached_property
     def _acceptances(self) -> "_Acceptances":
-        rows = Decision.objects.filter(review__document__in=list(self.golds), start__isnull=False).order_by("pk")
+        rows = models.Decision.objects.filter(review__document__in=list(self.golds), start__isnull=False).order_by("pk")
         if self._window is not None:
             rows = rows.filter(start__lt=self._window[1], end__gt=self._window[0])
         columns = (
@@ -182,13 +174,13 @@ class LockedRows:
                 self._removed.append(pk)
             self.rows[note][bounds] = self._made[note, bounds] = row
 
-    def set_decision(self, one: Suggestion, review: Review, reviewer: int, after: DecisionState | None) -> None:
+    def set_decision(self, one: Suggestion, review: models.Review, reviewer: int, after: DecisionState | None) -> None:
         """Set or delete (None) the decision on a suggestion."""
         each = self._decided[one.pk] = _Decided(one, review, reviewer, after)
         if "_acceptances" in self.__dict__:  # when acceptances are loaded later, they include this decision
             self._move(self._acceptances, each)
 
-    def set_verdict(self, review: Review, number: int, reviewer: int, verdict: str | None) -> None:
+    def set_verdict(self, review: models.Review, number: int, reviewer: int, verdict: str | None) -> None:
         """Set or delete (None) the decision on a proposed removal."""
         self._removals[review.pk, number] = reviewer, verdict
 
@@ -199,22 +191,22 @@ class LockedRows:
         `has_room` for every added span.
         """
         if self._removed:
-            Span.objects.filter(pk__in=self._removed).delete()
+            models.Span.objects.filter(pk__in=self._removed).delete()
         if self._made:
             insert_spans(_span_row(self.golds[note].pk, row) for (note, _), row in self._made.items())
         self._write_decisions()
         self._write_verdicts()
         if self._events:
             check_open(self._project.pk)
-            insert_objects(Event, self._events)
+            insert_objects(models.Event, self._events)
         self._write_versions()
         if not room_checked:
             for note, gold in self.golds.items():
                 check_room(gold.pk, [(start, end) for added_to, (start, end, _) in self._made if added_to == note])
 
     def _write_decisions(self) -> None:
-        new: list[Decision] = []
-        others: list[Decision] = []
+        new: list[models.Decision] = []
+        others: list[models.Decision] = []
         removed: list[int] = []
         strings: Counter[Key] = Counter()
         for pk, each in self._decided.items():
@@ -226,26 +218,26 @@ class LockedRows:
             if one.string_key is not None:
                 strings[one.author_id, one.string_key, one.label_id] += was - (each.after is not None)
         if removed:
-            Decision.objects.filter(suggestion__in=removed).delete()
+            models.Decision.objects.filter(suggestion__in=removed).delete()
         if others:
             fields = ["review", "verdict", "start", "end", "label_id", "reviewer", "cause", "at"]
-            Decision.objects.bulk_create(
+            models.Decision.objects.bulk_create(
                 others, update_conflicts=True, unique_fields=["suggestion"], update_fields=fields
             )
         if new:
-            insert_objects(Decision, new)
+            insert_objects(models.Decision, new)
         count_open(dict(strings))
 
     def _write_verdicts(self) -> None:
         kept = [
-            RemovalDecision(review_id=review, number=number, reviewer_id=reviewer, verdict=verdict, at=self._now)
+            models.RemovalDecision(review_id=review, number=number, reviewer_id=reviewer, verdict=verdict, at=self._now)
             for (review, number), (reviewer, verdict) in self._removals.items()
             if verdict is not None
         ]
         for (review, number), (_reviewer, verdict) in self._removals.items():
             if verdict is None:
-                RemovalDecision.objects.filter(review_id=review, number=number).delete()
-        RemovalDecision.objects.bulk_create(
+                models.RemovalDecision.objects.filter(review_id=review, number=number).delete()
+        models.RemovalDecision.objects.bulk_create(
             kept, update_conflicts=True, unique_fields=["review", "number"], update_fields=["verdict", "reviewer", "at"]
         )
 
@@ -255,13 +247,13 @@ class LockedRows:
             # For a single note, the usual case, a plain value is cheaper than CASE.
             each = [When(pk=gold.pk, then=Value(gold.version)) for gold in golds]
             version = Case(*each, output_field=IntegerField()) if len(golds) > 1 else Value(golds[0].version)
-            AnnotationSet.objects.filter(pk__in=[gold.pk for gold in golds]).update(version=version)
+            models.AnnotationSet.objects.filter(pk__in=[gold.pk for gold in golds]).update(version=version)
         if self._drafts:
-            AnnotationSet.objects.filter(pk__in=self._drafts).update(state=AnnotationSetState.DRAFT)
+            models.AnnotationSet.objects.filter(pk__in=self._drafts).update(state=models.AnnotationSetState.DRAFT)
 
 
 @cache
-def _spans() -> "QuerySet[Span, Any]":
+def _spans() -> "QuerySet[models.Span, Any]":
     """The query for gold spans. Cached, because every decision runs it."""
     columns = (
         "pk",
@@ -274,7 +266,7 @@ def _spans() -> "QuerySet[Span, Any]":
         "provenance",
         "attributes",
     )
-    return Span.objects.order_by().values_list(*columns)
+    return models.Span.objects.order_by().values_list(*columns)
 
 
 def bounds_of(row: GoldRow) -> LabeledBounds:
@@ -287,11 +279,11 @@ def _span_row(gold: int, row: GoldRow) -> SpanRow:
     return SpanRow(gold, start, end, label, confidence, source, how, attributes=as_json(attributes))
 
 
-def _row_of_decision(each: _Decided, now: Any) -> Decision:
+def _row_of_decision(each: _Decided, now: Any) -> models.Decision:
     after = each.after
     assert after is not None  # decisions without a state are deleted instead
     start, end, label = after["bounds"] or (None, None, None)
-    return Decision(
+    return models.Decision(
         suggestion_id=each.suggestion.pk, review_id=each.review.pk, verdict=after["verdict"], start=start, end=end,
         label_id=label, reviewer_id=each.reviewer, cause_id=after.get("cause"), at=now,
     )  # fmt: skip
@@ -300,16 +292,16 @@ def _row_of_decision(each: _Decided, now: Any) -> Decision:
 # The rows that are locked while suggestions are decided. docs/architecture.md lists all locks in their order.
 
 
-def locked_golds(project: Project, documents: Collection[int]) -> dict[int, AnnotationSet]:
+def locked_golds(project: models.Project, documents: Collection[int]) -> dict[int, models.AnnotationSet]:
     """The gold sets by note id, created if missing. The rows stay locked; locks are taken in the order of note ids."""
     if len(documents) > 1:
         # Missing rows are created before any lock, because waiting for a row that another transaction creates would
         # break the order of the locks.
-        gold = AnnotationSet.objects.filter(document__in=documents, author__kind=AuthorKind.GOLD)
+        gold = models.AnnotationSet.objects.filter(document__in=documents, author__kind=models.AuthorKind.GOLD)
         there = gold.values_list("document_id", flat=True)
         _make_golds(project, set(documents).difference(there))
     while True:
-        rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=AuthorKind.GOLD)
+        rows = models.AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=models.AuthorKind.GOLD)
         golds = {row.document_id: row for row in rows.filter(document__in=documents).order_by("document_id")}
         if len(golds) == len(documents):
             return golds
@@ -317,40 +309,42 @@ def locked_golds(project: Project, documents: Collection[int]) -> dict[int, Anno
         _make_golds(project, set(documents) - golds.keys())
 
 
-def _make_golds(project: Project, documents: Collection[int]) -> None:
+def _make_golds(project: models.Project, documents: Collection[int]) -> None:
     if documents:
         author = gold_author(project)
-        AnnotationSet.objects.bulk_create(
-            (AnnotationSet(document_id=pk, author=author, blind=False) for pk in sorted(documents)),
+        models.AnnotationSet.objects.bulk_create(
+            (models.AnnotationSet(document_id=pk, author=author, blind=False) for pk in sorted(documents)),
             ignore_conflicts=True,
         )
 
 
-def reviews_of(pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Review]:
+def reviews_of(pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], models.Review]:
     """The reviews by note id and author id of the run, created if missing.
 
     Call this while holding the locks, because a review may just have been finished.
     """
     wanted = set(pairs)
-    rows = Review.objects.filter(document__in={note for note, _ in wanted}, author__in={run for _, run in wanted})
+    rows = models.Review.objects.filter(
+        document__in={note for note, _ in wanted}, author__in={run for _, run in wanted}
+    )
     found = {(row.document_id, row.author_id): row for row in rows}
     if missing := sorted(wanted - found.keys()):
-        Review.objects.bulk_create(
-            (Review(document_id=note, author_id=run) for note, run in missing), ignore_conflicts=True
+        models.Review.objects.bulk_create(
+            (models.Review(document_id=note, author_id=run) for note, run in missing), ignore_conflicts=True
         )
         found = {(row.document_id, row.author_id): row for row in rows.all()}
     # A review row that was created ahead by the draw of planted leaks begins with the first decision.
     begun = [row for pair, row in found.items() if pair in wanted and row.ahead]
     if begun:
-        Review.objects.filter(pk__in=[row.pk for row in begun]).update(ahead=None)
+        models.Review.objects.filter(pk__in=[row.pk for row in begun]).update(ahead=None)
         for row in begun:
             row.ahead = None
     return found
 
 
-def locked(document: Document, author: Author) -> tuple[Review, AnnotationSet]:
+def locked(document: models.Document, author: models.Author) -> tuple[models.Review, models.AnnotationSet]:
     """The review and the gold set of one note; the gold set's row stays locked."""
-    rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=AuthorKind.GOLD)
+    rows = models.AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=models.AuthorKind.GOLD)
     gold = rows.filter(document=document).order_by("id").first()
     gold = gold or locked_golds(document.project, [document.pk])[document.pk]
     return reviews_of([(document.pk, author.pk)])[document.pk, author.pk], gold

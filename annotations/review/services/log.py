@@ -11,19 +11,11 @@ from django.utils.translation import gettext
 from annotations.core.changes import backwards, to_revert
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
-from annotations.review.events import (
-    REVIEW_DECIDED,
-    REVIEW_UNDONE,
-    Beside,
-    DecisionState,
-    GoldRow,
-    RemovalStep,
-    ReviewDecided,
-)
+from annotations.review import events as review_events
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.suggestions import CurrentDecision
 
-DECISIONS = [REVIEW_DECIDED, REVIEW_UNDONE]
+DECISIONS = [review_events.REVIEW_DECIDED, review_events.REVIEW_UNDONE]
 
 
 class Act(StrEnum):
@@ -48,15 +40,15 @@ class Effect:
     """
 
     suggestion: int | None = None
-    before: DecisionState | None = None
-    after: DecisionState | None = None
-    added: list[GoldRow] = field(default_factory=list)
-    removed: list[GoldRow] = field(default_factory=list)
-    beside: list[Beside] = field(default_factory=list)
-    removal: RemovalStep | None = None
+    before: review_events.DecisionState | None = None
+    after: review_events.DecisionState | None = None
+    added: list[review_events.GoldRow] = field(default_factory=list)
+    removed: list[review_events.GoldRow] = field(default_factory=list)
+    beside: list[review_events.Beside] = field(default_factory=list)
+    removal: review_events.RemovalStep | None = None
 
-    def data(self) -> ReviewDecided:
-        known: ReviewDecided = {
+    def data(self) -> review_events.ReviewDecided:
+        known: review_events.ReviewDecided = {
             "suggestion": self.suggestion,
             "before": self.before,
             "after": self.after,
@@ -87,30 +79,30 @@ class Effect:
         return Effect(self.suggestion, self.after, self.before, self.removed, self.added, beside, removal)
 
 
-def row_of(span: Span) -> GoldRow:
+def row_of(span: Span) -> review_events.GoldRow:
     return span.start, span.end, span.label_id, span.confidence, span.source, span.provenance, span.attributes
 
 
-def whole_row(row: Sequence[Any]) -> GoldRow:
+def whole_row(row: Sequence[Any]) -> review_events.GoldRow:
     """A row of the log, which may be from before spans had attributes."""
     start, end, label, confidence, source, provenance, attributes = [*row, None][:7]
     return start, end, label, confidence, source, provenance, attributes
 
 
-def state_of(decision: Decision | CurrentDecision | None) -> DecisionState | None:
+def state_of(decision: Decision | CurrentDecision | None) -> review_events.DecisionState | None:
     """A decision in the form of the log; None for an open suggestion."""
     if decision is None:
         return None
     bounds = None
     if decision.start is not None and decision.end is not None and decision.label_id is not None:
         bounds = [decision.start, decision.end, decision.label_id]
-    state: DecisionState = {"verdict": decision.verdict, "bounds": bounds}
+    state: review_events.DecisionState = {"verdict": decision.verdict, "bounds": bounds}
     if decision.cause_id:
         state["cause"] = str(decision.cause_id)
     return state
 
 
-def accepted_bounds(state: DecisionState | None) -> LabeledBounds | None:
+def accepted_bounds(state: review_events.DecisionState | None) -> LabeledBounds | None:
     """The start, end and label id of the accepted span; None for a rejected or open suggestion."""
     bounds = state["bounds"] if state else None
     return None if bounds is None else (bounds[0], bounds[1], bounds[2])
@@ -118,7 +110,7 @@ def accepted_bounds(state: DecisionState | None) -> LabeledBounds | None:
 
 def effect_of(event: Event) -> Effect:
     # The round trip through JSON gives the same types for fresh events and for events read from either database.
-    data: ReviewDecided = json.loads(json.dumps(event.data))
+    data: review_events.ReviewDecided = json.loads(json.dumps(event.data))
     added, removed = ([whole_row(row) for row in data[key]] for key in ("added", "removed"))
     beside, removal = data.get("beside", []), data.get("removal")
     return Effect(data["suggestion"], data["before"], data["after"], added, removed, beside, removal)

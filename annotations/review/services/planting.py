@@ -15,33 +15,11 @@ from uuid import uuid4
 from django.db.models import Count
 from django.utils import timezone
 
+from annotations import models
 from annotations.core.bulk import insert_objects
 from annotations.core.suggestions import Key, StringCounts, add_strings, tally_of, uncount_strings
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Decision,
-    Document,
-    PlantedLeak,
-    Project,
-    Review,
-    Span,
-    SuggestedString,
-    User,
-)
 from annotations.review.events import REVIEW_REVEALED, ReviewRevealed
-from annotations.review.rules.planting import (
-    Candidate,
-    Marked,
-    PlantedFate,
-    VisibleNote,
-    choose,
-    is_drawn,
-    nearest,
-    outcome,
-)
+from annotations.review.rules import planting
 from annotations.review.selectors.planted import drawing_key, hidden_in
 from annotations.review.selectors.precision import RIGHT_DECISION
 from annotations.review.services.deciding import Request, decide_locked
@@ -51,7 +29,7 @@ from annotations.review.services.log import Act
 # Suggestions that are known or likely to be identifiers before anybody has reviewed the note.
 
 
-Known = PlantedLeak.Known
+Known = models.PlantedLeak.Known
 LabeledString = tuple[int | None, int]
 """The key of a string and a label id."""
 # Strings per query.
@@ -76,19 +54,21 @@ class Suggested(NamedTuple):
         return self.string, self.label
 
 
-def suggested_in(run: Author, notes: Collection[int]) -> dict[int, list[Suggested]]:
+def suggested_in(run: models.Author, notes: Collection[int]) -> dict[int, list[Suggested]]:
     """The run's suggestions by note, in text order."""
-    sets = AnnotationSet.objects.filter(author=run, document__in=notes, state=AnnotationSetState.SUBMITTED)
+    sets = models.AnnotationSet.objects.filter(
+        author=run, document__in=notes, state=models.AnnotationSetState.SUBMITTED
+    )
     by_set = dict(sets.values_list("pk", "document_id"))
     found: dict[int, list[Suggested]] = {note: [] for note in by_set.values()}
-    rows = Span.objects.filter(annotation_set__in=list(by_set)).order_by("start", "end", "pk")
+    rows = models.Span.objects.filter(annotation_set__in=list(by_set)).order_by("start", "end", "pk")
     columns = ("pk", "annotation_set_id", "start", "end", "label_id", "string_key", "confidence")
     for pk, annotation_set, *rest in rows.values_list(*columns):
         found[by_set[annotation_set]].append(Suggested(pk, by_set[annotation_set], *rest))
     return found
 
 
-def known_among(run: Author, suggested: dict[int, list[Suggested]]) -> dict[int, str]:
+def known_among(run: models.Author, suggested: dict[int, list[Suggested]]) -> dict[int, str]:
     """How each known or likely identifier is known, by suggestion id. A model's confidence alone is not enough.
 
     * People: reviewers decided on the same string with the same label in other notes, one by one, and always accepted
@@ -124,7 +104,7 @@ def _by_people(project: int, keys: Collection[int]) -> dict[LabeledString, tuple
     """Suggestions that were decided one by one: for each string, how many were right and how many decided, by note."""
     found: dict[LabeledString, tuple[ByNote, ByNote]] = defaultdict(lambda: ({}, {}))
     for batch in _batches(keys):
-        rows: Any = Decision.objects.filter(
+        rows: Any = models.Decision.objects.filter(
             review__author__project=project, cause__isnull=True, suggestion__string_key__in=batch
         ).order_by()
         counts = rows.values_list("suggestion__string_key", "suggestion__label_id", "review__document_id").annotate(
@@ -136,11 +116,11 @@ def _by_people(project: int, keys: Collection[int]) -> dict[LabeledString, tuple
     return dict(found)
 
 
-def _counts(run: Author, keys: Collection[int]) -> dict[LabeledString, int]:
+def _counts(run: models.Author, keys: Collection[int]) -> dict[LabeledString, int]:
     """How often the run suggests each of these strings, without hidden planted leaks."""
     found: dict[LabeledString, int] = {}
     for batch in _batches(keys):
-        rows = SuggestedString.objects.filter(author=run, string_key__in=batch)
+        rows = models.SuggestedString.objects.filter(author=run, string_key__in=batch)
         found |= {(key, label): count for key, label, count in rows.values_list("string_key", "label_id", "count")}
     return found
 
@@ -152,9 +132,9 @@ def _batches(keys: Collection[int]) -> Iterator[list[int]]:
 
 def _by_runs(notes: Iterable[int]) -> set[tuple[int, int, int, int]]:
     """Note, start, end and label of the spans that most runs suggest."""
-    sets = AnnotationSet.objects.filter(
-        document__in=list(notes), author__kind=AuthorKind.RUN, author__merged_from__isnull=True,
-        state=AnnotationSetState.SUBMITTED,
+    sets = models.AnnotationSet.objects.filter(
+        document__in=list(notes), author__kind=models.AuthorKind.RUN, author__merged_from__isnull=True,
+        state=models.AnnotationSetState.SUBMITTED,
     )  # fmt: skip
     rows: Any = sets.values_list("pk", "document_id", "author__name")
     names = {pk: (note, _NUMBER.sub("", name)) for pk, note, name in rows}
@@ -163,7 +143,7 @@ def _by_runs(notes: Iterable[int]) -> set[tuple[int, int, int, int]]:
         runs_on[note].add(name)
     several = [pk for pk, (note, _) in names.items() if len(runs_on[note]) > 1]
     suggesting: dict[tuple[int, int, int, int], set[str]] = defaultdict(set)
-    spans = Span.objects.filter(annotation_set__in=several).order_by()
+    spans = models.Span.objects.filter(annotation_set__in=several).order_by()
     for annotation_set, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
         note, name = names[annotation_set]
         suggesting[note, start, end, label].add(name)
@@ -173,48 +153,52 @@ def _by_runs(notes: Iterable[int]) -> set[tuple[int, int, int, int]]:
 SHOWN = ["result", "reviewer", "revealed_at"]
 
 
-def draw_leaks(author: Author, notes: Collection[int]) -> None:
+def draw_leaks(author: models.Author, notes: Collection[int]) -> None:
     """Choose the suggestions to hide among those that a run has just stored for these notes.
 
     Call this in the transaction that stores and counts the suggestions (core.hooks.suggestions_stored), so that no
     page, list or file ever shows a hidden one. Every note gets a review row with the share, whether or not a leak is
     planted in it.
     """
-    share = Project.objects.values_list("planted_share", flat=True).get(pk=author.project_id)
+    share = models.Project.objects.values_list("planted_share", flat=True).get(pk=author.project_id)
     if not share:
         return
     key = drawing_key(author.project_id)
-    seen = set(Review.objects.filter(author=author, document__in=notes).values_list("document_id", flat=True))
+    seen = set(models.Review.objects.filter(author=author, document__in=notes).values_list("document_id", flat=True))
     new = sorted(set(notes) - seen)
-    insert_objects(Review, (Review(document_id=note, author=author, planted_share=share, ahead=True) for note in new))
-    drawn = [note for note in new if is_drawn(key, author.pk, note, share)]
+    insert_objects(
+        models.Review, (models.Review(document_id=note, author=author, planted_share=share, ahead=True) for note in new)
+    )
+    drawn = [note for note in new if planting.is_drawn(key, author.pk, note, share)]
     if drawn:
         _plant(author, key, drawn)
 
 
-def _plant(run: Author, key: bytes, notes: Sequence[int]) -> None:
+def _plant(run: models.Author, key: bytes, notes: Sequence[int]) -> None:
     suggested = suggested_in(run, notes)
     known = known_among(run, suggested)
-    golds: dict[int, list[Marked]] = {note: [] for note in notes}
-    rows = Span.objects.filter(annotation_set__author__kind=AuthorKind.GOLD, annotation_set__document__in=notes)
+    golds: dict[int, list[planting.Marked]] = {note: [] for note in notes}
+    rows = models.Span.objects.filter(
+        annotation_set__author__kind=models.AuthorKind.GOLD, annotation_set__document__in=notes
+    )
     for note, start, end in rows.order_by().values_list("annotation_set__document_id", "start", "end"):
-        golds[note].append(Marked(start, end))
-    texts = dict(Document.objects.filter(pk__in=notes).values_list("pk", "text"))
-    reviews = dict(Review.objects.filter(author=run, document__in=notes).values_list("document_id", "pk"))
+        golds[note].append(planting.Marked(start, end))
+    texts = dict(models.Document.objects.filter(pk__in=notes).values_list("pk", "text"))
+    reviews = dict(models.Review.objects.filter(author=run, document__in=notes).values_list("document_id", "pk"))
     planted = []
     hidden: dict[Key, StringCounts] = {}
     for note, here in suggested.items():
-        shown = [Candidate(one.pk, one.start, one.end, known.get(one.pk, "")) for one in here]
-        page = VisibleNote(texts[note], shown, golds[note])
+        shown = [planting.Candidate(one.pk, one.start, one.end, known.get(one.pk, "")) for one in here]
+        page = planting.VisibleNote(texts[note], shown, golds[note])
         candidates = [one for one in shown if one.known]
-        chosen = {one.pk: one for one in choose(key, run.pk, note, candidates, page.hides)}
+        chosen = {one.pk: one for one in planting.choose(key, run.pk, note, candidates, page.hides)}
         planted += [
-            PlantedLeak(review_id=reviews[note], suggestion_id=pk, known=one.known) for pk, one in chosen.items()
+            models.PlantedLeak(review_id=reviews[note], suggestion_id=pk, known=one.known) for pk, one in chosen.items()
         ]
         for one in here:
             if one.pk in chosen and one.string is not None:
                 hidden.setdefault((run.pk, one.string, one.label), StringCounts()).add(one.confidence, one.pk)
-    insert_objects(PlantedLeak, planted)
+    insert_objects(models.PlantedLeak, planted)
     uncount_strings(hidden)
 
 
@@ -231,20 +215,24 @@ def reveal_leaks(here: LockedReview) -> None:
     planted = list(hidden_in(here.review).select_for_update().order_by("pk"))
     if not planted:
         return
-    spans = Span.objects.in_bulk([one.suggestion_id for one in planted])
+    spans = models.Span.objects.in_bulk([one.suggestion_id for one in planted])
     marked = [_marked(span, here.author) for span in gold.spans.all()]
-    people = {each.username: each for each in User.objects.filter(username__in={one.by for one in marked})}
-    marked_completely: list[tuple[Span, Marked, PlantedFate]] = []
+    people = {each.username: each for each in models.User.objects.filter(username__in={one.by for one in marked})}
+    marked_completely: list[tuple[models.Span, planting.Marked, planting.PlantedFate]] = []
     for one in planted:
         span = spans.get(one.suggestion_id)
-        result, whole = outcome(text, span, marked) if span else (PlantedFate.ELSEWHERE, False)
-        near = nearest(span, marked) if span else None
-        finder = people.get(near.by) if near and result in (PlantedFate.FOUND, PlantedFate.PARTLY) else None
+        result, whole = planting.outcome(text, span, marked) if span else (planting.PlantedFate.ELSEWHERE, False)
+        near = planting.nearest(span, marked) if span else None
+        finder = (
+            people.get(near.by)
+            if near and result in (planting.PlantedFate.FOUND, planting.PlantedFate.PARTLY)
+            else None
+        )
         one.result, one.reviewer, one.revealed_at = str(result), finder or here.user, timezone.now()
         if span and near and whole:
             marked_completely.append((span, near, result))
-    PlantedLeak.objects.bulk_update(planted, SHOWN)
-    add_strings(tally_of(Span.objects.filter(pk__in=spans)))
+    models.PlantedLeak.objects.bulk_update(planted, SHOWN)
+    add_strings(tally_of(models.Span.objects.filter(pk__in=spans)))
     gold.version += 1
     gold.save(update_fields=["version", "updated_at"])
     for one in planted:
@@ -265,7 +253,7 @@ def reveal_leaks(here: LockedReview) -> None:
         decide_locked(here, request, planted=str(result))
 
 
-def _marked(span: Span, author: Author) -> Marked:
+def _marked(span: models.Span, author: models.Author) -> planting.Marked:
     """A gold span, and whether it was added by the review of this run's suggestions.
 
     A span in gold that was made from the run's whole annotation set names no suggestion.
@@ -273,4 +261,4 @@ def _marked(span: Span, author: Author) -> Marked:
     how = span.provenance or {}
     accepted = how.get("from") == f"{author.kind}:{author.name}" and "suggestion" in how
     own = accepted or "added" in how.get("changed", ())
-    return Marked(span.start, span.end, span.label_id, own, how.get("by") or "")
+    return planting.Marked(span.start, span.end, span.label_id, own, how.get("by") or "")

@@ -27,17 +27,9 @@ from annotations.core.labels import placeholders_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged
 from annotations.exchange.selectors import places_in
 from annotations.models import Author, Document
+from annotations.review.selectors import reviewing
 from annotations.review.selectors.planted import found_of, hidden_at, hints_of, suggestion_named
 from annotations.review.selectors.precision import rates_of
-from annotations.review.selectors.reviewing import (
-    NoteOrder,
-    last_decided,
-    review_for,
-    review_list,
-    review_progress,
-    run_author,
-    run_authors,
-)
 from annotations.review.selectors.state import ReviewState, Seen, goes_on, review_state, shown_to
 from annotations.review.selectors.suggestions import origin_of
 from annotations.review.services.deciding import ON_A_SUGGESTION, WITH_BOUNDS, decide
@@ -58,7 +50,7 @@ RUNS = 30
 
 def _entered(request: Request, slug: str, author: int, pk: int) -> tuple[Access, Author, Document]:
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    return access, *review_for(access, author, pk)
+    return access, *reviewing.review_for(access, author, pk)
 
 
 def _state(access: Access, run: Author, note: Document) -> ReviewState:
@@ -72,11 +64,11 @@ as_json = json_answers(_("You don't have permission to review in this project.")
 def reviews(request: Request, slug: str) -> HttpResponse:
     """List the runs whose suggestions can be reviewed, newest first. A single run opens at its next note."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    runs = run_authors(access.project)
+    runs = reviewing.run_authors(access.project)
     if len(runs) == 1:
         return redirect("review_next", slug, runs[0].pk)
     page = paged(request, runs, RUNS)
-    rows = [(run, review_progress(run, access.user)) for run in page]
+    rows = [(run, reviewing.review_progress(run, access.user)) for run in page]
     return render(request, "review/reviews.html", {"access": access, "page": page, "rows": rows})
 
 
@@ -87,12 +79,12 @@ def review_next(request: Request, slug: str, author: int) -> HttpResponse:
     The note's address says how it was chosen.
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    run = run_author(access.project, author)
-    queue, after = NoteOrder.of(request.GET), number(request.GET, "after") or 0
+    run = reviewing.run_author(access.project, author)
+    queue, after = reviewing.NoteOrder.of(request.GET), number(request.GET, "after") or 0
     found = next_in_queue(run, access.project, queue, access.user, after)
     if found is not None:
         return redirect(f"{reverse('review', args=[slug, run.pk, found])}{kept(request, **queue.chosen)}")
-    context = {"access": access, "run": run, "progress": review_progress(run, access.user)}
+    context = {"access": access, "run": run, "progress": reviewing.review_progress(run, access.user)}
     return render(request, "review/done.html", context)
 
 
@@ -121,16 +113,16 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "run": run,
         "note": note,
         "labels": labels,
-        "progress": review_progress(run, access.user),
+        "progress": reviewing.review_progress(run, access.user),
         "of": range(1, 1 + max((suggestion.get("of", 0) for suggestion in state["suggestions"]), default=0)),
-        "list": review_list(run, note.pk, access.user),
+        "list": reviewing.review_list(run, note.pk, access.user),
         "finished": state["finished"],
         "stage": state["stage"],
         "origin": origin_of(note) if state["has_finished_gold"] and not state["finished"] else None,
         "kept": kept(request),
-        "again": kept(request, **NoteOrder.that_chose(request.GET).chosen),
+        "again": kept(request, **reviewing.NoteOrder.that_chose(request.GET).chosen),
         "next": kept(request, after=note.pk),
-        "recent": last_decided(run, access.user, note),
+        "recent": reviewing.last_decided(run, access.user, note),
         "one_in": ONE_IN,
         "planting": planting,
         "nothing": [],  # the script draws the suggestions
@@ -180,7 +172,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     review.
     """
     hidden = hidden_at(run, note)
-    queue = NoteOrder.that_chose(request.GET)
+    queue = reviewing.NoteOrder.that_chose(request.GET)
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if is_json(request):
         known = suggestion_named(access.project, run, note)

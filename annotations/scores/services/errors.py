@@ -11,14 +11,7 @@ from annotations.core.events import FILE_DOWNLOADED
 from annotations.formats.files.csv_files import csv_line
 from annotations.models import CauseKind, Project, User
 from annotations.notes.selectors.in_context import LabeledText, label_looks, with_entries
-from annotations.scores.rules.causes import (
-    CategoryShares,
-    Causes,
-    ErrorCounts,
-    ErrorId,
-    category_shares,
-    counts_by_category,
-)
+from annotations.scores.rules import causes as cause_rules
 from annotations.scores.selectors import learned_notes, masking_threshold
 from annotations.scores.services.causes import causes_of_errors
 from annotations.scores.services.scoring import Error, Score, ScoredTable, ScoreRequest, notes_of, score_errors
@@ -44,7 +37,7 @@ class ErrorFilters:
     def any(self) -> bool:
         return any((self.kind, self.label, self.gold, self.predicted, self.category, self.cause, self.note))
 
-    def takes(self, row: Error, category_of: Mapping[str, str], causes: Causes) -> bool:
+    def takes(self, row: Error, category_of: Mapping[str, str], causes: cause_rules.Causes) -> bool:
         note, kind, *spans = row
         gold, predicted = (span[2] if span else "" for span in spans)
         return (
@@ -54,7 +47,7 @@ class ErrorFilters:
             and self.gold in ("", gold)
             and self.predicted in ("", predicted)
             and self.category in ("", category_of.get(gold or predicted))
-            and (not self.cause or self.cause in (causes.get(ErrorId.of(row)) or (UNTAGGED,)))
+            and (not self.cause or self.cause in (causes.get(cause_rules.ErrorId.of(row)) or (UNTAGGED,)))
         )
 
 
@@ -66,7 +59,7 @@ class ListedErrors:
     table: ScoredTable
     errors: list[Error]
     chosen: ErrorFilters
-    causes: Causes
+    causes: cause_rules.Causes
 
     @property
     def category_of(self) -> dict[str, str]:
@@ -97,7 +90,7 @@ def _lines(project: Project, listed: ListedErrors) -> Iterator[str]:
             yield csv_line(
                 [
                     entry.name, entry.line, str(kind), *_cells(gold, entry.first), *_cells(predicted, entry.second),
-                    category_of.get(label, ""), " ".join(sorted(listed.causes.get(ErrorId.of(row), ()))),
+                    category_of.get(label, ""), " ".join(sorted(listed.causes.get(cause_rules.ErrorId.of(row), ()))),
                     entry.before + entry.marked + entry.after,
                 ]
             )  # fmt: skip
@@ -107,13 +100,13 @@ def _cells(span: Sequence[Any] | None, shown: LabeledText | None) -> list[object
     return [*span, shown.quote] if span and shown else [None] * 4
 
 
-class CategoryErrors(CategoryShares, ErrorCounts):
+class CategoryErrors(cause_rules.CategoryShares, cause_rules.ErrorCounts):
     """The errors of one category."""
 
 
 class ErrorTable(TypedDict):
     categories: list[CategoryErrors]
-    all: ErrorCounts
+    all: cause_rules.ErrorCounts
 
 
 def error_table(wanted: ScoreRequest, score: Score) -> ErrorTable:
@@ -121,11 +114,11 @@ def error_table(wanted: ScoreRequest, score: Score) -> ErrorTable:
     table = score.table
     category_of = {row["label"]: row["category"] for row in table["labels"]}
     errors, causes = score_errors(wanted, score), causes_of_errors(wanted)
-    by_category, total = counts_by_category(errors, causes, category_of, CauseKind.values)
+    by_category, total = cause_rules.counts_by_category(errors, causes, category_of, CauseKind.values)
     return {
         "categories": [
             {**shares, **by_category[shares["category"]]}
-            for shares in category_shares(table["levels"], table["labels"])
+            for shares in cause_rules.category_shares(table["levels"], table["labels"])
         ],
         "all": total,
     }
@@ -146,7 +139,7 @@ def _shares(row: CategoryErrors) -> str:
     return "".join(f" · {percent(share)} of {name}" for name, share in shares if share is not None)
 
 
-def _causes(row: ErrorCounts) -> str:
+def _causes(row: cause_rules.ErrorCounts) -> str:
     return ", ".join(f"{kind} {n}" for kind, n in (*row["causes"].items(), ("none", row["without_cause"])))
 
 

@@ -17,23 +17,12 @@ from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
 from annotations.projects.selectors.labels import mappings, shipped_set
+from annotations.scores import selectors
 from annotations.scores.rules import Scorer
 from annotations.scores.rules.attributes import AttributeAgreement, AttributeTally
 from annotations.scores.rules.rewritten import Counting, RewrittenData, RewrittenScore
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import AfterPass, TableData, after_pass
-from annotations.scores.selectors import (
-    Compared,
-    LabelWords,
-    NotePair,
-    Reference,
-    compared,
-    label_words,
-    note_languages,
-    note_pairs,
-    passes_of,
-    scorable_authors,
-)
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
 from annotations.text.labels import LabelMapping, MappingError
 from annotations.text.provenance import pass_of
@@ -57,7 +46,7 @@ class ScoreRequest:
     figures on tokens, empty for the default rule; only workers and commands may compute a score with another one.
     """
 
-    reference: Reference
+    reference: selectors.Reference
     author: Author
     split: str = ""
     into: str = ""
@@ -92,8 +81,8 @@ def score_request(
     by default all. Raises ServiceError `author`, `version`, `split`, `into`, `threshold`, `types`, `tokenizer`,
     `language` or `mapping`, with the possible choices in its message.
     """
-    found = _author(scorable_authors(project, among), author_id, author)
-    reference = Reference(project, _version(project, version) if version else None)
+    found = _author(selectors.scorable_authors(project, among), author_id, author)
+    reference = selectors.Reference(project, _version(project, version) if version else None)
     if split:
         if split not in list(Split):
             raise ServiceError(
@@ -114,7 +103,7 @@ def score_request(
             code="into",
         )
     check_tokenizer(tokenizer)
-    if language and language not in (languages := note_languages(project)):
+    if language and language not in (languages := selectors.note_languages(project)):
         raise ServiceError(
             _("This project has no notes in “%(language)s”. Its languages: %(languages)s.")
             % {"language": language[:20], "languages": ", ".join(languages) or _("unknown")},
@@ -129,7 +118,7 @@ def score_request(
 def label_mapper(wanted: ScoreRequest) -> "LabelMapper":
     """The labels of the score. Raises ServiceError `mapping` if a label is missing from the mapping."""
     try:
-        return LabelMapper(wanted, label_words(wanted.reference.project))
+        return LabelMapper(wanted, selectors.label_words(wanted.reference.project))
     except MappingError as error:
         raise ServiceError(str(error), code="mapping") from error
 
@@ -235,15 +224,15 @@ class Score:
     key: str
 
 
-def notes_of(wanted: ScoreRequest) -> Compared:
+def notes_of(wanted: ScoreRequest) -> selectors.Compared:
     """Find the notes of a score."""
-    return compared(wanted.reference, wanted.author, split=wanted.split, language=wanted.language)
+    return selectors.compared(wanted.reference, wanted.author, split=wanted.split, language=wanted.language)
 
 
 def kept_score(wanted: ScoreRequest) -> Score | None:
     """Return the stored score if its input has not changed since."""
     project = wanted.reference.project
-    key = _key(wanted, notes_of(wanted), label_words(project))
+    key = _key(wanted, notes_of(wanted), selectors.label_words(project))
     table = kept(project, TABLE, key)
     return Score(table, key) if table is not None else None
 
@@ -255,7 +244,7 @@ def score(wanted: ScoreRequest, *, progress: Progress = silent) -> Score:
     """
     project = wanted.reference.project
     begun = erasures_of(project.pk)
-    notes, words = notes_of(wanted), label_words(project)
+    notes, words = notes_of(wanted), selectors.label_words(project)
     key = _key(wanted, notes, words)
     table = kept(project, TABLE, key)
     if table is None:
@@ -285,7 +274,7 @@ def score_errors(wanted: ScoreRequest, found: Score | None = None) -> list[Error
     return list(errors or [])
 
 
-def _key(wanted: ScoreRequest, notes: Compared, words: LabelWords) -> str:
+def _key(wanted: ScoreRequest, notes: selectors.Compared, words: selectors.LabelWords) -> str:
     """Hash everything that the score depends on."""
     target = shipped_set(wanted.into) if wanted.into else None
     mapping = mappings()[wanted.reference.project.label_set.key, wanted.into] if wanted.into else None
@@ -296,7 +285,7 @@ def _key(wanted: ScoreRequest, notes: Compared, words: LabelWords) -> str:
 
 
 def _computed(
-    wanted: ScoreRequest, notes: Compared, words: LabelWords, progress: Progress
+    wanted: ScoreRequest, notes: selectors.Compared, words: selectors.LabelWords, progress: Progress
 ) -> tuple[ScoredTable, list[Error]]:
     mapper = LabelMapper(wanted, words)
     new_scorer = partial(
@@ -305,7 +294,7 @@ def _computed(
     )  # fmt: skip
     scorer = new_scorer()
     # The scorer of all suggestions is also that of the last pass.
-    passes = passes_of(wanted.author)
+    passes = selectors.passes_of(wanted.author)
     earlier = [(number, new_scorer()) for number in range(1, passes)]
     rewritten = RewrittenScore(mapper.placeholder_of)
     tokenizers, language = Tokenizers(wanted.tokenizer), wanted.reference.project.language
@@ -313,7 +302,7 @@ def _computed(
     errors: list[Error] = []
     total, all_errors, own = len(notes.notes), 0, 0
     progress(0, total)
-    for done, pair in enumerate(note_pairs(wanted.reference, wanted.author, notes), start=1):
+    for done, pair in enumerate(selectors.note_pairs(wanted.reference, wanted.author, notes), start=1):
         gold, predicted = mapper(pair.gold), mapper(pair.predicted)
         attributes.add(renamed(pair.gold, words.merged), renamed(pair.predicted, words.merged))
         tokenizer = tokenizers(pair.language or language)
@@ -339,7 +328,7 @@ def _computed(
     }, errors
 
 
-def _rewritten(wanted: ScoreRequest, mapper: "LabelMapper", pair: NotePair, predicted: list[Span]) -> str:
+def _rewritten(wanted: ScoreRequest, mapper: "LabelMapper", pair: selectors.NotePair, predicted: list[Span]) -> str:
     """Return the text as the model rewrote it, or else the text with a placeholder in place of each span.
 
     Placeholders that the model wrote are those of the project's labels, so they can't be counted in another label set.
@@ -352,7 +341,7 @@ def _rewritten(wanted: ScoreRequest, mapper: "LabelMapper", pair: NotePair, pred
 class LabelMapper:
     """Mapping of spans to the labels of the score: merged labels first, then the other label set."""
 
-    def __init__(self, wanted: ScoreRequest, words: LabelWords) -> None:
+    def __init__(self, wanted: ScoreRequest, words: selectors.LabelWords) -> None:
         self._merged = words.merged
         self._mapping: LabelMapping | None = None
         self.order, self.category_of, self.has_labels = words.order, words.category_of, True
@@ -388,7 +377,7 @@ class LabelMapper:
         return mapped
 
 
-def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> ScoreReference:
+def _about(wanted: ScoreRequest, notes: selectors.Compared, mapper: LabelMapper) -> ScoreReference:
     version = wanted.reference.version
     return {
         "project": wanted.reference.project.slug,

@@ -24,6 +24,7 @@ from annotations.models import CauseKind, GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.labels import mapped_sets
 from annotations.projects.selectors.projects import is_large
+from annotations.scores import selectors
 from annotations.scores.rules.all_or_nothing import NotesAllFound
 from annotations.scores.rules.causes import ErrorCounts, UnitShares
 from annotations.scores.rules.errors import ErrorType
@@ -32,16 +33,6 @@ from annotations.scores.rules.rewritten import Counting
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import ConfusionData, LevelData
 from annotations.scores.rules.tally import Criterion
-from annotations.scores.selectors import (
-    FOUND,
-    LEVELS,
-    Reference,
-    authors_with_notes,
-    characters,
-    learned_notes,
-    masking_threshold,
-    note_languages,
-)
 from annotations.scores.services.asking import category_names, start_score, too_long
 from annotations.scores.services.choices import Type, type_groups
 from annotations.scores.services.errors import UNTAGGED, error_table
@@ -106,13 +97,13 @@ def scores(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.READ_NOTES)
     frozen = versions(access.project)
     chosen = _chosen(request, frozen)
-    reference = Reference(access.project, chosen)
-    languages = note_languages(access.project)
+    reference = selectors.Reference(access.project, chosen)
+    languages = selectors.note_languages(access.project)
     language = one_of(request, "language", ["", *languages])
     rows: list[dict[str, Any]] = []
     comparable = False
     left = 0 if is_large(access.project) else LIST_CHARACTERS
-    for author in authors_with_notes(reference, authors_for(access), language=language):
+    for author in selectors.authors_with_notes(reference, authors_for(access), language=language):
         table = None
         if author.shared and left > 0:
             table, cost = _at_once(ScoreRequest(reference, author.author, language=language), left)
@@ -137,7 +128,7 @@ def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     found = kept_score(wanted)
     if found is not None:
         return found.table, 0
-    cost = characters(notes_of(wanted))
+    cost = selectors.characters(notes_of(wanted))
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
@@ -176,10 +167,10 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "query": query_of(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
-        "languages": note_languages(access.project),
+        "languages": selectors.note_languages(access.project),
         "types": types,
         "default_threshold": THRESHOLD,
-        "masking_threshold": masking_threshold(wanted.author),
+        "masking_threshold": selectors.masking_threshold(wanted.author),
         "tokenizers": [(name, _(kind.title)) for name, kind in tokenizers.KINDS.items()],
         "counting": counting,
         "countings": [
@@ -188,7 +179,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         ],
         "late": late,
         "notes": len(notes.notes),
-        "learned": learned_notes(wanted.author, notes.notes),
+        "learned": selectors.learned_notes(wanted.author, notes.notes),
         "left_out": notes,
         "token": uuid.uuid4(),
         "versions": versions(access.project),
@@ -242,7 +233,7 @@ def _level(level: LevelData) -> dict[str, Any]:
     unit, granularity = level["unit"], level["granularity"]
     averages = [level["macro"], level["weighted"]]
     published = headlines(unit, granularity)
-    return {**level, "name": str(LEVELS[unit, granularity]), "averages": averages, "published": published}
+    return {**level, "name": str(selectors.LEVELS[unit, granularity]), "averages": averages, "published": published}
 
 
 @dataclass(frozen=True)
@@ -309,7 +300,7 @@ def offered_types(wanted: ScoreRequest, looks: dict[str, LabelLook]) -> tuple[li
 def found_notes(table: ScoredTable) -> list[tuple[str, NotesAllFound, NotesAllFound | None]]:
     """All-or-nothing recall by definition of “found”, of all and of the chosen labels."""
     whole, chosen = table["all_or_nothing"], table["all_or_nothing_chosen"]
-    return [(str(name), whole[one], chosen["found"][one] if chosen else None) for one, name in FOUND.items()]
+    return [(str(name), whole[one], chosen["found"][one] if chosen else None) for one, name in selectors.FOUND.items()]
 
 
 # A chart with more lines is hard to read; the table beside it has all categories.

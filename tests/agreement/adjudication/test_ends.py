@@ -2,13 +2,7 @@
 
 import pytest
 
-from annotations.agreement.selectors.adjudications import (
-    Show,
-    adjudication_counts,
-    adjudication_notes,
-    items_of,
-    next_to_adjudicate,
-)
+from annotations.agreement.selectors import adjudications
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.deciding import finish_adjudication, reopen
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
@@ -19,23 +13,7 @@ from annotations.models import Adjudication, AnnotationSet, Resolution, Span
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
 from tests import factories as make
-from tests.worlds.adjudicated import (
-    AGE,
-    CITY,
-    DATE,
-    DOCTOR,
-    NAME,
-    SURNAME,
-    TEXT,
-    act,
-    decide_all,
-    location_at,
-    location_states,
-    outcome,
-    provenance,
-    refused,
-    state,
-)
+from tests.worlds import adjudicated
 
 
 def finish(world, user=None):
@@ -45,7 +23,7 @@ def finish(world, user=None):
 def make_gold_of(world):
     own_set = AnnotationSet.objects.get(author__kind="adjudicated")
     make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
-    return Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
+    return Span.objects.get(annotation_set__author__kind="gold", start=adjudicated.NAME[0]).provenance
 
 
 def let_unanimous_pass(world):
@@ -57,56 +35,56 @@ def let_unanimous_pass(world):
 
 
 def test_remerge_keeps_decisions(world):
-    decide_all(world)
-    before = outcome(world)
+    adjudicated.decide_all(world)
+    before = adjudicated.outcome(world)
     reopen_annotation_set(document=world.note, user=world.carla)
-    found = state(world)
-    assert (found["missing"], found["open"], outcome(world)) == (["carla"], 0, before)
+    found = adjudicated.state(world)
+    assert (found["missing"], found["open"], adjudicated.outcome(world)) == (["carla"], 0, before)
     # Unchanged annotations need no second look; a changed location and a new one do.
     submit(document=world.note, user=world.carla)
-    assert state(world)["open"] == 0
+    assert adjudicated.state(world)["open"] == 0
     reopen_annotation_set(document=world.note, user=world.carla)
-    world.annotation_sets["carla"].spans.filter(start=SURNAME[0]).update(start=0)
-    make.make_span(world.annotation_sets["carla"], *DOCTOR, "DOCTOR")
+    world.annotation_sets["carla"].spans.filter(start=adjudicated.SURNAME[0]).update(start=0)
+    make.make_span(world.annotation_sets["carla"], *adjudicated.DOCTOR, "DOCTOR")
     submit(document=world.note, user=world.carla)
-    assert outcome(world) == before
-    assert [(start, how) for start, how in location_states(world) if how != "decided"] == [
-        (NAME[0], "changed"), (DOCTOR[0], "open")
+    assert adjudicated.outcome(world) == before
+    assert [(start, how) for start, how in adjudicated.location_states(world) if how != "decided"] == [
+        (adjudicated.NAME[0], "changed"), (adjudicated.DOCTOR[0], "open")
     ]  # fmt: skip
-    act(world, "keep", NAME)
+    adjudicated.act(world, "keep", adjudicated.NAME)
     assert Resolution.objects.get(start=0).choice == "majority"
-    assert len(provenance(world, NAME)["annotators"]) == 3
-    act(world, "nothing", DOCTOR)
-    assert state(world)["open"] == 0
+    assert len(adjudicated.provenance(world, adjudicated.NAME)["annotators"]) == 3
+    adjudicated.act(world, "nothing", adjudicated.DOCTOR)
+    assert adjudicated.state(world)["open"] == 0
 
 
 def test_fewer_than_two_annotation_sets(world):
     for person in (world.carla, world.bruno):
         reopen_annotation_set(document=world.note, user=person)
-    assert not state(world)["ready"]
-    assert refused(world, "nothing", NAME) == "annotators"
+    assert not adjudicated.state(world)["ready"]
+    assert adjudicated.refused(world, "nothing", adjudicated.NAME) == "annotators"
     with pytest.raises(ServiceError) as error:
         finish(world)
     assert error.value.code == "annotators"
 
 
 def test_a_merged_label_stays_decided_under_its_new_name(world):
-    decide_all(world)
+    adjudicated.decide_all(world)
     finish(world)
     bring_up_to_date(world.project)
     labels = world.project.label_set.labels
     merge_labels(source=labels.get(name="CITY"), target=labels.get(name="HOSPITAL"), actor=None)
-    assert ("HOSPITAL", "Torino") in outcome(world)
+    assert ("HOSPITAL", "Torino") in adjudicated.outcome(world)
     for _ in range(2):
-        assert adjudication_counts(world.project).again == 0, "nobody said anything else"
+        assert adjudications.adjudication_counts(world.project).again == 0, "nobody said anything else"
         bring_up_to_date(world.project)
-    assert state(world)["open"] == 0
+    assert adjudicated.state(world)["open"] == 0
     reopen(project=world.project, document=world.note, user=world.rita)
-    assert location_at(world, CITY)["outcome"] == [(*CITY, world.label["HOSPITAL"])]
-    act(world, "undo")  # the choice of Torino, under its new name
-    assert ("HOSPITAL", "Torino") not in outcome(world)
-    act(world, "redo")
-    assert ("HOSPITAL", "Torino") in outcome(world)
+    assert adjudicated.location_at(world, adjudicated.CITY)["outcome"] == [(*adjudicated.CITY, world.label["HOSPITAL"])]
+    adjudicated.act(world, "undo")  # the choice of Torino, under its new name
+    assert ("HOSPITAL", "Torino") not in adjudicated.outcome(world)
+    adjudicated.act(world, "redo")
+    assert ("HOSPITAL", "Torino") in adjudicated.outcome(world)
 
 
 # ── The end, gold, the rule ──────────────────────────────────────────────────────────────────────────────────────────
@@ -120,28 +98,31 @@ def test_finishing_requires_every_location_decided(world):
 
     with pytest.raises(ServiceError, match="4 disagreements are still open"):
         finish(world)
-    decide_all(world)
+    adjudicated.decide_all(world)
     assert made_in_bulk() == 0, "the note is not finished"
     finish(world)
     finish(world, world.rosa)
     assert Adjudication.objects.get().finished_by == world.rita
     assert AnnotationSet.objects.get(author__kind="adjudicated").state == "submitted"
-    assert refused(world, "nothing", NAME) == "finished"
+    assert adjudicated.refused(world, "nothing", adjudicated.NAME) == "finished"
     assert made_in_bulk() == 1
     reopen(project=world.project, document=world.note, user=world.rosa)
-    assert state(world)["open"] == 0
+    assert adjudicated.state(world)["open"] == 0
     assert not Adjudication.objects.exists()
 
 
 def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
     """Provenance in the adjudicated set and in gold, also where a rule decides."""
-    act(world, "majority", NAME)
+    adjudicated.act(world, "majority", adjudicated.NAME)
     world.project = world.note.project = set_guidelines(project=world.project, text="Names whole.", actor=world.rita)
-    act(world, "nothing", AGE)
-    act(world, "annotator", CITY, annotator=1)
+    adjudicated.act(world, "nothing", adjudicated.AGE)
+    adjudicated.act(world, "annotator", adjudicated.CITY, annotator=1)
     world.project.unanimous_passes = True
     finish(world)
-    assert [provenance(world, bounds)["guidelines"] for bounds in (NAME, CITY, DATE)] == [0, 1, 1]
+    assert [
+        adjudicated.provenance(world, bounds)["guidelines"]
+        for bounds in (adjudicated.NAME, adjudicated.CITY, adjudicated.DATE)
+    ] == [0, 1, 1]
     how = make_gold_of(world)
     assert (how["from"], how["by"], how["guidelines"]) == ("adjudicated:adjudicated", "rosa", 1)
     how = how["adjudication"]
@@ -150,12 +131,12 @@ def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
 
 def test_what_all_say_passes_by_the_project_s_rule(world):
     let_unanimous_pass(world)
-    assert state(world)["open"] == 3
-    for bounds in (NAME, AGE):
-        act(world, "nothing", bounds)
-    act(world, "annotator", CITY, annotator=1)
+    assert adjudicated.state(world)["open"] == 3
+    for bounds in (adjudicated.NAME, adjudicated.AGE):
+        adjudicated.act(world, "nothing", bounds)
+    adjudicated.act(world, "annotator", adjudicated.CITY, annotator=1)
     finish(world)
-    how = provenance(world, DATE)
+    how = adjudicated.provenance(world, adjudicated.DATE)
     assert (how["rule"], how["by"], how["choice"]) == ("unanimous", None, "rule")
 
 
@@ -163,29 +144,34 @@ def test_what_all_say_passes_by_the_project_s_rule(world):
 
 
 def test_the_list_has_the_lowest_agreement_first(world):
-    alike, apart, alone, empty = (make.make_note(world.project, TEXT, name) for name in ("b", "c", "d", "e"))
+    alike, apart, alone, empty = (
+        make.make_note(world.project, adjudicated.TEXT, name) for name in ("b", "c", "d", "e")
+    )
     for person in (world.anna, world.bruno):
-        make.make_set(alike, person, [(*DATE, "DATE")], submitted=True)
+        make.make_set(alike, person, [(*adjudicated.DATE, "DATE")], submitted=True)
         make.make_set(empty, person, [], submitted=True)
-    make.make_set(apart, world.anna, [(*DATE, "DATE")], submitted=True)
-    make.make_set(apart, world.bruno, [(*CITY, "CITY")], submitted=True)
-    make.make_set(alone, world.anna, [(*DATE, "DATE")], submitted=True)
+    make.make_set(apart, world.anna, [(*adjudicated.DATE, "DATE")], submitted=True)
+    make.make_set(apart, world.bruno, [(*adjudicated.CITY, "CITY")], submitted=True)
+    make.make_set(alone, world.anna, [(*adjudicated.DATE, "DATE")], submitted=True)
     bring_up_to_date(world.project)
-    lines = items_of(adjudication_notes(world.project, Show.TODO))
+    lines = adjudications.items_of(adjudications.adjudication_notes(world.project, adjudications.Show.TODO))
     assert [line.name for line in lines] == ["c", "caso-1", "b", "e"]
     assert [line.agreement for line in lines][::3] == [0.0, None]
     assert (lines[1].disputed, lines[1].agreed, lines[1].pending) == (3, 1, 3)
-    assert next_to_adjudicate(world.project, None) == apart.pk
-    assert next_to_adjudicate(world.project, apart.pk) == world.note.pk
-    assert next_to_adjudicate(world.project, empty.pk) == apart.pk
-    decide_all(world)
+    assert adjudications.next_to_adjudicate(world.project, None) == apart.pk
+    assert adjudications.next_to_adjudicate(world.project, apart.pk) == world.note.pk
+    assert adjudications.next_to_adjudicate(world.project, empty.pk) == apart.pk
+    adjudicated.decide_all(world)
     finish(world)
-    counts = adjudication_counts(world.project)
+    counts = adjudications.adjudication_counts(world.project)
     assert (counts.todo, counts.begun, counts.again, counts.finished, counts.all) == (3, 0, 0, 1, 4)
     # An annotator submits changed annotations after the adjudication was finished.
     reopen_annotation_set(document=world.note, user=world.carla)
-    make.make_span(world.annotation_sets["carla"], *DOCTOR, "DOCTOR")
+    make.make_span(world.annotation_sets["carla"], *adjudicated.DOCTOR, "DOCTOR")
     submit(document=world.note, user=world.carla)
     bring_up_to_date(world.project)
-    assert adjudication_counts(world.project).again == 1
-    assert items_of(adjudication_notes(world.project, Show.AGAIN))[0].state == "again"
+    assert adjudications.adjudication_counts(world.project).again == 1
+    assert (
+        adjudications.items_of(adjudications.adjudication_notes(world.project, adjudications.Show.AGAIN))[0].state
+        == "again"
+    )

@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotations import models
 from annotations.agreement.events import ADJUDICATION_DECIDED, MAJORITY_APPLIED, MAJORITY_UNDONE
 from annotations.agreement.selectors.adjudications import MajorityPreview, free_notes, preview
 from annotations.agreement.selectors.desk import desk, desk_state, key_of
@@ -19,17 +20,6 @@ from annotations.agreement.services.plan import Act, Request, Seen
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.jobs.services.batch_acts import begin_undo
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    Assignment,
-    Event,
-    Job,
-    MajorityAct,
-    MajorityNote,
-    Resolution,
-    Span,
-)
 from annotations.ops.services.erasing import erase_patient
 from annotations.text.spans import Crowd
 from tests import factories as make
@@ -96,12 +86,12 @@ def undo(world, act):
 
 
 def provenance(note, start):
-    spans = Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold")
+    spans = models.Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold")
     return spans.get(start=start).provenance
 
 
 def has_set(note, kind):
-    return AnnotationSet.objects.filter(document=note, author__kind=kind).exists()
+    return models.AnnotationSet.objects.filter(document=note, author__kind=kind).exists()
 
 
 def test_a_note_without_ties_becomes_gold(votes):
@@ -109,7 +99,7 @@ def test_a_note_without_ties_becomes_gold(votes):
     act = vote(votes)
     assert gold_of(votes.whole) == [NAME, CITY]
     assert (act.state, act.gold, act.spans, act.tied, act.ties, act.left) == ("done", 1, 2, 1, 1, 0)
-    assert Adjudication.objects.get(document=votes.whole).finished_by == votes.rita
+    assert models.Adjudication.objects.get(document=votes.whole).finished_by == votes.rita
     anna, bruno, _carla = sorted(
         each.author_id for each in votes.whole.annotation_sets.filter(author__kind="annotator")
     )
@@ -118,10 +108,10 @@ def test_a_note_without_ties_becomes_gold(votes):
     assert city["by"] == "rita"
     assert (said["choice"], said["annotators"], said["by"]) == ("majority", [anna, bruno], "rita")
     assert provenance(votes.whole, 0)["adjudication"]["choice"] == "unanimous"
-    (event,) = Event.objects.filter(verb=MAJORITY_APPLIED)
+    (event,) = models.Event.objects.filter(verb=MAJORITY_APPLIED)
     assert event.actor == votes.rita and event.data["vote"] == str(act.pk)
     assert (event.data["gold"], event.data["tied"], event.data["has_gold"]) == (1, 1, 0)
-    assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
+    assert models.Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
     with pytest.raises(ServiceError, match="No note can be decided"):
         planned(votes)
 
@@ -131,11 +121,11 @@ def test_ties_are_left_for_adjudication_and_the_rest_is_decided(votes):
     empty = submitted(votes, "empty", [[], []])
     act = vote(votes)
     assert (act.tied, act.ties) == (2, 2)
-    assert not has_set(votes.tied, "gold") and not Adjudication.objects.filter(document=votes.tied).exists()
+    assert not has_set(votes.tied, "gold") and not models.Adjudication.objects.filter(document=votes.tied).exists()
     state = desk_state(votes.project, desk(votes.project, votes.tied))
     assert [(each["start"], each["state"]) for each in state["locations"]] == [(0, "decided"), (44, "open")]
     assert state["open"] == 1 and not state["finished"]
-    assert not has_set(only, "adjudicated") and not Resolution.objects.filter(document=only).exists()
+    assert not has_set(only, "adjudicated") and not models.Resolution.objects.filter(document=only).exists()
     assert has_set(empty, "gold") and gold_of(empty) == [], "nobody marked anything"
 
 
@@ -147,7 +137,7 @@ def test_the_preview_counts_what_is_skipped_and_why(votes):
     begun = submitted(votes, "begun", [[NAME], [NAME]])
     make.make_set(begun, make.make_author(votes.project, kind="adjudicated", name="adjudicated"))
     pending = submitted(votes, "pending", [[NAME], [NAME]])
-    Assignment.objects.create(project=votes.project, document=pending, user=votes.people[2])
+    models.Assignment.objects.create(project=votes.project, document=pending, user=votes.people[2])
     submitted(votes, "alone", [[NAME]])
     bring_up_to_date(votes.project)
     assert preview(votes.project) == MajorityPreview(
@@ -156,7 +146,7 @@ def test_the_preview_counts_what_is_skipped_and_why(votes):
     act = vote(votes)
     assert (act.has_gold, act.in_review, act.begun, act.pending) == (1, 1, 1, 1)
     assert not has_set(pending, "gold") and gold_of(golden) == [NAME]
-    assert not Resolution.objects.filter(document__in=[golden, reviewed, begun, pending]).exists()
+    assert not models.Resolution.objects.filter(document__in=[golden, reviewed, begun, pending]).exists()
 
 
 def test_repeating_a_stopped_vote_decides_only_the_rest(votes, monkeypatch):
@@ -212,7 +202,7 @@ def test_many_notes_need_as_many_queries_as_few(votes):
         begin_undo(act)
         with CaptureQueriesContext(connection) as back:
             assert undo_majority(act=act, user=votes.rita)["undone"] == act.planned
-        assert not AnnotationSet.objects.filter(author__kind__in=["gold", "adjudicated"]).exists()
+        assert not models.AnnotationSet.objects.filter(author__kind__in=["gold", "adjudicated"]).exists()
         return len(made), len(back)
 
     few, many = queries(2), queries(20)
@@ -230,7 +220,7 @@ def test_a_vote_leaves_what_an_adjudicators_acts_would_leave(votes):
         seen = Seen(item.start, item.end, key_of(found, item))
         decide(project=votes.project, document=twin, user=votes.rita, request=Request(uuid.uuid4(), choice, (seen,)))
     finish_adjudication(project=votes.project, document=twin, user=votes.rita)
-    own = AnnotationSet.objects.get(document=twin, author__kind="adjudicated")
+    own = models.AnnotationSet.objects.get(document=twin, author__kind="adjudicated")
     make_gold(document=twin, annotation_set=own, actor=votes.rita)
     vote(votes)
     assert left_in(votes.whole) == left_in(twin)
@@ -245,15 +235,15 @@ def left_in(note):
         return [timeless(each) for each in value] if isinstance(value, list | tuple) else value
 
     kinds = ["adjudicated", "gold"]
-    sets = AnnotationSet.objects.filter(document=note, author__kind__in=kinds).order_by("author__kind")
+    sets = models.AnnotationSet.objects.filter(document=note, author__kind__in=kinds).order_by("author__kind")
     spans = [list(each.spans.order_by("start")) for each in sets]
-    rows = Resolution.objects.filter(document=note).order_by("start")
-    events = Event.objects.filter(document_id=note.pk, annotation_set_id__in=sets)
+    rows = models.Resolution.objects.filter(document=note).order_by("start")
+    events = models.Event.objects.filter(document_id=note.pk, annotation_set_id__in=sets)
     return (
         [(each.author.kind, each.state, each.blind) for each in sets],
         [[(s.start, s.end, s.label_id, timeless(s.provenance)) for s in some] for some in spans],
         [(r.start, r.end, r.choice, r.spans, r.heard, r.by_id) for r in rows],
-        list(Adjudication.objects.filter(document=note).values_list("heard", "finished_by")),
+        list(models.Adjudication.objects.filter(document=note).values_list("heard", "finished_by")),
         sorted(set(events.values_list("verb", flat=True))),
     )
 
@@ -266,8 +256,8 @@ def test_undo_leaves_notes_as_they_were(votes):
     assert undo(votes, act)["undone"] == 2
     for note in (votes.whole, votes.tied):
         assert not has_set(note, "gold") and not has_set(note, "adjudicated")
-    assert not Resolution.objects.exists() and not Adjudication.objects.exists()
-    assert Event.objects.filter(verb=MAJORITY_UNDONE, actor=votes.rita).count() == 1
+    assert not models.Resolution.objects.exists() and not models.Adjudication.objects.exists()
+    assert models.Event.objects.filter(verb=MAJORITY_UNDONE, actor=votes.rita).count() == 1
     assert preview(votes.project).planned == 2
     # An undone vote is not undone or continued again.
     assert not begin_undo(act)
@@ -291,7 +281,7 @@ def test_undo_keeps_what_people_changed_since(votes):
 def test_erasing_a_patient_leaves_nothing_of_the_note(votes):
     act = vote(votes)
     erase_patient(project=votes.project, patient_id="p1", actor=votes.rita)
-    assert MajorityNote.objects.filter(act=act).count() == 1
+    assert models.MajorityNote.objects.filter(act=act).count() == 1
     assert undo(votes, act)["undone"] == 1
 
 
@@ -302,9 +292,9 @@ def test_a_form_sent_twice_starts_one_vote(votes, sign_in):
     client = sign_in(votes.rita)
     client.get(PAGE)
     answers = [client.post(START, {"token": "t"}) for _ in range(2)]
-    job = Job.objects.get(kind="majority")
+    job = models.Job.objects.get(kind="majority")
     assert {answer.url for answer in answers} == {reverse("job", args=["covid", job.number])}
-    act = MajorityAct.objects.get()
+    act = models.MajorityAct.objects.get()
     assert job.params == {"vote": str(act.pk)} and act.planned == 2
     response = client.post(reverse("majority_undo", args=["covid", act.pk]), follow=True)
     assert "Cancel the job first" in check_page(response)
@@ -316,7 +306,7 @@ def test_the_result_offers_undo_and_the_ties(votes, sign_in):
     html = check_page(client.get(url))
     assert undoing in html and "Adjudicate the ties" in html and 'id="spans">2<' in html
     response = client.post(undoing)
-    job = Job.objects.get(kind="majority_undo")
+    job = models.Job.objects.get(kind="majority_undo")
     assert response.url == reverse("job", args=["covid", job.number])
     act.refresh_from_db()
     assert act.state == "undoing"
@@ -333,10 +323,10 @@ def test_votes_are_previewed_made_listed_and_undone(votes, no_redis):
 
     assert (run("--preview")["whole"], run("--preview")["ties"]) == (1, 1)
     assert run() == "by" and run("--by", "vera") == run("--list", "--by", "vera") == "access"
-    assert not MajorityAct.objects.exists()
+    assert not models.MajorityAct.objects.exists()
     assert run("--by", "rita")["gold"] == 1
     assert "Would make 0 notes gold" in printed("majority_gold", "covid", "--preview")
-    act = MajorityAct.objects.get()
+    act = models.MajorityAct.objects.get()
     for words, code in (
         ([act.pk], "by"), ([act.pk, "--by", "vera"], "access"), (["nothing", "--by", "rita"], "vote"),
         (["6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "--by", "rita"], "vote"),
@@ -346,7 +336,7 @@ def test_votes_are_previewed_made_listed_and_undone(votes, no_redis):
     assert [(row["id"], row["state"], row["gold"]) for row in listed] == [(str(act.pk), "done", 1)]
     found = run("--undo", act.pk, "--by", "rita")
     assert (found["state"], found["undone"], found["kept"]) == ("undone", 2, 0)
-    assert not AnnotationSet.objects.filter(author__kind="gold").exists()
-    assert Event.objects.get(verb="majority.undone").actor == votes.rita
-    assert Job.objects.get().kind == "majority_undo"
+    assert not models.AnnotationSet.objects.filter(author__kind="gold").exists()
+    assert models.Event.objects.get(verb="majority.undone").actor == votes.rita
+    assert models.Job.objects.get().kind == "majority_undo"
     assert "undone in 2 notes" in printed("majority_gold", "covid", "--list")

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection
 
-from annotations.agreement.services import deciding
+from annotations.agreement.services import plan
 from annotations.models import Span
 from annotations.projects.services.labels import merge_labels
 from tests.waiting import HANGS, MOMENT
@@ -26,7 +26,7 @@ def test_an_own_span_while_its_label_is_merged(world, monkeypatch):
         finally:
             connection.close()
 
-    thread, planned = threading.Thread(target=merge), deciding.plan
+    thread, planned = threading.Thread(target=merge), plan.plan
 
     def with_merge(*arguments):
         made = planned(*arguments)
@@ -35,7 +35,7 @@ def test_an_own_span_while_its_label_is_merged(world, monkeypatch):
             thread.join(MOMENT)
         return made
 
-    monkeypatch.setattr(deciding, "plan", with_merge)
+    monkeypatch.setattr(plan, "plan", with_merge)
     own(world, DOCTOR, "CITY")
     thread.join(HANGS)
     assert not thread.is_alive() and not errors

@@ -45,7 +45,7 @@ def test_after_an_error_of_the_server_the_request_runs_again(world, monkeypatch)
         raise RuntimeError
 
     with monkeypatch.context() as broken:
-        broken.setattr("annotations.projects.api.create_project", fail)
+        broken.setattr("annotations.projects.services.projects.create_project", fail)
         assert send(world).status_code == 500
     assert send(world).status_code == 201
 

@@ -6,20 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.gold.rules import (
-    ChangeKind,
-    CorpusPart,
-    Count,
-    Patient,
-    Split,
-    SplitError,
-    check_shares,
-    diff,
-    part_of,
-    split_patients,
-    strictest,
-    together,
-)
+from annotations.gold import rules
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, covered, split_at, tokenize
 from tests.text.strategies import spans_of
@@ -50,7 +37,7 @@ def plain(span: Span | None) -> tuple[int, int, str] | None:
 
 @pytest.mark.parametrize("before, after, expected", CASES)
 def test_by_hand(before, after, expected) -> None:
-    found = diff([Span(*values) for values in before], [Span(*values) for values in after])
+    found = rules.diff([Span(*values) for values in before], [Span(*values) for values in after])
     assert [(str(change.kind), plain(change.before), plain(change.after)) for change in found] == expected
 
 
@@ -58,39 +45,39 @@ def test_by_hand(before, after, expected) -> None:
 def test_changes_lead_from_one_to_the_other_and_back(data) -> None:
     text = "x" * 30
     before, after = set(data.draw(spans_of(text, 10))), set(data.draw(spans_of(text, 10)))
-    changes = diff(before, after)
+    changes = rules.diff(before, after)
     old = [change.before for change in changes if change.before]
     new = [change.after for change in changes if change.after]
     assert (before - set(old)) | set(new) == after
     assert sorted(old) == sorted(before - after) and sorted(new) == sorted(after - before)
-    turned = {ChangeKind.ADDED: ChangeKind.REMOVED, ChangeKind.REMOVED: ChangeKind.ADDED}
-    back = [turned.get(change.kind, change.kind) for change in diff(after, before)]
+    turned = {rules.ChangeKind.ADDED: rules.ChangeKind.REMOVED, rules.ChangeKind.REMOVED: rules.ChangeKind.ADDED}
+    back = [turned.get(change.kind, change.kind) for change in rules.diff(after, before)]
     assert sorted(back) == sorted(change.kind for change in changes)
 
 
 def test_a_span_whose_attributes_alone_changed() -> None:
     plain_one, past = Span(0, 5, "A"), Span(0, 5, "A", attributes=(("Status", "past"),))
-    assert diff([past], [past]) == []
-    (change,) = diff([plain_one, Span(7, 9, "B")], [past, Span(7, 9, "B")])
-    assert change.kind is ChangeKind.ATTRIBUTES
+    assert rules.diff([past], [past]) == []
+    (change,) = rules.diff([plain_one, Span(7, 9, "B")], [past, Span(7, 9, "B")])
+    assert change.kind is rules.ChangeKind.ATTRIBUTES
     assert change.after is not None and change.after.attributes == (("Status", "past"),)
 
 
 # ── Splits by patient ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-SHARES = {Split.TRAIN: 80, Split.DEV: 10, Split.TEST: 10}
+SHARES = {rules.Split.TRAIN: 80, rules.Split.DEV: 10, rules.Split.TEST: 10}
 
 
-def patients(sizes: list[int], first: int = 0) -> list[Patient]:
-    return [Patient(f"p{number}", size, size * 3) for number, size in enumerate(sizes, first)]
+def patients(sizes: list[int], first: int = 0) -> list[rules.Patient]:
+    return [rules.Patient(f"p{number}", size, size * 3) for number, size in enumerate(sizes, first)]
 
 
-def counts(group: list[Patient], splits: dict[str, Split]) -> dict[Split, int]:
-    return {split: sum(p.notes for p in group if splits[p.key] == split) for split in Split}
+def counts(group: list[rules.Patient], splits: dict[str, rules.Split]) -> dict[rules.Split, int]:
+    return {split: sum(p.notes for p in group if splits[p.key] == split) for split in rules.Split}
 
 
-HALVES = {Split.TRAIN: 50, Split.DEV: 0, Split.TEST: 50}
+HALVES = {rules.Split.TRAIN: 50, rules.Split.DEV: 0, rules.Split.TEST: 50}
 
 
 SHARES_AND_NOTES = [
@@ -101,21 +88,24 @@ SHARES_AND_NOTES = [
 
 
 @pytest.mark.parametrize(("sizes", "shares", "notes"), SHARES_AND_NOTES)
-def test_shares_are_met(sizes: list[int], shares: dict[Split, int], notes: list[int]) -> None:
+def test_shares_are_met(sizes: list[int], shares: dict[rules.Split, int], notes: list[int]) -> None:
     group = patients(sizes)
-    found = counts(group, split_patients(group, seed="a", shares=shares))
-    assert found == dict(zip(Split, notes, strict=True))
+    found = counts(group, rules.split_patients(group, seed="a", shares=shares))
+    assert found == dict(zip(rules.Split, notes, strict=True))
 
 
 def test_a_split_depends_on_the_seed_but_not_on_the_order() -> None:
     group = patients([1] * 60)
-    first = split_patients(group, seed="a", shares=SHARES)
-    assert split_patients(reversed(group), seed="a", shares=SHARES) == first
-    assert split_patients(group, seed="b", shares=SHARES) != first
-    assert split_patients([], seed="s", shares=SHARES) == {}
-    assert strictest([Split.TRAIN, Split.TEST]) is Split.TEST and strictest([Split.TRAIN, Split.DEV]) is Split.DEV
+    first = rules.split_patients(group, seed="a", shares=SHARES)
+    assert rules.split_patients(reversed(group), seed="a", shares=SHARES) == first
+    assert rules.split_patients(group, seed="b", shares=SHARES) != first
+    assert rules.split_patients([], seed="s", shares=SHARES) == {}
+    assert (
+        rules.strictest([rules.Split.TRAIN, rules.Split.TEST]) is rules.Split.TEST
+        and rules.strictest([rules.Split.TRAIN, rules.Split.DEV]) is rules.Split.DEV
+    )
     with pytest.raises(ValueError, match="twice"):
-        split_patients([Patient("a", 1), Patient("a", 2)], seed="", shares=SHARES)
+        rules.split_patients([rules.Patient("a", 1), rules.Patient("a", 2)], seed="", shares=SHARES)
 
 
 @given(
@@ -124,9 +114,9 @@ def test_a_split_depends_on_the_seed_but_not_on_the_order() -> None:
     st.text(max_size=5),
 )
 def test_shares_are_met_within_the_largest_patient(sizes: list[int], percent: tuple[int, int, int], seed: str) -> None:
-    shares = dict(zip(Split, percent, strict=True))
+    shares = dict(zip(rules.Split, percent, strict=True))
     group = patients(sizes)
-    splits = split_patients(group, seed=seed, shares=shares)
+    splits = rules.split_patients(group, seed=seed, shares=shares)
     assert set(splits) == {patient.key for patient in group}
     for split, found in counts(group, splits).items():
         assert abs(found - sum(sizes) * shares[split] / 100) <= max(sizes) + 1e-9
@@ -136,30 +126,34 @@ def test_shares_are_met_within_the_largest_patient(sizes: list[int], percent: tu
 @given(st.lists(st.lists(st.integers(1, 8), max_size=12), min_size=2, max_size=5), st.randoms(use_true_random=False))
 def test_no_patient_ever_changes_to_another_part(rounds: list[list[int]], chance) -> None:
     """Patients are added, get more notes and are erased; test patients are never trained on, and vice versa."""
-    kept: dict[str, Split] = {}
-    group: list[Patient] = []
+    kept: dict[str, rules.Split] = {}
+    group: list[rules.Patient] = []
     number = 0
     for sizes in rounds:
-        group = [Patient(p.key, p.notes + chance.randrange(3)) for p in group if chance.random() < 0.8]
+        group = [rules.Patient(p.key, p.notes + chance.randrange(3)) for p in group if chance.random() < 0.8]
         group += patients(sizes, number)
         number += len(sizes)
-        splits = split_patients(group, seed="s", shares=SHARES, kept=kept)
+        splits = rules.split_patients(group, seed="s", shares=SHARES, kept=kept)
         assert all(splits[key] == split for key, split in kept.items() if key in splits)
         kept |= splits
 
 
 def test_shares_are_checked() -> None:
-    assert check_shares({"train": 80, "test": 20}) == {Split.TRAIN: 80, Split.DEV: 0, Split.TEST: 20}
+    assert rules.check_shares({"train": 80, "test": 20}) == {
+        rules.Split.TRAIN: 80,
+        rules.Split.DEV: 0,
+        rules.Split.TEST: 20,
+    }
     for wrong in ({"train": 80}, {"train": 120, "test": -20}, {"dev": 50, "test": 50}, {"train": 90, "valid": 10}):
-        with pytest.raises(SplitError):
-            check_shares(wrong)
+        with pytest.raises(rules.SplitError):
+            rules.check_shares(wrong)
 
 
 # ── Tokens and spans of notes by label, as in tables 3.1 to 3.3 of Catelli 2021 ──────────────────────────────────────
 
 
 def part(*notes):
-    made = CorpusPart()
+    made = rules.CorpusPart()
     for text, spans in notes:
         made.add_note(text, [Span(*span) for span in spans])
     return made
@@ -168,20 +162,20 @@ def part(*notes):
 def test_the_means_of_table_3_3():
     # Two notes: "Uomo di 60 anni" and "Giunge al PS".
     found = part(("Uomo di 60 anni", [(8, 15, "AGE")]), ("Giunge al PS", []))
-    assert (found.notes, found.tokens, found.all) == (2, 7, Count(1, 2))
+    assert (found.notes, found.tokens, found.all) == (2, 7, rules.Count(1, 2))
     assert (found.per_note(found.tokens), found.per_note(found.all.spans), found.all.tokens_per_span) == (3.5, 0.5, 2)
-    assert CorpusPart().per_note(0) is None and CorpusPart().all.tokens_per_span is None
+    assert rules.CorpusPart().per_note(0) is None and rules.CorpusPart().all.tokens_per_span is None
     # A tokenizer counts its own tokens.
-    own = CorpusPart()
+    own = rules.CorpusPart()
     spans = [Span(0, 10, "DATE"), Span(11, 15, "CITY")]
     own.add_note("12/03/2021 Roma", spans, lambda text: [Token(0, 10), Token(11, 15)])
-    assert (own.tokens, own.labels) == (2, {"DATE": Count(1, 1), "CITY": Count(1, 1)})
+    assert (own.tokens, own.labels) == (2, {"DATE": rules.Count(1, 1), "CITY": rules.Count(1, 1)})
 
 
 def test_a_token_in_two_overlapping_spans_counts_in_both_and_has_one_tag():
     found = part(("Ospedale Torino centro", [(0, 15, "HOSPITAL"), (9, 22, "CITY")]))
-    assert found.labels == {"HOSPITAL": Count(1, 2), "CITY": Count(1, 2)}
-    assert found.of(["HOSPITAL", "CITY", "DATE"]) == Count(2, 4)
+    assert found.labels == {"HOSPITAL": rules.Count(1, 2), "CITY": rules.Count(1, 2)}
+    assert found.of(["HOSPITAL", "CITY", "DATE"]) == rules.Count(2, 4)
     assert (found.begin, found.inside, found.outside) == (2, 1, 0)
 
 
@@ -195,10 +189,10 @@ def test_bio_tags_are_counted_as_in_table_6_of_salierno():
 
 def test_parts_are_added_and_stored():
     one, other = part(("a b", [(0, 1, "X")])), part(("c", [(0, 1, "X")]), ("d", [(0, 1, "Y")]))
-    whole = together([one, other])
-    assert (whole.notes, whole.tokens, whole.labels) == (3, 4, {"X": Count(2, 2), "Y": Count(1, 1)})
-    assert part_of(asdict(whole)) == whole
-    assert one.labels == {"X": Count(1, 1)}, "adding changed a part"
+    whole = rules.together([one, other])
+    assert (whole.notes, whole.tokens, whole.labels) == (3, 4, {"X": rules.Count(2, 2), "Y": rules.Count(1, 1)})
+    assert rules.part_of(asdict(whole)) == whole
+    assert one.labels == {"X": rules.Count(1, 1)}, "adding changed a part"
 
 
 @pytest.mark.parametrize("text", ["Mario Rossi, 54 anni", "a1b2", "  x  "])
@@ -206,9 +200,9 @@ def test_parts_are_added_and_stored():
 def test_the_counts_equal_those_of_all_tokens(text, data):
     offsets = st.tuples(st.integers(0, len(text) - 1), st.integers(1, len(text))).filter(lambda pair: pair[0] < pair[1])
     spans = [Span(*pair, "X") for pair in data.draw(st.lists(offsets, max_size=4))]
-    found = CorpusPart()
+    found = rules.CorpusPart()
     found.add_note(text, spans)
     tokens = split_at(tokenize(text), (edge for span in spans for edge in (span.start, span.end)))
     inside = [covered(tokens, span.start, span.end) for span in spans]
     assert found.tokens == len(tokens)
-    assert found.all == Count(len(spans), sum(past - first for first, past in inside))
+    assert found.all == rules.Count(len(spans), sum(past - first for first, past in inside))

@@ -4,24 +4,19 @@ import pytest
 from django.http import Http404
 from django.utils import timezone
 
+from annotations import models
 from annotations.core import access
 from annotations.core.errors import ServiceError
-from annotations.models import (
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Author,
-    AuthorKind,
-    Event,
-    Membership,
-    Role,
-)
 from annotations.projects.events import MEMBER_ADDED
 from annotations.projects.services import members
 from tests.factories import make_member, make_note, make_project, make_set, make_user
 
 pytestmark = pytest.mark.django_db
-DRAFT, SUBMITTED, WITHDRAWN = AnnotationSetState.DRAFT, AnnotationSetState.SUBMITTED, AnnotationSetState.WITHDRAWN
+DRAFT, SUBMITTED, WITHDRAWN = (
+    models.AnnotationSetState.DRAFT,
+    models.AnnotationSetState.SUBMITTED,
+    models.AnnotationSetState.WITHDRAWN,
+)
 
 
 @pytest.fixture
@@ -31,15 +26,15 @@ def project(db):
 
 @pytest.fixture
 def boss(project):
-    return make_member(project, Role.MANAGER)
+    return make_member(project, models.Role.MANAGER)
 
 
 @pytest.fixture
 def anna(project):
-    return make_member(project, Role.ANNOTATOR, "anna")
+    return make_member(project, models.Role.ANNOTATOR, "anna")
 
 
-def add(project, user, role=Role.ANNOTATOR, actor=None):
+def add(project, user, role=models.Role.ANNOTATOR, actor=None):
     return members.add_member(project=project, user=user, role=role, actor=actor)
 
 
@@ -49,11 +44,11 @@ def remove(project, user, **more):
 
 def test_a_new_annotator_gets_every_note_once(project):
     note, anna = make_note(project), make_user("anna")
-    outside = Author.objects.create(project=project, kind=AuthorKind.ANNOTATOR, name="anna")
+    outside = models.Author.objects.create(project=project, kind=models.AuthorKind.ANNOTATOR, name="anna")
     for _ in range(2):
         add(project, anna)
-    assert list(Assignment.objects.values_list("document", "user")) == [(note.pk, anna.pk)]
-    assert Membership.objects.count() == Event.objects.filter(verb=MEMBER_ADDED).count() == 1
+    assert list(models.Assignment.objects.values_list("document", "user")) == [(note.pk, anna.pk)]
+    assert models.Membership.objects.count() == models.Event.objects.filter(verb=MEMBER_ADDED).count() == 1
     outside.refresh_from_db()
     assert outside.user == anna, "the annotations imported under their name"
     with pytest.raises(ServiceError, match="manager, reviewer, annotator, viewer"):
@@ -65,7 +60,7 @@ def test_with_n_annotators_per_note_a_new_annotator_gets_notes_that_lack_annotat
     make_note(project, "read", annotators=[make_member(project)])
     unread, anna = make_note(project, "unread"), make_user()
     add(project, anna)
-    assert [row.document for row in Assignment.objects.filter(user=anna)] == [unread]
+    assert [row.document for row in models.Assignment.objects.filter(user=anna)] == [unread]
 
 
 def test_removal_keeps_annotations_and_restoring_the_member_restores_them(project, boss):
@@ -74,7 +69,7 @@ def test_removal_keeps_annotations_and_restoring_the_member_restores_them(projec
     add(project, anna)
     done = make_set(finished, anna, [(0, 4, "PATIENT")], submitted=True, submitted_at="2026-01-01T00:00Z")
     draft = make_set(begun, anna, [(0, 4, "PATIENT")])
-    Assignment.objects.filter(document=finished).update(state=AssignmentState.DONE)
+    models.Assignment.objects.filter(document=finished).update(state=models.AssignmentState.DONE)
 
     preview = members.removal_preview(project=project, user=anna)
     assert (preview["open_notes"], preview["drafts"], preview["submitted"]) == (2, 1, 1)
@@ -88,7 +83,7 @@ def test_removal_keeps_annotations_and_restoring_the_member_restores_them(projec
     add(project, anna)
     draft.refresh_from_db()
     assert draft.state == DRAFT
-    open_notes = Assignment.objects.filter(user=anna, state=AssignmentState.OPEN)
+    open_notes = models.Assignment.objects.filter(user=anna, state=models.AssignmentState.OPEN)
     assert {row.document_id for row in open_notes} == {begun.pk, untouched.pk}
 
 
@@ -97,7 +92,7 @@ def test_open_notes_can_be_reassigned(project, boss, anna):
     make_note(project, "one", annotators=[anna, bruno])
     only_anna = make_note(project, "two", annotators=[anna])
     assert remove(project, anna, hand_over_to=bruno)["handed_over"] == 1
-    assert Assignment.objects.get(user=bruno, document=only_anna).state == AssignmentState.OPEN
+    assert models.Assignment.objects.get(user=bruno, document=only_anna).state == models.AssignmentState.OPEN
 
 
 # ── Links ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,7 +137,7 @@ def test_a_link_is_void_once_the_account_has_other_rights(client, project, boss,
     anna.is_staff = False
     anna.save()
     before = path()
-    add(make_project(), anna, Role.MANAGER)
+    add(make_project(), anna, models.Role.MANAGER)
     assert not opens(client, before)
 
 
@@ -155,8 +150,8 @@ def test_a_manager_makes_no_link_for_somebody_with_rights_elsewhere(project, bos
         boss.is_active = False
     else:
         other = make_project()
-        make_member(other, Role.MANAGER)
-        make_member(other, Role.MANAGER, anna)
+        make_member(other, models.Role.MANAGER)
+        make_member(other, models.Role.MANAGER, anna)
         if kind.startswith("once"):
             remove(other, anna)
     with pytest.raises(ServiceError, match="outside your projects"):
@@ -167,22 +162,22 @@ def test_a_manager_makes_no_link_for_somebody_with_rights_elsewhere(project, bos
 def test_a_manager_makes_no_link_for_an_account_that_existed_before(project, boss):
     """Otherwise the manager could sign in as a person who joins other projects later."""
     known = make_member(make_project(), user="vito")
-    Membership.objects.filter(user=known).delete()
-    add(project, known, Role.VIEWER, boss)
+    models.Membership.objects.filter(user=known).delete()
+    add(project, known, models.Role.VIEWER, boss)
     with pytest.raises(ServiceError, match="not created in a project that you manage"):
         link(project, known, boss)
 
 
 def test_a_manager_of_all_its_projects_makes_a_link(project, boss, anna):
     second = make_project()
-    for role, person in ((Role.MANAGER, boss), (Role.VIEWER, anna)):
+    for role, person in ((models.Role.MANAGER, boss), (models.Role.VIEWER, anna)):
         make_member(second, role, person)
     assert link(second, anna, boss)
 
 
 def test_a_manager_makes_a_link_for_an_account_that_was_never_used(project, boss):
     new = make_user("vera")
-    add(project, new, Role.VIEWER, boss)
+    add(project, new, models.Role.VIEWER, boss)
     with pytest.raises(ServiceError, match="not created in a project"):
         link(project, new, boss)
     new.set_unusable_password()
@@ -196,22 +191,22 @@ def test_a_manager_makes_a_link_for_an_account_that_was_never_used(project, boss
 
 @pytest.mark.parametrize("kind", ["demoted", "removed", "switched off", "another manager", "once elsewhere", "nothing"])
 def test_a_link_works_only_while_its_creator_has_the_right_to_create_it(client, project, boss, anna, kind):
-    make_member(project, Role.MANAGER)
+    make_member(project, models.Role.MANAGER)
     path = link(project, anna, boss)
     opened = client.get(path, follow=True)
     if kind == "demoted":
-        add(project, boss, Role.VIEWER)
+        add(project, boss, models.Role.VIEWER)
     elif kind == "removed":
         remove(project, boss)
     elif kind == "switched off":
         boss.is_active = False
         boss.save()
     elif kind == "another manager":  # The roles of other members don't matter.
-        make_member(project, Role.MANAGER)
+        make_member(project, models.Role.MANAGER)
     elif kind == "once elsewhere":
         other = make_project()
-        make_member(other, Role.MANAGER)
-        add(other, anna, Role.VIEWER)
+        make_member(other, models.Role.MANAGER)
+        add(other, anna, models.Role.VIEWER)
         remove(other, anna)
     works = kind in ("nothing", "another manager")
     assert opens(client, path) == works

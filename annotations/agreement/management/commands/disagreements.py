@@ -4,15 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.rules.units import ComparedUnit
-from annotations.agreement.selectors.disagreements import (
-    UNTAGGED,
-    DisagreementView,
-    Filters,
-    counts,
-    differences,
-    in_context,
-    rounds,
-)
+from annotations.agreement.selectors import disagreements
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
@@ -36,7 +28,9 @@ class Command(JourneyCommand):
         parser.add_argument("--label", metavar="CODE", help="Only where an annotator used this label.")
         parser.add_argument("--note", metavar="NAME", help="Only in this note.")
         parser.add_argument("--round", type=int, metavar="N", help="Only notes of this round of the guidelines.")
-        parser.add_argument("--cause", choices=[*CauseKind.values, UNTAGGED], default="", help="Only with this cause.")
+        parser.add_argument(
+            "--cause", choices=[*CauseKind.values, disagreements.UNTAGGED], default="", help="Only with this cause."
+        )
         parser.add_argument(
             "--unit", choices=list(ComparedUnit), default="", help="Only where units of this kind differ."
         )
@@ -49,13 +43,15 @@ class Command(JourneyCommand):
         hidden = entered(actor, project, Can.READ_NOTES).unnamed if actor else project.anonymous_adjudication
         filters = _filters(project, options)
         bring_up_to_date(project)
-        found = differences(project, filters)
-        counted = counts(found)
+        found = disagreements.differences(project, filters)
+        counted = disagreements.counts(found)
         rows = list(found)
         listed = [
             _described(shown)
             for at in range(0, len(rows), BATCH)
-            for shown in in_context(project, rows[at : at + BATCH], everyone=filters.everyone, hidden=hidden)
+            for shown in disagreements.in_context(
+                project, rows[at : at + BATCH], everyone=filters.everyone, hidden=hidden
+            )
         ]
         return {"total": counted.total, "kinds": counted.kinds, "disagreements": listed}
 
@@ -68,16 +64,16 @@ class Command(JourneyCommand):
         return "\n".join([*lines, f"{result['total']} disagreements: {kinds}."])
 
 
-def _filters(project: Project, options: dict[str, Any]) -> Filters:
+def _filters(project: Project, options: dict[str, Any]) -> disagreements.Filters:
     note = None
     if options["note"]:
         note = Document.objects.filter(project=project, name=options["note"]).values_list("pk", flat=True).first()
         if note is None:
             raise ServiceError(f"There is no note “{options['note']}” in “{project.slug}”.", code="note")
-    known = [each.number for each in rounds(project)]
+    known = [each.number for each in disagreements.rounds(project)]
     if options["round"] is not None and options["round"] not in known:
         raise ServiceError(f"There is no round {options['round']}. Rounds: {known[0]} to {known[-1]}.", code="round")
-    return Filters(
+    return disagreements.Filters(
         kind=options["kind"],
         label=find_label(project, options["label"]).pk if options["label"] else None,
         note=note,
@@ -88,7 +84,7 @@ def _filters(project: Project, options: dict[str, Any]) -> Filters:
     )
 
 
-def _described(shown: DisagreementView) -> dict[str, Any]:
+def _described(shown: disagreements.DisagreementView) -> dict[str, Any]:
     return {
         "note": shown.note.name,
         "start": shown.row.start,

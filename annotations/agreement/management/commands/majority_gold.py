@@ -8,15 +8,8 @@ from django.core.management.base import CommandParser
 from pydantic_core import to_jsonable_python
 
 from annotations.agreement.selectors.adjudications import preview
+from annotations.agreement.services import majority
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.services.majority import (
-    RECENT,
-    plan_majority,
-    recent_votes,
-    run_majority,
-    start_undo,
-    vote_of,
-)
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
@@ -36,7 +29,7 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT")
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--preview", action="store_true", help="Only count; change nothing.")
-        what.add_argument("--list", action="store_true", help=f"List the latest {RECENT} votes, newest first.")
+        what.add_argument("--list", action="store_true", help=f"List the latest {majority.RECENT} votes, newest first.")
         what.add_argument(
             "--undo", metavar="VOTE", help="Undo a vote by its ID. Notes that somebody changed since stay as they are."
         )
@@ -44,19 +37,19 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         if options["list"]:
-            return {"votes": [_described(row) for row in recent_votes(project)]}
+            return {"votes": [_described(row) for row in majority.recent_votes(project)]}
         if options["undo"]:
             return self._undone(_vote(project, options["undo"]), decider(actor, project), options)
         bring_up_to_date(project)
         if options["preview"]:
             return asdict(preview(project))
-        act = plan_majority(project=project, user=decider(actor, project), key=uuid.uuid4())
-        run_majority(act=act)
+        act = majority.plan_majority(project=project, user=decider(actor, project), key=uuid.uuid4())
+        majority.run_majority(act=act)
         return _described(act)
 
     def _undone(self, act: MajorityAct, user: User, options: dict[str, Any]) -> dict[str, Any]:
         """Undo a vote as the page does, by a job. Raises ServiceError `job` if the job did not reach its end."""
-        job = start_undo(act=act, user=user)
+        job = majority.start_undo(act=act, user=user)
         wait_for(job, tell=None if options["json"] else self.stderr)
         if job.state != JobState.DONE:
             raise ServiceError(
@@ -88,7 +81,7 @@ def _vote(project: Project, name: str) -> MajorityAct:
 
 
 def _described(act: MajorityAct) -> dict[str, Any]:
-    described: dict[str, Any] = to_jsonable_python(vote_of(act))
+    described: dict[str, Any] = to_jsonable_python(majority.vote_of(act))
     return described
 
 

@@ -18,18 +18,7 @@ from annotations.models import GroupRole, Project, ProviderAccount, Role, User
 from annotations.projects.events import GROUP_MAPPED, GROUP_UNMAPPED
 from annotations.projects.rules import LdapDirectory, OidcProvider, Provider
 from annotations.projects.selectors.providers import configured
-from annotations.projects.services.providers.signing_in import (
-    EVERY,
-    UNASKABLE,
-    Gone,
-    SignInRefused,
-    Unreachable,
-    follow_groups,
-    follow_members,
-    groups_of,
-    is_pushed,
-    leave,
-)
+from annotations.projects.services.providers import signing_in
 
 log = logging.getLogger("deidreview.sign_in")
 AT_ONCE = 8
@@ -73,31 +62,31 @@ def check(pk: int) -> None:
     """Ask about one account, unless another relay does."""
     account = ProviderAccount.objects.select_related("user").get(pk=pk)
     taken = ProviderAccount.objects.filter(pk=pk, next_check_at=account.next_check_at)
-    if account.next_check_at is None or not taken.update(next_check_at=timezone.now() + EVERY):
+    if account.next_check_at is None or not taken.update(next_check_at=timezone.now() + signing_in.EVERY):
         return
     provider = next((one for one in configured() if one.id == account.provider), None)
     if provider is None or not account.sealed:
         # Nobody can be asked: the provider is no longer configured, or it is SAML and the sign-in was long ago.
-        if is_pushed(account):
-            ProviderAccount.objects.filter(pk=pk).update(next_check_at=timezone.now() + UNASKABLE)
+        if signing_in.is_pushed(account):
+            ProviderAccount.objects.filter(pk=pk).update(next_check_at=timezone.now() + signing_in.UNASKABLE)
         else:
-            leave(account)
+            signing_in.leave(account)
         return
     try:
         groups, sealed = _ask(provider, account)
-    except (Unreachable, SignInRefused, OtherSecretKey) as error:
+    except (signing_in.Unreachable, signing_in.SignInRefused, OtherSecretKey) as error:
         _say(provider, error)
-        if isinstance(error, Unreachable) and error.sealed:
+        if isinstance(error, signing_in.Unreachable) and error.sealed:
             _stored(account, error.sealed)
         return
     _say(provider, None)
     if groups is None:
-        leave(account)
+        signing_in.leave(account)
         return
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=account.user_id)
         if _stored(account, sealed, checked=True) and user.is_active:
-            follow_groups(user=user, provider=provider.id, groups=groups_of(account, groups))
+            signing_in.follow_groups(user=user, provider=provider.id, groups=signing_in.groups_of(account, groups))
 
 
 def _ask(provider: Provider, account: ProviderAccount) -> tuple[frozenset[str] | None, bytes]:
@@ -111,7 +100,7 @@ def _ask(provider: Provider, account: ProviderAccount) -> tuple[frozenset[str] |
 
     try:
         return oidc.still_there(provider, account.subject, bytes(account.sealed))
-    except Gone:
+    except signing_in.Gone:
         return None, b""
 
 
@@ -172,7 +161,7 @@ def map_group(*, project: Project, provider: str, group: str, role: str, actor: 
             GROUP_MAPPED.record(
                 actor=actor, project_id=project.pk, data={"group": row.pk, "provider": provider, "role": role}
             )
-            follow_members(provider, group)
+            signing_in.follow_members(provider, group)
     return row
 
 
@@ -183,4 +172,4 @@ def unmap_group(*, row: GroupRole, actor: User | None) -> None:
             actor=actor, project_id=row.project_id, data={"group": row.pk, "provider": row.provider, "role": row.role}
         )
         row.delete()
-        follow_members(row.provider, row.group)
+        signing_in.follow_members(row.provider, row.group)

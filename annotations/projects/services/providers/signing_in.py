@@ -24,21 +24,10 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.locks import ProjectArchived
-from annotations.models import (
-    GroupRole,
-    Membership,
-    Project,
-    ProviderAccount,
-    ProviderSession,
-    ProvisionedGroup,
-    ProvisionedUser,
-    Role,
-    UsedToken,
-    User,
-)
 from annotations.projects.events import ACCOUNT_BACK, ACCOUNT_LEFT, ACCOUNT_LINKED, AtProvider
 from annotations.projects.rules import SamlProvider
 from annotations.projects.selectors.providers import configured, provisioning, pushes_groups
@@ -87,28 +76,28 @@ class Identity:
 # The end of an account whose person has left the provider (sessions, tokens, passwords), and the way back.
 
 
-def leave(account: ProviderAccount) -> None:
+def leave(account: models.ProviderAccount) -> None:
     """Deactivate the account until the person signs in at the provider again, and end its sessions there.
 
     Accounts that DEIDREVIEW_PASSWORD_ACCOUNTS names stay active, so that an administrator can always sign in.
     """
     with transaction.atomic():
-        user = User.objects.select_for_update().get(pk=account.user_id)
+        user = models.User.objects.select_for_update().get(pk=account.user_id)
         account.sessions.all().delete()
-        ProviderAccount.objects.filter(pk=account.pk).update(sealed=b"", next_check_at=None)
+        models.ProviderAccount.objects.filter(pk=account.pk).update(sealed=b"", next_check_at=None)
         if not user.is_active or user.username in (settings.PASSWORD_ACCOUNTS or ()):
             return
         user.is_active, user.left_provider_at = False, timezone.now()
         user.save(update_fields=["is_active", "left_provider_at"])
-        for project in Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
+        for project in models.Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
             ACCOUNT_LEFT.record(project_id=project, data={"user": user.username, "provider": account.provider})
 
 
-def reactivate(user: User, provider: str, verb: Verb[AtProvider], *, actor: User | None) -> None:
+def reactivate(user: models.User, provider: str, verb: Verb[AtProvider], *, actor: models.User | None) -> None:
     """Reactivate an account that `leave` deactivated, with an event in each of its projects."""
     user.is_active, user.left_provider_at = True, None
     user.save(update_fields=["is_active", "left_provider_at"])
-    for project in Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
+    for project in models.Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
         verb.record(actor=actor, project_id=project, data={"user": user.username, "provider": provider})
 
 
@@ -119,34 +108,36 @@ def reactivate(user: User, provider: str, verb: Verb[AtProvider], *, actor: User
 
 
 # Of several groups, the one with the most rights counts. An annotator who is also a viewer stays blind to others.
-ORDER = [Role.MANAGER, Role.REVIEWER, Role.ANNOTATOR, Role.VIEWER]
+ORDER = [models.Role.MANAGER, models.Role.REVIEWER, models.Role.ANNOTATOR, models.Role.VIEWER]
 
 
-def follow_groups(*, user: User, provider: str, groups: Collection[str]) -> None:
+def follow_groups(*, user: models.User, provider: str, groups: Collection[str]) -> None:
     """Give the person the roles of these groups, and take those that came from other groups of the provider."""
     wanted = _wanted(provider, groups)
-    held = {one.project_id: one for one in Membership.objects.filter(user=user).select_related("project")}
+    held = {one.project_id: one for one in models.Membership.objects.filter(user=user).select_related("project")}
     for pk in sorted(wanted.keys() | held.keys()):
         member, role = held.get(pk), wanted.get(pk)
         if role is not None and (member is None or _differs(member, provider, role)):
-            _give(Project.objects.get(pk=pk), user, role, provider, member)
+            _give(models.Project.objects.get(pk=pk), user, role, provider, member)
         elif role is None and member is not None and member.active and member.provided_by == provider:
             remove_member(project=member.project, user=user, actor=None, provided_by=provider)
 
 
 def _wanted(provider: str, groups: Collection[str]) -> dict[int, str]:
     found: dict[int, str] = {}
-    rows = GroupRole.objects.filter(provider=provider, group__in=list(groups)).values_list("project_id", "role")
-    for project, role in sorted(rows, key=lambda row: ORDER.index(Role(row[1]))):
+    rows = models.GroupRole.objects.filter(provider=provider, group__in=list(groups)).values_list("project_id", "role")
+    for project, role in sorted(rows, key=lambda row: ORDER.index(models.Role(row[1]))):
         found.setdefault(project, role)
     return found
 
 
-def _differs(member: Membership, provider: str, role: str) -> bool:
+def _differs(member: models.Membership, provider: str, role: str) -> bool:
     return member.provided_by == provider and (member.role != role or not member.active)
 
 
-def _give(project: Project, user: User, role: str, provider: str, member: Membership | None) -> None:
+def _give(
+    project: models.Project, user: models.User, role: str, provider: str, member: models.Membership | None
+) -> None:
     """Give the role. In an archived project, nobody gets a role, and one that has changed ends until it is restored."""
     try:
         with transaction.atomic():
@@ -159,32 +150,32 @@ def _give(project: Project, user: User, role: str, provider: str, member: Member
 # What sign-in, the relay and the roles of groups ask about people whom a provider pushes by SCIM.
 
 
-def may_be_here(account: ProviderAccount | None, provider: str) -> bool:
+def may_be_here(account: models.ProviderAccount | None, provider: str) -> bool:
     """Whether the provider pushed this person and did not deactivate them. True where it pushes nobody."""
     if provisioning(provider) is None:
         return True
-    return account is not None and ProvisionedUser.objects.filter(account=account, active=True).exists()
+    return account is not None and models.ProvisionedUser.objects.filter(account=account, active=True).exists()
 
 
-def is_pushed(account: ProviderAccount) -> bool:
+def is_pushed(account: models.ProviderAccount) -> bool:
     """Whether the provider would say by SCIM that the person has left."""
     return provisioning(account.provider) is not None and may_be_here(account, account.provider)
 
 
-def groups_of(account: ProviderAccount, told: Collection[str]) -> Collection[str]:
+def groups_of(account: models.ProviderAccount, told: Collection[str]) -> Collection[str]:
     """Return the person's groups: those of SCIM where roles follow them, or else those that the provider told."""
     if not pushes_groups(account.provider):
         return told
-    return list(ProvisionedGroup.objects.filter(members__account=account).values_list("name", flat=True))
+    return list(models.ProvisionedGroup.objects.filter(members__account=account).values_list("name", flat=True))
 
 
-def follow_pushed(accounts: Iterable[ProviderAccount]) -> None:
+def follow_pushed(accounts: Iterable[models.ProviderAccount]) -> None:
     """Give these people the roles of their groups of SCIM, at once. Who is deactivated gets them at their return.
 
     Where roles follow the groups of the sign-in, nothing changes.
     """
     for account in accounts:
-        user = User.objects.select_for_update().get(pk=account.user_id)
+        user = models.User.objects.select_for_update().get(pk=account.user_id)
         if user.is_active and pushes_groups(account.provider):
             follow_groups(user=user, provider=account.provider, groups=groups_of(account, ()))
 
@@ -192,7 +183,7 @@ def follow_pushed(accounts: Iterable[ProviderAccount]) -> None:
 def follow_members(provider: str, group: str) -> None:
     """Give the members of a group of SCIM their roles, after the group got or lost one in a project."""
     if pushes_groups(provider):
-        members = ProvisionedUser.objects.filter(groups__provider=provider, groups__name=group)
+        members = models.ProvisionedUser.objects.filter(groups__provider=provider, groups__name=group)
         follow_pushed(one.account for one in members.select_related("account").order_by("account_id"))
 
 
@@ -209,7 +200,7 @@ _alive: dict[int, float] = {}
 _MOST = 4096
 
 
-def begin(request: HttpRequest, account: ProviderAccount, identity: Identity) -> None:
+def begin(request: HttpRequest, account: models.ProviderAccount, identity: Identity) -> None:
     """Remember who is about to sign in. The session begins with the sign-in, which may take a second step."""
     request.session[_BEGUN] = {
         "user": account.user_id,
@@ -222,7 +213,7 @@ def begin(request: HttpRequest, account: ProviderAccount, identity: Identity) ->
 
 
 @receiver(user_logged_in)
-def _began(request: HttpRequest, user: User, **_: Any) -> None:
+def _began(request: HttpRequest, user: models.User, **_: Any) -> None:
     begun = request.session.pop(_BEGUN, None)
     request.session.pop(_ROW, None)
     if begun is None or begun["user"] != user.pk:
@@ -230,8 +221,10 @@ def _began(request: HttpRequest, user: User, **_: Any) -> None:
     until = datetime.fromtimestamp(begun["until"], UTC) if begun["until"] else None
     with transaction.atomic():
         # Who was deactivated a moment ago gets a session that has ended already, also if they return later.
-        active = User.objects.select_for_update().values_list("is_active", flat=True).get(pk=user.pk)
-        row = ProviderSession(account_id=begun["account"], sid=begun["sid"], name_id=begun["name_id"], until=until)
+        active = models.User.objects.select_for_update().values_list("is_active", flat=True).get(pk=user.pk)
+        row = models.ProviderSession(
+            account_id=begun["account"], sid=begun["sid"], name_id=begun["name_id"], until=until
+        )
         if active:
             row.save()
     request.session[_ROW] = row.pk or 0
@@ -243,7 +236,7 @@ def _began(request: HttpRequest, user: User, **_: Any) -> None:
 def _ended(request: HttpRequest | None, **_: Any) -> None:
     row = request.session.get(_ROW) if request is not None else None
     if row is not None:
-        ProviderSession.objects.filter(pk=row).delete()
+        models.ProviderSession.objects.filter(pk=row).delete()
 
 
 def has_ended(request: HttpRequest) -> bool:
@@ -263,7 +256,7 @@ def has_ended(request: HttpRequest) -> bool:
 
 
 def _goes_on(row: int, user: int | None) -> bool:
-    found = ProviderSession.objects.filter(pk=row, account__user=user).values_list(
+    found = models.ProviderSession.objects.filter(pk=row, account__user=user).values_list(
         "until", "account__provider", "account__checked_at"
     )
     for until, key, checked in found:
@@ -274,14 +267,14 @@ def _goes_on(row: int, user: int | None) -> bool:
     return False
 
 
-def end_sessions(rows: QuerySet[ProviderSession]) -> int:
+def end_sessions(rows: QuerySet[models.ProviderSession]) -> int:
     """End these sessions. Return how many."""
     return rows.delete()[0]
 
 
 def forget_old() -> int:
     """Delete rows of sessions that nobody ended, such as those of closed browsers. Return how many."""
-    return end_sessions(ProviderSession.objects.filter(began_at__lt=timezone.now() - KEPT))
+    return end_sessions(models.ProviderSession.objects.filter(began_at__lt=timezone.now() - KEPT))
 
 
 # The relay asks a provider this often whether a person is still there.
@@ -304,7 +297,7 @@ def sign_in(request: HttpRequest, identity: Identity, next_url: str | None) -> H
     return response
 
 
-def account_of(identity: Identity) -> ProviderAccount:
+def account_of(identity: Identity) -> models.ProviderAccount:
     """Return the account of the person, made or reactivated if needed, with the roles of the person's groups."""
     if not identity.subject or len(identity.subject) > 255:
         raise SignInRefused("The subject has no usable length.")
@@ -330,19 +323,19 @@ def account_of(identity: Identity) -> ProviderAccount:
     return account
 
 
-def found_account(identity: Identity) -> ProviderAccount | None:
+def found_account(identity: Identity) -> models.ProviderAccount | None:
     """Return the person's account, locked until the end of the transaction."""
-    rows = ProviderAccount.objects.select_for_update(of=("self",)).select_related("user")
+    rows = models.ProviderAccount.objects.select_for_update(of=("self",)).select_related("user")
     return rows.filter(provider=identity.provider, subject=identity.subject).first()
 
 
-def made_account(identity: Identity, *, by_provider: bool = False) -> ProviderAccount:
+def made_account(identity: Identity, *, by_provider: bool = False) -> models.ProviderAccount:
     """Make an account for the person: at their sign-in, or because the provider pushed it."""
-    user = User.objects.create_user(username=_free_name(identity))
+    user = models.User.objects.create_user(username=_free_name(identity))
     ACCOUNT_LINKED.record(
         actor=None if by_provider else user, data={"user": user.username, "provider": identity.provider}
     )
-    return ProviderAccount.objects.create(user=user, provider=identity.provider, subject=identity.subject)
+    return models.ProviderAccount.objects.create(user=user, provider=identity.provider, subject=identity.subject)
 
 
 def _free_name(identity: Identity) -> str:
@@ -351,20 +344,22 @@ def _free_name(identity: Identity) -> str:
     tried = [wanted, f"{wanted}@{identity.provider}"]
     tried += [f"{wanted}@{identity.provider}-{number}" for number in range(2, _MOST_NAMES)]
     for name in tried:
-        if not User.objects.filter(username__iexact=name).exists():
+        if not models.User.objects.filter(username__iexact=name).exists():
             return name
     raise SignInRefused("No user name is free.")
 
 
-def link_account(*, user: User, provider: str, subject: str, actor: User | None) -> ProviderAccount:
+def link_account(
+    *, user: models.User, provider: str, subject: str, actor: models.User | None
+) -> models.ProviderAccount:
     """Connect an existing account with a person at a provider, for administrators on the server's command line."""
     with transaction.atomic():
-        taken = ProviderAccount.objects.filter(provider=provider, subject=subject).select_related("user").first()
+        taken = models.ProviderAccount.objects.filter(provider=provider, subject=subject).select_related("user").first()
         if taken is not None and taken.user_id != user.pk:
             raise ServiceError(f"This person already has the account “{taken.user.username}”.", code="taken")
-        if ProviderAccount.objects.filter(provider=provider, user=user).exclude(subject=subject).exists():
+        if models.ProviderAccount.objects.filter(provider=provider, user=user).exclude(subject=subject).exists():
             raise ServiceError(f"“{user.username}” is already connected with somebody else there.", code="connected")
-        account, created = ProviderAccount.objects.get_or_create(provider=provider, subject=subject, user=user)
+        account, created = models.ProviderAccount.objects.get_or_create(provider=provider, subject=subject, user=user)
         if created:
             ACCOUNT_LINKED.record(actor=actor, data={"user": user.username, "provider": provider})
     return account
@@ -382,7 +377,7 @@ def use_up(kind: str, name: str, until: datetime) -> bool:
     digest = hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()
     try:
         with transaction.atomic():
-            UsedToken.objects.create(digest=digest, until=until + DRIFT)
+            models.UsedToken.objects.create(digest=digest, until=until + DRIFT)
     except IntegrityError:
         return False
     return True
@@ -390,4 +385,4 @@ def use_up(kind: str, name: str, until: datetime) -> bool:
 
 def forget_used() -> int:
     """Forget what has expired anyway. Return how many."""
-    return UsedToken.objects.filter(until__lt=timezone.now()).delete()[0]
+    return models.UsedToken.objects.filter(until__lt=timezone.now()).delete()[0]

@@ -11,16 +11,7 @@ from scim2_models import Context, InvalidValueException, NotFoundException, Uniq
 
 from annotations.models import GroupRole, ProviderAccount, ProvisionedGroup, ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
-from annotations.projects.services.providers.scim.resources import (
-    LONGEST,
-    POLICY,
-    Links,
-    PeopleGroup,
-    check_size,
-    group_resource,
-    id_of,
-    operations_of,
-)
+from annotations.projects.services.providers.scim import resources
 from annotations.projects.services.providers.signing_in import follow_pushed
 
 
@@ -31,7 +22,9 @@ def groups_of_provider(provider: ProvisioningProvider) -> "QuerySet[ProvisionedG
 
 def create_group(provider: ProvisioningProvider, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Make a group. Raises UniquenessException if there is one with this name, and InvalidValueException."""
-    resource = PeopleGroup.model_validate(body, scim_ctx=Context.RESOURCE_CREATION_REQUEST, scim_policy=POLICY)
+    resource = resources.PeopleGroup.model_validate(
+        body, scim_ctx=Context.RESOURCE_CREATION_REQUEST, scim_policy=resources.POLICY
+    )
     with transaction.atomic():
         row = ProvisionedGroup(provider=provider.id)
         _store(row, resource)
@@ -39,21 +32,23 @@ def create_group(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Pro
 
 
 def replace_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
-    resource = PeopleGroup.model_validate(body, scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST, scim_policy=POLICY)
+    resource = resources.PeopleGroup.model_validate(
+        body, scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST, scim_policy=resources.POLICY
+    )
     with transaction.atomic():
         row = _locked(provider, pk)
-        resource.replace(group_resource(row, Links("", provider.id), with_members=False))
+        resource.replace(resources.group_resource(row, resources.Links("", provider.id), with_members=False))
         _store(row, resource)
     return row
 
 
 def patch_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Carry out the operations of a PATCH: all of them, or none."""
-    operations = operations_of(PeopleGroup, body)
+    operations = resources.operations_of(resources.PeopleGroup, body)
     with transaction.atomic():
         row = _locked(provider, pk)
-        resource = group_resource(row, Links("", provider.id))
-        operations.patch(resource, scim_policy=POLICY)
+        resource = resources.group_resource(row, resources.Links("", provider.id))
+        operations.patch(resource, scim_policy=resources.POLICY)
         _store(row, resource)
     return row
 
@@ -80,12 +75,12 @@ def _locked_accounts(members: set[UUID]) -> list[ProviderAccount]:
     return list(found.order_by("pk"))
 
 
-def _store(row: ProvisionedGroup, resource: PeopleGroup) -> None:
+def _store(row: ProvisionedGroup, resource: resources.PeopleGroup) -> None:
     """Store what the provider says of the group, and let roles follow. Raises the errors of SCIM."""
     name = resource.display_name or ""
-    if not 1 <= len(name) <= LONGEST:
-        raise InvalidValueException(detail=f"displayName must have 1 to {LONGEST} characters.")
-    check_size(resource)
+    if not 1 <= len(name) <= resources.LONGEST:
+        raise InvalidValueException(detail=f"displayName must have 1 to {resources.LONGEST} characters.")
+    resources.check_size(resource)
     new, before = row._state.adding, row.name
     held = set() if new else set(row.members.values_list("pk", flat=True))
     wanted = _members(row.provider, resource)
@@ -102,9 +97,9 @@ def _store(row: ProvisionedGroup, resource: PeopleGroup) -> None:
     follow_pushed(accounts)
 
 
-def _members(provider: str, resource: PeopleGroup) -> set[UUID]:
+def _members(provider: str, resource: resources.PeopleGroup) -> set[UUID]:
     """Return the ids of the members, all of them users of this provider. Raises InvalidValueException."""
-    named = {id_of(one.value) for one in resource.members or ()}
+    named = {resources.id_of(one.value) for one in resource.members or ()}
     ids = {one for one in named if one}
     known = set(ProvisionedUser.objects.filter(provider=provider, pk__in=ids).values_list("pk", flat=True))
     if named - known:

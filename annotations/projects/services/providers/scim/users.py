@@ -20,28 +20,10 @@ from scim2_models import (
 from annotations.models import ProviderAccount, ProvisionedUser, User
 from annotations.projects.events import ACCOUNT_RESTORED
 from annotations.projects.rules import ProvisioningProvider
-from annotations.projects.services.providers.scim.resources import (
-    LONGEST,
-    POLICY,
-    Links,
-    ScimUser,
-    check_size,
-    model_of_users,
-    operations_of,
-    said_by,
-    user_resource,
-)
-from annotations.projects.services.providers.signing_in import (
-    Identity,
-    SignInRefused,
-    follow_pushed,
-    found_account,
-    leave,
-    made_account,
-    reactivate,
-)
+from annotations.projects.services.providers import signing_in
+from annotations.projects.services.providers.scim import resources
 
-_NAME: Final = Path[ScimUser]("userName").resolve()
+_NAME: Final = Path[resources.ScimUser]("userName").resolve()
 
 
 def users_of(provider: ProvisioningProvider) -> "QuerySet[ProvisionedUser]":
@@ -54,31 +36,33 @@ def create_user(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Prov
 
     Raises UniquenessException if there is such a user already.
     """
-    resource = model_of_users(provider).model_validate(
-        with_active(body, active=True), scim_ctx=Context.RESOURCE_CREATION_REQUEST, scim_policy=POLICY
+    resource = resources.model_of_users(provider).model_validate(
+        with_active(body, active=True), scim_ctx=Context.RESOURCE_CREATION_REQUEST, scim_policy=resources.POLICY
     )
     with transaction.atomic(), _unique():
         identity = _identity(provider, resource)
-        account = found_account(identity)
+        account = signing_in.found_account(identity)
         if account is not None and ProvisionedUser.objects.filter(account=account).exists():
             raise UniquenessException(detail=f"There is a user with this {provider.scim_subject} already.")
         try:
-            account = account or made_account(identity, by_provider=True)
-        except SignInRefused as error:
+            account = account or signing_in.made_account(identity, by_provider=True)
+        except signing_in.SignInRefused as error:
             raise InvalidValueException(detail=str(error)) from None
         row = ProvisionedUser(provider=provider.id, account=account, active=False)
         _store(row, resource)
         if not resource.active:
-            leave(account)
+            signing_in.leave(account)
     return row
 
 
 def replace_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
     """Replace all that the provider said of the user. Without `active`, the user stays as they are."""
 
-    def replaced(row: ProvisionedUser, present: ScimUser) -> ScimUser:
-        resource = model_of_users(provider).model_validate(
-            with_active(body, active=row.active), scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST, scim_policy=POLICY
+    def replaced(row: ProvisionedUser, present: resources.ScimUser) -> resources.ScimUser:
+        resource = resources.model_of_users(provider).model_validate(
+            with_active(body, active=row.active),
+            scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST,
+            scim_policy=resources.POLICY,
         )
         resource.replace(present)
         return resource
@@ -88,10 +72,10 @@ def replace_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, An
 
 def patch_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
     """Carry out the operations of a PATCH: all of them, or none."""
-    operations = operations_of(model_of_users(provider), body)
+    operations = resources.operations_of(resources.model_of_users(provider), body)
 
-    def patched(row: ProvisionedUser, present: ScimUser) -> ScimUser:
-        operations.patch(present, scim_policy=POLICY)
+    def patched(row: ProvisionedUser, present: resources.ScimUser) -> resources.ScimUser:
+        operations.patch(present, scim_policy=resources.POLICY)
         return present
 
     return _change(provider, pk, patched)
@@ -102,7 +86,7 @@ def delete_user(provider: ProvisioningProvider, pk: UUID) -> None:
     with transaction.atomic():
         row = _locked(provider, pk)
         row.delete()
-        leave(row.account)
+        signing_in.leave(row.account)
 
 
 def with_active(body: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
@@ -122,15 +106,19 @@ def _locked(provider: ProvisioningProvider, pk: UUID) -> ProvisionedUser:
 
 
 def _change(
-    provider: ProvisioningProvider, pk: UUID, change: Callable[[ProvisionedUser, ScimUser], ScimUser]
+    provider: ProvisioningProvider,
+    pk: UUID,
+    change: Callable[[ProvisionedUser, resources.ScimUser], resources.ScimUser],
 ) -> ProvisionedUser:
     with transaction.atomic(), _unique():
         row = _locked(provider, pk)
-        resource = change(row, user_resource(row, Links("", provider.id), model_of_users(provider)))
+        resource = change(
+            row, resources.user_resource(row, resources.Links("", provider.id), resources.model_of_users(provider))
+        )
         subject = _subject(provider, resource)
         if subject and subject != row.account.subject:
             identity = _identity(provider, resource)
-            if found_account(identity) is not None:
+            if signing_in.found_account(identity) is not None:
                 raise UniquenessException(detail=f"Another person has this {provider.scim_subject}.")
             row.account.subject = identity.subject
             row.account.save(update_fields=["subject"])
@@ -138,18 +126,18 @@ def _change(
     return row
 
 
-def _store(row: ProvisionedUser, resource: ScimUser) -> None:
+def _store(row: ProvisionedUser, resource: resources.ScimUser) -> None:
     """Store what the provider says, and follow it."""
     name = resource.user_name or ""
     key = default_comparison_key(_NAME, name)
-    if not 1 <= len(name) <= LONGEST or len(key) > LONGEST:
-        raise InvalidValueException(detail=f"userName must have 1 to {LONGEST} characters.")
-    check_size(resource)
+    if not 1 <= len(name) <= resources.LONGEST or len(key) > resources.LONGEST:
+        raise InvalidValueException(detail=f"userName must have 1 to {resources.LONGEST} characters.")
+    resources.check_size(resource)
     if ProvisionedUser.objects.filter(provider=row.provider, name_key=key).exclude(pk=row.pk).exists():
         raise UniquenessException(detail="There is a user with this userName already.")
     new, was, row.active = row._state.adding, row.active, bool(resource.active)
     row.user_name, row.name_key, row.external_id = name, key, resource.external_id or ""
-    row.said, row.changed_at = said_by(resource), timezone.now()
+    row.said, row.changed_at = resources.said_by(resource), timezone.now()
     row.save()
     user = User.objects.select_for_update().get(pk=row.account.user_id)
     names = resource.name
@@ -157,17 +145,17 @@ def _store(row: ProvisionedUser, resource: ScimUser) -> None:
     user.last_name = ((names and names.family_name) or "")[:150]
     user.save(update_fields=["first_name", "last_name"])
     if was and not row.active:
-        leave(row.account)
+        signing_in.leave(row.account)
     elif row.active and not was:
         returned = not user.is_active and user.left_provider_at is not None
         if returned:
-            reactivate(user, row.provider, ACCOUNT_RESTORED, actor=None)
+            signing_in.reactivate(user, row.provider, ACCOUNT_RESTORED, actor=None)
         # A user who is pushed for the first time is in no group yet, but may have roles from sign-ins before.
         if returned or not new:
-            follow_pushed([row.account])
+            signing_in.follow_pushed([row.account])
 
 
-def _subject(provider: ProvisioningProvider, resource: ScimUser) -> str:
+def _subject(provider: ProvisioningProvider, resource: resources.ScimUser) -> str:
     """Return what identifies the person at sign-in.
 
     It is empty for people who were pushed before the settings named this attribute: they keep what they had.
@@ -175,12 +163,12 @@ def _subject(provider: ProvisioningProvider, resource: ScimUser) -> str:
     return (resource.external_id if provider.scim_subject == "externalId" else resource.user_name) or ""
 
 
-def _identity(provider: ProvisioningProvider, resource: ScimUser) -> Identity:
+def _identity(provider: ProvisioningProvider, resource: resources.ScimUser) -> signing_in.Identity:
     """Return who this is at sign-in. Raises InvalidValueException without what identifies the person."""
     subject = _subject(provider, resource)
-    if not 1 <= len(subject) <= LONGEST:
-        raise InvalidValueException(detail=f"{provider.scim_subject} must have 1 to {LONGEST} characters.")
-    return Identity(provider=provider.id, subject=subject, username=resource.user_name or "")
+    if not 1 <= len(subject) <= resources.LONGEST:
+        raise InvalidValueException(detail=f"{provider.scim_subject} must have 1 to {resources.LONGEST} characters.")
+    return signing_in.Identity(provider=provider.id, subject=subject, username=resource.user_name or "")
 
 
 @contextmanager
