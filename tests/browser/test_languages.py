@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Assignment, GoldVersion, Job, JobState, LabelSet, Role, Span
-from annotations.projects.services.projects import archive_project
+from annotations.models import Assignment, GoldVersion, Job, LabelSet, Role, Span
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, press
@@ -116,37 +115,6 @@ def opened(page_of: Any, person: Any) -> Page:
     page: Page = page_of(person, locale="en-GB")
     page.add_init_script(SCRIPT)
     return page
-
-
-PAGES = [
-    "projects", "project_new", "account_change_password", "mfa_index", "project", "notes", "import", "labels", "people",
-    "guidelines", "guidelines_edit", "agreement", "disagreements", "adjudications", "runs", "backends", "runs_compare",
-    "strategies",
-    "review_strings", "models", "loop", "gold", "scores", "export", "jobs", "audit", "search", "project_settings",
-    "amendments", "patients", "judgings",
-]  # fmt: skip
-OUTSIDE = {"projects", "project_new", "account_change_password", "mfa_index"}
-
-
-@pytest.mark.nightly
-def test_every_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = opened(page_of, world.boss)
-    found: dict[str, list[str]] = {}
-    for name in PAGES:
-        answer = page.goto(live(name) if name in OUTSIDE else live(name, "dokimi"))
-        assert answer is not None and answer.ok, name
-        found[name] = unmarked(page)
-    note = world.notes[0].pk
-    for name, number in [("run", world.run.pk), ("gold_version", 1), ("note", note), ("note_delete", note)]:
-        page.goto(live(name, "dokimi", number))
-        found[name] = unmarked(page)
-    Job.objects.update(state=JobState.DONE)
-    archive_project(project=world.project, actor=world.boss)
-    for name in ("projects", "project", "project_settings", "project_delete", "people"):
-        page.goto(live(name) if name in OUTSIDE else live(name, "dokimi"))
-        found[f"archived: {name}"] = unmarked(page)
-    wrong = [f"{name}: {word}" for name, words in found.items() for word in words]
-    assert not wrong, "\n".join(wrong)
 
 
 def test_what_scripts_write(world: SimpleNamespace, page_of: Any, live: Any) -> None:

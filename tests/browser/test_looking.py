@@ -11,12 +11,12 @@ from playwright.sync_api import Page, expect
 
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import AnnotationSet, Author, AuthorKind, Job, JobState
+from annotations.models import AnnotationSet, AuthorKind, Job, JobState
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import external
 from models_runtime.core.external import ExternalModel
 from models_runtime.core.registry import PIPELINE
-from models_runtime.models import Calibration, Run, TrainedModel
+from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 
@@ -57,26 +57,6 @@ def in_training(project: Any) -> TrainedModel:
         state=JobState.RUNNING, done=3, total=11, started_at=timezone.now(), lease_until=timezone.now() + HOUR
     )
     return model
-
-
-@pytest.mark.nightly
-def test_charts_and_comparisons_are_accessible_and_fit_a_phone(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
-    """Those that need the data of this world; tests/browser/test_axe.py has all other pages."""
-    page = page_of(world.mia, viewport={"width": 390, "height": 900}, color_scheme="dark")
-    run = Run.objects.get()
-    both = f"?gold=1&a={run.author_id}&a={Author.objects.get(name='ann').pk}&kind=missed"
-    urls = [live("model", "covid", world.model.pk), live("note", "covid", world.notes[0].pk)]
-    urls += [live("calibration", "covid", Calibration.objects.get().pk)]
-    urls += [live(name, "covid") + both for name in ("runs_compare", "compare_spans")]
-    found = []
-    for url in urls:
-        page.goto(url)
-        found += [f"{url}: {line}" for line in axe(page)]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append(f"{url}: wider than the screen")
-    assert found == []
 
 
 @pytest.mark.nightly

@@ -1,14 +1,12 @@
 """The annotate page by keyboard alone: spans at two keys each, every key of the sheet, hard texts."""
 
-from fnmatch import fnmatchcase
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Event
 from tests.browser.annotate.steps import TEXT as SHORT
-from tests.browser.annotate.steps import click_text, drag, painted, press, saved
+from tests.browser.annotate.steps import click_text, painted, press, saved
 
 TEXT = (
     "Nome: Mario Rossi.\n"
@@ -127,115 +125,6 @@ def test_two_keys_a_span(walk_over: Any) -> None:
     assert [label for label, _ in found] == ["DOCTOR", "DOCTOR", "PATIENT"]
     click_text(page, "Mario")
     expect(page.locator("#note .is-selected")).not_to_have_count(0)
-
-
-# From the word "cinque" on.
-SELECTED = {
-    "Shift+ArrowDown": "cinque sei. Sette*",  # as far as the words lie below
-    "Shift+ArrowUp": "*. Quattro cinque",
-    "Shift+Home": "Quattro cinque",
-    "Shift+End": "cinque sei.",
-    "Control+Shift+Home": "Uno due tre. Quattro cinque",
-    "Control+Shift+End": "cinque sei. Sette otto nove.",
-    "Control+ArrowRight": "Sette",
-    "Control+ArrowLeft": "Quattro",
-    "Shift+ArrowLeft": "Quattro cinque",
-    "Control+Shift+ArrowRight": "cinque",
-    "Control+Shift+ArrowLeft": "cinqu",
-    "Alt+Shift+ArrowRight": "inque",
-    "Alt+Shift+ArrowLeft": "cinque",
-    "Alt+ArrowLeft": "Quattro cinque",
-    "Alt+ArrowUp": "Quattro cinque sei",
-    "+": "Quattro cinque sei",
-}
-
-
-@pytest.mark.nightly
-def test_every_key_of_the_sheet(walk_over: Any) -> None:
-    walk = walk_over(*[LINES] * 6)
-    page = walk.page
-    # Every key that selects.
-    for key, wanted in SELECTED.items():
-        press(page, "Control+Home", *["ArrowRight"] * 5)
-        assert chosen(page) == "cinque"
-        press(page, key)
-        assert fnmatchcase(chosen(page), wanted), (key, chosen(page))
-        # It is what a label would be given to, no selection of the browser's own.
-        expect(page.locator("#selected .wb-quote")).to_have_text(chosen(page))
-    # A character further is a space: it is selected, and never labeled.
-    press(page, "Control+Home", "ArrowRight", "Control+Shift+ArrowRight")
-    assert page.evaluate("document.getSelection().toString()") == "due "
-    # Narrower, by either key.
-    for key in ("-", "Alt+ArrowDown"):
-        press(page, "Control+Home", *["ArrowRight"] * 5, "+", key)
-        assert chosen(page) == "cinque", key
-    # The ends of a span by characters.
-    walk.go_on()
-    press(page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1")
-    for key, wanted in (
-        ("Control+Shift+ArrowLeft", "due tr"),
-        ("Alt+Shift+ArrowRight", "ue tr"),
-        ("Alt+Shift+ArrowLeft", "due tr"),
-        ("Control+Shift+ArrowRight", "due tre"),
-    ):
-        press(page, key)
-        saved(page)
-        assert walk.made == [("PATIENT", wanted)], key
-    # By F3 without the bar, and by its buttons.
-    walk.go_on()
-    press(page, "/")
-    page.keyboard.type("tt")
-    count = page.locator("#find-count")
-    expect(count).to_have_text("1 of 3")
-    page.locator("#find-next").click()
-    page.locator("#find-next").click()
-    page.locator("#find-previous").click()
-    expect(count).to_have_text("2 of 3")
-    page.locator("#find-close").click()
-    expect(page.locator("#find")).to_be_hidden()
-    expect(page.locator("#note")).to_be_focused()
-    line = "document.getSelection().anchorNode.parentElement.closest('.line').id"
-    press(page, "F3")
-    assert page.evaluate(line) == "L3"
-    press(page, "Shift+F3", "Shift+F3")
-    assert page.evaluate(line) == "L2"
-    # Words on what cannot be.
-    walk.go_on()
-    said = page.locator("#said")
-    press(page, "Tab")
-    expect(said).to_have_text("This note has no spans yet.")
-    page.locator("#note").focus()
-    press(page, "ArrowRight", "1", "ArrowLeft", "Escape", "Control+Home", "1")
-    expect(said).to_have_text("This span already has the label PATIENT.")
-    expect(page.locator("#note .is-selected")).to_have_text("Uno")
-    press(page, "*")
-    expect(page.locator("#selected .wb-hint")).to_contain_text("no other mentions")
-    # White space alone is no span.
-    press(page, "Control+Home", "Control+Shift+ArrowRight", *["Alt+Shift+ArrowRight"] * 3, "2")
-    expect(said).to_have_text("The selection contains only white space.")
-    assert walk.made == [("PATIENT", "Uno")]
-    # Cancel, by mouse: of the flag, of a comment, of other mentions.
-    walk.go_on()
-    page.locator("#show-flag").click()
-    page.locator("#flag-cancel").click()
-    expect(page.locator("#flag-dialog")).to_be_hidden()
-    page.locator("#comment-add").click()
-    expect(page.locator("#comment-text")).to_be_focused()
-    page.locator("#comment-compose").get_by_role("button", name="Cancel").click()
-    expect(page.locator("#comment-compose")).to_be_hidden()
-    page.locator("#go-on").click()
-    expect(page.locator("#go-on")).to_have_attribute("aria-pressed", "true")
-    page.locator("#go-on").click()
-    expect(page.locator("#go-on")).to_have_attribute("aria-pressed", "false")
-    page.locator("#show-keys").click()
-    keys = page.get_by_role("dialog", name="Keys")
-    keys.get_by_role("button", name="Close").click()
-    expect(keys).to_be_hidden()
-    drag(page, "otto")
-    press(page, "Escape")
-    expect(page.locator("#palette")).to_be_hidden()
-    click_text(page, "nove")
-    assert chosen(page) == ""
 
 
 def test_a_note_by_keys(walk_over: Any) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import User
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, drag, label_button, open_note, place, press, saved
+from tests.browser.annotate.steps import open_note, press
 
 
 def style(page: Page, selector: str, name: str, pseudo: str | None = None) -> str:
@@ -130,69 +129,3 @@ def test_the_text(walk_over: Any) -> None:
     expect(first).to_have_role("group")
     expect(first).to_have_accessible_name("PATIENT")
     expect(page.locator("#note")).to_have_accessible_name(re.compile("^Text of"))
-
-
-@pytest.mark.nightly
-def test_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    """Spans have a tint, an underline of 2 px and a name; underlines don't touch; the selected span has a ring."""
-    page = open_note(page_of(world.ann), live, world.note)
-    press(
-        page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1", "Escape", "ArrowRight", "ArrowLeft", "ArrowLeft", "2"
-    )
-    press(page, "Escape", "Control+End", "c")
-    outer, inner = "#note .span >> nth=0", "#note .span .span"
-    assert page.locator("#note .span .span").count() == 1
-    for selector in (outer, inner):
-        assert style(page, selector, "textDecorationLine") == "underline"
-        assert style(page, selector, "backgroundColor") != "rgba(0, 0, 0, 0)"
-    assert style(page, outer, "textDecorationThickness") == "2px"
-    assert style(page, outer, "textUnderlineOffset") != style(page, inner, "textUnderlineOffset")
-    assert "attr(data-label)" in style(page, inner, "content", "::after") or "DOCTOR" in style(
-        page, inner, "content", "::after"
-    )
-    # Color is never alone: each category has a line of its own.
-    lines = {style(page, f".wb-label:has(.underline-{n}) .swatch", "textDecorationStyle") for n in range(4)}
-    assert lines == {"solid", "dashed", "double", "dotted"}
-    press(page, "Shift+Tab")
-    assert style(page, "#note .is-selected", "outlineStyle") == "solid"
-    assert style(page, "#note .is-selected", "outlineWidth") == "2px"
-    # Whoever wants chips for the span at hand alone has them so.
-    saved(page)
-    User.objects.filter(pk=world.ann.pk).update(reduced_chips=True)
-    open_note(page, live, world.note)
-    press(page, "Escape")
-    assert style(page, outer, "content", "::after") == "none"
-    click_text(page, "Paziente")
-    page.locator(outer).hover()
-    assert style(page, "#note .span:hover", "content", "::after") != "none"
-
-
-@pytest.mark.nightly
-def test_what_opens_lies_beside_what_it_is_about(opened: Page) -> None:
-    """And never over it; a click elsewhere closes it."""
-    for part in ("Torino", "casa"):
-        drag(opened, part)
-        at, found = place(opened, part), box(opened, "#palette")
-        assert found["x"] <= at["x"] <= found["x"] + found["width"]
-        assert 0 < found["y"] - at["y"] < 60
-    opened.locator("#note-name").click()
-    expect(opened.locator("#palette")).to_be_hidden()
-    # An armed label is seen and let go.
-    press(opened, "Escape", "Escape")
-    label_button(opened, "DATE").click()
-    expect(opened.locator("#selected")).to_contain_text("Every selection is labeled DATE")
-    expect(opened.locator("#said")).to_contain_text("Every selection is labeled DATE")
-    expect(opened.locator("#armed")).to_have_text("DATEEsc stops")
-    at = place(opened, "Torino")
-    opened.mouse.move(at["x"], at["y"])
-    found = box(opened, "#armed")
-    assert 0 < found["x"] - at["x"] < 40 and 0 < found["y"] - at["y"] < 40
-    label_button(opened, "DATE").click()
-    expect(opened.locator("#armed")).to_be_hidden()
-    expect(opened.locator("#selected")).to_contain_text("Nothing selected")
-    expect(label_button(opened, "DATE")).to_have_attribute("aria-pressed", "false")
-    # At the bottom of the window what opens lies above.
-    opened.set_viewport_size({"width": 1440, "height": 350})
-    drag(opened, "casa")
-    at, found = place(opened, "casa"), box(opened, "#palette")
-    assert found["y"] + found["height"] <= at["y"]

@@ -10,10 +10,8 @@ from playwright.sync_api import Page, expect
 from annotations.exchange.services.staged import pack, stage_import
 from annotations.jobs.runner import take
 from annotations.jobs.services import status
-from annotations.models import Job, JobState
-from models_runtime.runs.services.runs import start_run
+from annotations.models import Job
 from tests import factories as make
-from tests.browser.widths import PHONE, fits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -96,36 +94,3 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     round_trips(page)
     assert sum(ended) == 1 and asked == []
     expect(page.locator("#job-status")).to_have_count(1)
-
-
-@pytest.mark.nightly
-def test_what_was_opened_stays_open_until_the_job_is_canceled(staged: Any, page_of: Any, live: Any) -> None:
-    manager, project, _ = staged
-    make.make_note(project, "Seen on 12/03/2021.")
-    run = start_run(project=project, backend="rules", actor=manager, key="once")
-    type(run).objects.filter(pk=run.pk).update(params={"prompt": "List all names.", "prompt_version": 3})
-    page = page_of(manager, **PHONE)
-    page.goto(live("run", project.slug, run.pk))
-    page.get_by_text("Prompt (version").click()
-    take(run.job.pk).progress(0, 1)
-    expect(page.get_by_text("0 of 1 notes")).to_be_visible()
-    expect(page.get_by_text("List all names.")).to_be_visible()
-    assert fits(page)
-    page.get_by_text("Cancel", exact=True).first.click()
-    assert not Job.objects.get().cancel_requested  # the page asks first
-    page.get_by_role("button", name="Cancel the job").click()
-    expect(page.get_by_text("Stopping").first).to_be_visible()
-
-    # The losses of an export name no erased note.
-    note = make.make_note(project, name="caso-001")
-    loss = {"start": 0, "end": 11, "label": "LOCATION_OTHER", "reason": "covered by PATIENT 0-11"}
-    result = {
-        "notes": 2, "spans": 2, "set": "gold", "format": "conll", "file_id": 1,
-        "losses": [loss | {"note": note.pk}, loss | {"note": note.pk + 1}],
-    }  # fmt: skip
-    job = Job.objects.create(project=project, kind="export", state=JobState.DONE, created_by=manager, result=result)
-    page.goto(live("job", "covid", job.number))
-    page.locator("summary", has_text="Spans that the format can't hold").press("Enter")
-    expect(page.get_by_role("row").filter(has_text="caso-001")).to_be_visible()
-    expect(page.get_by_role("row").filter(has_text="erased note")).to_be_visible()
-    assert fits(page)

@@ -13,9 +13,7 @@ from annotations.review.services.planting import draw_leaks
 from models_runtime.models import Run
 from tests import factories as make
 from tests.browser.annotate.steps import label_button, press, saved
-from tests.browser.review.steps import TEXT, chosen, gold, open_review, states, suggest, world
-
-__all__ = ["world"]  # the fixture
+from tests.browser.review.steps import TEXT, chosen, gold, open_review, states, suggest
 
 
 @pytest.fixture

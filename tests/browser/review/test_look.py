@@ -3,16 +3,12 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import Role
 from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
-from tests.browser.review.steps import TEXT, act, gold, open_review, opened, suggest, world
-
-__all__ = ["opened", "world"]
-
+from tests.browser.review.steps import act, gold, open_review, suggest
 
 HOSTILE = (
     "Sig. <img src=x onerror=alert(1)>\u2028\U0001f9ec\U0001f468\u200d\U0001f469 e\u0301 "
@@ -88,27 +84,3 @@ def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
     saved(opened)
     assert len(seen) >= 5
     assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]
-
-
-@pytest.mark.nightly
-def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    """720 by 450 pixels are a window of 1440 by 900 at 200% zoom."""
-    note = make.make_note(world.project, "Vuoto.\r\n" * 60 + TEXT, "long", language="it")
-    suggest(note, world.run)
-    for width in (720, 1200):
-        page = open_review(page_of(world.rita, viewport={"width": width, "height": 450}), live, world, note)
-        scrolling = page.evaluate(
-            """() => [...document.querySelectorAll("#workbench, #workbench *")]
-                .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowY))
-                .filter((each) => each.scrollHeight > each.clientHeight + 1)
-                .map((each) => each.id || each.className)"""
-        )
-        assert scrolling == []
-        # The selected suggestion far below is on the screen, and stays there after a decision.
-        expect(page.locator("#note .is-selected")).to_be_in_viewport()
-        press(page, "j", "x")
-        saved(page)
-        expect(page.locator("#note .is-selected")).to_be_in_viewport()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        act(page, "accept").click()
-        saved(page)

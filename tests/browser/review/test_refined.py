@@ -8,10 +8,8 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import Review
 from tests.browser.annotate.steps import press, saved
-from tests.browser.review.steps import chosen, gold, open_review, states, world
+from tests.browser.review.steps import chosen, gold, open_review, states
 from tests.worlds.refined import refine
-
-__all__ = ["world"]  # the fixture
 
 
 @pytest.fixture

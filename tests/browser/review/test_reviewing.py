@@ -6,27 +6,12 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile, StoredFileKind
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved, wait_for_held
-from tests.browser.review.steps import (
-    TEXT,
-    Reviewing,
-    act,
-    chosen,
-    gold,
-    many,
-    open_review,
-    opened,
-    states,
-    suggest,
-    world,
-)
-
-__all__ = ["many", "opened", "world"]
+from tests.browser.review.steps import TEXT, Reviewing, act, chosen, gold, open_review, states
 
 # The smallest PNG.
 PIXEL = base64.b64decode(
@@ -291,15 +276,6 @@ def test_a_note_without_suggestions(world: SimpleNamespace, page_of: Any, live: 
     press(page, "j", "k", "a", "x", "e", " ", "Enter")
     page.wait_for_url(re.compile(rf"/review/{world.run.pk}/{world.note.pk}/"))
     assert Review.objects.get(document=note).found_empty
-
-
-@pytest.mark.nightly
-def test_a_long_list_of_notes_leaves_the_page_as_high_as_the_window(world: Any, page_of: Any, live: Any) -> None:
-    """Otherwise the browser would scroll the selected suggestion out of sight."""
-    for number in range(60):
-        suggest(make.make_note(world.project, TEXT, f"caso-1{number:02}", language="it"), world.run)
-    page = open_review(page_of(world.rita), live, world)
-    assert page.evaluate("document.documentElement.scrollHeight") == page.evaluate("innerHeight")
 
 
 def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any) -> None:

@@ -8,9 +8,7 @@ from playwright.sync_api import Page, expect
 from annotations.models import Decision
 from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
 from tests.browser.conftest import session_cookie
-from tests.browser.review.steps import Reviewing, decided, gold, many, open_review, opened, world
-
-__all__ = ["many", "opened", "world"]
+from tests.browser.review.steps import Reviewing, decided, gold, open_review
 
 
 def test_decisions_are_saved_once_and_for_one_person(many: Reviewing, world: SimpleNamespace, live_server: Any) -> None:
