@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, closed_to, sets_for
 from annotations.core.api.etags import matched
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Answer, Body, Username
@@ -201,7 +201,7 @@ def withdraw_gold_of_note(request: ApiRequest, slug: str, note: int) -> Status[N
 
 
 @router.get(f"{GOLD}/versions", response=Page[VersionItem])
-def list_gold_versions(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_gold_versions(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List the frozen versions of the gold, the newest first."""
     access = enter(request, slug, Can.READ_NOTES)
     return paged_rows(
@@ -230,9 +230,7 @@ def read_gold_version(request: ApiRequest, slug: str, version: int) -> VersionDe
 
 
 @router.get(f"{VERSION}/notes", response=Page[VersionNoteItem])
-def list_version_notes(
-    request: ApiRequest, slug: str, version: int, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_version_notes(request: ApiRequest, slug: str, version: int, paging: Query[Paging]) -> PageAnswer:
     """List the notes of a frozen version."""
     found = _version(enter(request, slug, Can.READ_NOTES), version)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
@@ -11,7 +11,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -184,7 +184,7 @@ def start_score_job(
 @router.get(f"{PATH}/errors", response=Page[ErrorOut])
 def list_score_errors(
     request: ApiRequest, slug: str, version: int, author: int, paging: Query[Paging], filters: Query[ErrorsWanted]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the errors of a score in their sentences. The audit log records the notes."""
     access = enter(request, slug, Can.READ_NOTES)
     listed = _listed(access, version, author, filters)

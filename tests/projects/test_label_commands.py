@@ -88,7 +88,7 @@ def test_a_wrong_row_changes_nothing(project, table):
     for row, code, said in (
         (("NONE", "None", "C0", ""), "label", "Line 3: There is no label “NONE”."),
         (("", "Street", "C9", ""), "category", "There is no category “C9”. Categories: C0, C1"),
-        (("", "patient", "C0", ""), "invalid", "The label “PATIENT” already exists."),
+        (("", "patient", "C0", ""), "name", "The label “PATIENT” already exists."),
     ):
         file = table(("code", "name", "category", "hotkey"), ("DATE", "Day", "", "d"), row)
         found = refused("labels", "--from", file)
@@ -111,15 +111,6 @@ def test_only_unused_labels_are_deleted(project):
     found = run("labels", "--delete", "CITY", "--by", "mia")
     assert found["deleted"] == "CITY" and len(found["labels"]) == 5
     assert Event.objects.get(verb="label.deleted").actor.username == "mia"
-
-
-def test_a_label_is_moved(project):
-    moved = run("labels", "--move", "HOSPITAL", "--position", "1", "--by", "mia")["labels"]
-    assert [row["code"] for row in moved][3:5] == ["HOSPITAL", "CITY"]
-    for words in (("--move", "CITY"), ("--position", "1"), ("--move", "CITY", "--position", "0")):
-        assert refused("labels", *words)[0] == "position"
-    assert refused("labels", "--move", "NONE", "--position", "1")[0] == "label"
-    assert Event.objects.get().verb == "label.moved"
 
 
 # ── Categories ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID, uuid4
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
@@ -19,7 +19,7 @@ from annotations.agreement.services.majority import MajorityVote, recent_votes, 
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
 from annotations.agreement.services.plan import Request as Wanted
 from annotations.core.access import Access, Can, note_for
-from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -272,7 +272,7 @@ class NextNote(Schema):
 @router.get(LIST, response=Page[adjudications.AdjudicationItem])
 def list_adjudications(
     request: ApiRequest, slug: str, paging: Query[Paging], state: adjudications.Show = adjudications.Show.TODO
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the notes that two or more annotators have submitted, by id."""
     access = _compared(request, slug)
 

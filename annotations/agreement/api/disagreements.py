@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
@@ -23,7 +23,7 @@ from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -132,7 +132,7 @@ class NewLocationCause(Body):
 @router.get(PATH, response=Page[Disagreement])
 def list_disagreements(
     request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the locations where annotators disagree, in the order of the notes."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
     found = disagreements.differences(access.project, filters)
@@ -155,7 +155,7 @@ def count_disagreements(
 @router.get(f"{PATH}/sentences", response=Page[SentenceItem])
 def list_disagreement_sentences(
     request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the sentences in which annotators disagree, in the order of the notes."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
 
@@ -313,7 +313,7 @@ class NewAmendment(Body):
 
 
 @router.get(AMENDMENTS, response=Page[AmendmentItem], tags=["Guidelines"])
-def list_amendments(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_amendments(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List the amendments, the newest first."""
     access = enter(request, slug)
     rows = Amendment.objects.filter(project=access.project).select_related("by")

@@ -1,9 +1,8 @@
 """Routes of the figures of agreement: read, by note, compute in a job, and the units as a table."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
@@ -16,7 +15,7 @@ from annotations.agreement.services import figures
 from annotations.core.access import Can
 from annotations.core.answers import csv_answer
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -62,7 +61,7 @@ def read_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementFigure
 @router.get(f"{PATH}/notes", response=Page[AgreementOfNote])
 def list_agreement_of_notes(
     request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AgreementFiguresChoice]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the figures by note, by id."""
     access = enter(request, slug, Can.READ_NOTES)
     table = figures.notes_of(access.project, _figures(access.project, wanted), wanted.granularity)

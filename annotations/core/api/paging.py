@@ -24,6 +24,8 @@ MOST: Final = 500
 Row = TypeVar("Row")
 Record = TypeVar("Record", bound=Model)
 Item = TypeVar("Item")
+PageAnswer = dict[str, Any] | HttpResponseBase
+"""A page as the operation answers it, or the stream of all rows."""
 # Returns at most so many rows after the row with this key; None: from the first row on.
 Fetch = Callable[[int | None, int], Sequence[Row]]
 
@@ -51,7 +53,7 @@ def as_is(row: Row) -> Row:
 
 def paged(
     request: ApiRequest, paging: Paging, fetch: Fetch[Row], item: Callable[[Row], object], key: Callable[[Row], int]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """Return a page for the operation's response `Page[…]`, or the stream of all rows as NDJSON.
 
     `key` is the row's place in the list. Raises Problem (422) for a cursor of another list.
@@ -72,7 +74,7 @@ def paged(
 def paged_rows(
     request: ApiRequest, paging: Paging, rows: QuerySet[Record], item: Callable[[Record], object], *,
     newest_first: bool = False, by: str = "pk",
-) -> dict[str, Any] | HttpResponseBase:  # fmt: skip
+) -> PageAnswer:  # fmt: skip
     """Page a query by a column of whole numbers that no two rows share, by default the id."""
 
     def fetch(after: int | None, size: int) -> Sequence[Record]:

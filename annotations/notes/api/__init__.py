@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from django.http import Http404, HttpResponseBase
+from django.http import Http404
 from ninja import Field, Query, Router, Schema
 
 from annotations.core.access import Access, Can, note_for, notes_for, sets_for
-from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Answer, Body
@@ -119,9 +119,7 @@ def codes_of(project_id: int) -> dict[int, str]:
 
 
 @router.get("/projects/{slug:slug}/notes", response=Page[NoteItem])
-def list_notes(
-    request: ApiRequest, slug: str, paging: Query[Paging], state: Show = Show.ALL
-) -> dict[str, Any] | HttpResponseBase:
+def list_notes(request: ApiRequest, slug: str, paging: Query[Paging], state: Show = Show.ALL) -> PageAnswer:
     """List the notes that the person may open, by id. `state` filters them as on the page of notes."""
     access = enter(request, slug)
     shown = next((show for show in choices(access) if show == state), None)

@@ -1,16 +1,16 @@
 """Routes of comments and flags on notes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, note_for
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, as_is, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -56,9 +56,7 @@ class NewFlag(Body):
 
 
 @router.get(f"{PATH}/comments", response=Page[CommentThread])
-def list_comments(
-    request: ApiRequest, slug: str, note: int, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_comments(request: ApiRequest, slug: str, note: int, paging: Query[Paging]) -> PageAnswer:
     """List the threads of a note that the person may see, the newest first."""
     access = enter(request, slug)
     document = note_for(access, note)

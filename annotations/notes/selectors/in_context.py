@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db.models import Count, QuerySet
-from django.http import HttpResponseBase
 from ninja import Schema
 
 from annotations.core.access import Access
-from annotations.core.api.paging import Paging, paged
+from annotations.core.api.paging import PageAnswer, Paging, paged
 from annotations.core.api.requests import ApiRequest
 from annotations.core.authors import IMPORTED
 from annotations.core.events import record_reads
@@ -315,7 +314,7 @@ def sentence_of(entry: Entry) -> dict[str, Any]:
 def paged_in_context(
     request: ApiRequest, paging: Paging, access: Access, found: Sequence[Found], row_of: RowOf[Found],
     item: Callable[[Found, Entry], Schema], what: str,
-) -> dict[str, Any] | HttpResponseBase:  # fmt: skip
+) -> PageAnswer:  # fmt: skip
     """A page of the API with what was found in notes, in sentences. Only the notes of the page count as read."""
 
     def fetch(after: int | None, size: int) -> list[tuple[int, Found, Entry]]:

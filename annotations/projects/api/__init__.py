@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Can, may_create_projects
 from annotations.core.api.etags import matched, unless_stale
-from annotations.core.api.paging import Page, Paging, as_is, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
 from annotations.core.api.schemas import Body, Done
@@ -78,7 +78,7 @@ class ProjectSettings(Body):
 
 
 @router.get("/projects", response=Page[ProjectItem])
-def list_projects(request: ApiRequest, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_projects(request: ApiRequest, paging: Query[Paging]) -> PageAnswer:
     """List the person's projects in the order in which the person joined them."""
     members = Membership.objects.filter(user=request.user, active=True).select_related("project")
     if request.token.project_id is not None:
@@ -178,7 +178,7 @@ class AssignedNotes(Schema):
 
 
 @assignments_router.get(ASSIGNMENTS, response=Page[AssignmentItem])
-def list_assignments(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_assignments(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List who has which note, also notes that are done or were released."""
     access = enter(request, slug, Can.MANAGE)
     rows = Assignment.objects.filter(project=access.project).select_related("user", "document").defer("document__text")
@@ -227,9 +227,7 @@ class AuditFilters(Schema):
 
 
 @audit_router.get("/projects/{slug:slug}/audit", response=Page[AuditLine])
-def list_events(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AuditFilters]
-) -> dict[str, Any] | HttpResponseBase:
+def list_events(request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AuditFilters]) -> PageAnswer:
     """List what was done in a project, the newest first. No entry holds text of notes."""
     access = enter(request, slug, Can.SEE_AUDIT)
     chosen = _filter(access.project, wanted)

@@ -1,10 +1,10 @@
 """Routes of labels and of their categories: list, add, change, move, merge and delete."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 from django.db.models import OuterRef
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
@@ -12,7 +12,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, unless_stale
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -20,7 +20,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet, Span
 from annotations.projects.forms import labels as label_forms
-from annotations.projects.selectors.labels import frozen_versions, label_uses, seen_of
+from annotations.projects.selectors.labels import category_at, frozen_versions, label_at, label_uses, seen_of
 from annotations.projects.selectors.projects import Amount, CappedCount
 from annotations.projects.services import labels as label_services
 from annotations.projects.services.categories import (
@@ -143,7 +143,7 @@ class LabelMergePreview(LabelMerge):
 
 
 @router.get(PATH, response=Page[LabelItem])
-def list_labels(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_labels(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List the labels by id, merged ones included."""
     access = enter(request, slug)
     rows = Label.objects.filter(label_set__project=access.project).select_related("category", "merged_into")
@@ -167,7 +167,7 @@ def new_label(request: ApiRequest, slug: str, body: NewLabel) -> Status[LabelIte
 @router.get(ONE, response=LabelItem)
 def read_label(request: ApiRequest, response: HttpResponse, slug: str, label: int) -> LabelItem:
     """Read a label. The ETag stands for what can be changed of it."""
-    found = _label(enter(request, slug), label)
+    found = label_at(enter(request, slug).project, label)
     response["ETag"] = _etag(found)
     return LabelItem.of(found)
 
@@ -176,7 +176,7 @@ def read_label(request: ApiRequest, response: HttpResponse, slug: str, label: in
 def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: int, body: ChangedLabel) -> LabelItem:
     """Change name, category, key, description, placeholder or attributes of a label."""
     access = enter(request, slug, Can.MANAGE)
-    found = _label(access, label)
+    found = label_at(access.project, label)
     seen = seen_of(found) if matched(request, _etag(found)) else None
     if found.merged_into is not None:
         raise ServiceError(_("This label was already merged. Change the label that it was merged into."), code="merged")
@@ -185,11 +185,10 @@ def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: 
         given["category"] = _category_id(access, given["category"])
     if "attributes" in given:
         given["attributes"] = _lines(body.attributes)
-    now = {field: getattr(found, field) for field in label_services.EDITABLE}
-    now |= {"category": found.category_id, "attributes": as_lines(definitions(found))}
-    wanted = check(label_forms.EditLabelForm(now | given, label_set=found.label_set, label=found))
+    now = label_services.current(found)
+    wanted = check(label_forms.EditLabelForm(now | given, label_set=found.label_set))
     wanted.pop("seen")
-    with named(_FIELDS), unless_stale(lambda: _etag(_label(access, label))):
+    with named(_FIELDS), unless_stale(lambda: _etag(label_at(access.project, label))):
         label_services.update_label(label=found, actor=access.user, seen=seen, **wanted)
     response["ETag"] = _etag(found)
     return LabelItem.of(found)
@@ -198,7 +197,7 @@ def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: 
 @router.get(f"{ONE}/uses", response=LabelUses)
 def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
     """Say where a label is used."""
-    return LabelUses(uses=label_uses(_label(enter(request, slug, Can.MANAGE), label)))
+    return LabelUses(uses=label_uses(label_at(enter(request, slug, Can.MANAGE).project, label)))
 
 
 @router.post(f"{ONE}/move", response=LabelItem)
@@ -206,15 +205,15 @@ def move_label_to(request: ApiRequest, slug: str, label: int, body: NewPosition)
     """Move a label to another place in its category. A place after the last one is the last one."""
     access = enter(request, slug, Can.MANAGE)
     position = check(label_forms.MoveForm(body.dict()))["position"]
-    move_label(label=_label(access, label), position=position, actor=access.user)
-    return LabelItem.of(_label(access, label))
+    move_label(label=label_at(access.project, label), position=position, actor=access.user)
+    return LabelItem.of(label_at(access.project, label))
 
 
 @router.delete(ONE, response={204: None})
 def remove_label(request: ApiRequest, slug: str, label: int) -> Status[None]:
     """Delete a label that nothing uses."""
     access = enter(request, slug, Can.MANAGE)
-    label_services.delete_label(label=_label(access, label), actor=access.user)
+    label_services.delete_label(label=label_at(access.project, label), actor=access.user)
     return Status(204, None)
 
 
@@ -239,20 +238,14 @@ def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -
 
 _FIELDS: Mapping[str, str] = {
     **{field: field for field in (*label_services.EDITABLE, "category")},
-    # Another label got the name or the key at the same moment.
     "taken": "name",
 }
 _MERGING: Mapping[str, str] = dict.fromkeys(("merged", "same", "attributes"), "into")
 
 
-def _label(access: Access, pk: int) -> Label:
-    labels = Label.objects.select_related("category", "label_set", "merged_into")
-    return get_object_or_404(labels, label_set__project=access.project, pk=pk)
-
-
 def _merging(access: Access, label: int, into: str) -> tuple[Label, Label]:
     """Return the label and the one with the code. Raises Http404, and Problem (422) if it can't be the target."""
-    source = _label(access, label)
+    source = label_at(access.project, label)
     others = Label.objects.filter(label_set=source.label_set, code=into, merged_into__isnull=True)
     chosen = others.values_list("pk", flat=True).first()
     return source, check(label_forms.MergeForm({"into": into if chosen is None else chosen}, source=source))["into"]
@@ -304,7 +297,7 @@ class ChangedCategory(Body):
 
 
 @router.get(CATEGORIES, response=Page[CategoryItem])
-def list_categories(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_categories(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List the categories by id."""
     access = enter(request, slug)
     rows = Category.objects.filter(label_set__project=access.project)
@@ -327,7 +320,7 @@ def new_category(request: ApiRequest, slug: str, body: NewCategory) -> Status[Ca
 @router.get(CATEGORY, response=CategoryItem)
 def read_category(request: ApiRequest, response: HttpResponse, slug: str, category: int) -> CategoryItem:
     """Read a category. The ETag stands for its name and color."""
-    return _said(response, _category(enter(request, slug), category))
+    return _said(response, category_at(enter(request, slug).project, category))
 
 
 @router.patch(CATEGORY, response=CategoryItem)
@@ -336,11 +329,11 @@ def change_category(
 ) -> CategoryItem:
     """Change the name or the color of a category."""
     access = enter(request, slug, Can.MANAGE)
-    found = _category(access, category)
+    found = category_at(access.project, category)
     seen = seen_of(found) if matched(request, _etag(found)) else None
     data = {"name": found.name, "hue": found.hue} | body.dict(exclude_unset=True)
     wanted = check(label_forms.CategoryForm(data, others=list(found.label_set.categories.exclude(pk=found.pk))))
-    with named(_OF_CATEGORY), unless_stale(lambda: _etag(_category(access, category))):
+    with named(_OF_CATEGORY), unless_stale(lambda: _etag(category_at(access.project, category))):
         saved = update_category(category=found, name=wanted["name"], hue=wanted["hue"], seen=seen, actor=access.user)
     return _said(response, saved)
 
@@ -349,22 +342,17 @@ def change_category(
 def move_category_to(request: ApiRequest, slug: str, category: int, body: NewPosition) -> CategoryItem:
     """Move a category to another place. A place after the last one is the last one."""
     access = enter(request, slug, Can.MANAGE)
-    found = _category(access, category)
+    found = category_at(access.project, category)
     move_category(category=found, position=check(label_forms.MoveForm(body.dict()))["position"], actor=access.user)
-    return CategoryItem.from_orm(_category(access, category))
+    return CategoryItem.from_orm(category_at(access.project, category))
 
 
 @router.delete(CATEGORY, response={204: None})
 def remove_category(request: ApiRequest, slug: str, category: int) -> Status[None]:
     """Delete a category without labels."""
     access = enter(request, slug, Can.MANAGE)
-    delete_category(category=_category(access, category), actor=access.user)
+    delete_category(category=category_at(access.project, category), actor=access.user)
     return Status(204, None)
-
-
-def _category(access: Access, pk: int) -> Category:
-    rows = Category.objects.select_related("label_set")
-    return get_object_or_404(rows, label_set__project=access.project, pk=pk)
 
 
 def _said(response: HttpResponse, row: Category) -> CategoryItem:

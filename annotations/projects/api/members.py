@@ -6,14 +6,13 @@ from typing import Any, Self
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter, shows_once
 from annotations.core.api.schemas import Body
@@ -103,9 +102,7 @@ class NotesHeir(Body):
 
 
 @router.get(PATH, response=Page[MemberItem])
-def list_members(
-    request: ApiRequest, slug: str, paging: Query[Paging], active: bool = True
-) -> dict[str, Any] | HttpResponseBase:
+def list_members(request: ApiRequest, slug: str, paging: Query[Paging], active: bool = True) -> PageAnswer:
     """List the members in the order in which they joined, or the former members."""
     access = enter(request, slug, Can.MANAGE)
 

@@ -4,18 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.errors import ServiceError
 from annotations.core.forms import WholeField, offer, offer_rows
 from annotations.core.labels import COLORS
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.services.categories import LONGEST_NAME
-from annotations.projects.services.labels import check_attributes, check_hotkey
-from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
+from annotations.text.labels import RESERVED_HOTKEYS
 
 # The highest number that the column of positions takes.
 MOST_POSITION = 32_767
@@ -23,7 +20,7 @@ KEYS = " ".join(sorted(RESERVED_HOTKEYS))
 
 
 class _LabelForm(forms.Form):
-    """Fields of both label forms. Errors about duplicates name the other label."""
+    """Fields of both label forms. The services check names, keys and attributes."""
 
     name = forms.CharField(label=_("Name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     hotkey = forms.CharField(
@@ -55,45 +52,9 @@ class _LabelForm(forms.Form):
         help_text=_("The label has the color of its category."),
     )
 
-    def __init__(self, *args: Any, label_set: LabelSet, label: Label | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, label_set: LabelSet, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_set, self.label = label_set, label
         offer_rows(self, "category", Category.objects.filter(label_set=label_set))
-
-    def _others(self) -> Any:
-        others = Label.objects.filter(label_set=self.label_set, merged_into__isnull=True)
-        return others.exclude(pk=self.label.pk) if self.label else others
-
-    def clean_name(self) -> str:
-        name = str(self.cleaned_data["name"])
-        if other := self._others().filter(name__iexact=name).first():
-            raise ValidationError(_("The label “%(name)s” already exists. Choose another name.") % {"name": other.name})
-        return name
-
-    def clean_hotkey(self) -> str:
-        if self.label and self.cleaned_data["hotkey"] == self.label.hotkey:
-            return self.label.hotkey
-        try:
-            key = check_hotkey(self.cleaned_data["hotkey"])
-        except ServiceError as error:
-            raise ValidationError(str(error)) from error
-        if key and (other := self._others().filter(hotkey=key).first()):
-            raise ValidationError(
-                _(
-                    "The key “%(key)s” belongs to the label %(name)s. Choose another key, or remove "
-                    "it from %(name)s first."
-                )
-                % {"key": key, "name": other.name}
-            )
-        return key
-
-    def clean_attributes(self) -> str:
-        lines = str(self.cleaned_data["attributes"])
-        try:
-            check_attributes(lines)
-        except ServiceError as error:
-            raise ValidationError(str(error)) from error
-        return lines
 
     def clean_description(self) -> str:
         return str(self.cleaned_data["description"]).replace("\r\n", "\n")
@@ -112,21 +73,6 @@ class EditLabelForm(_LabelForm):
 
 class AddLabelForm(_LabelForm):
     field_order = ("name", "category", "hotkey", "description", "attributes")
-
-    def clean_name(self) -> str:
-        name = super().clean_name()
-        try:
-            code = ascii_code(name)
-        except ValueError as error:
-            raise ValidationError(_("The name must contain at least one letter or digit.")) from error
-        if len(code) > 60:
-            raise ValidationError(_("The code made from this name has more than 60 characters. Choose a shorter name."))
-        if other := Label.objects.filter(label_set=self.label_set, code__iexact=code).first():
-            raise ValidationError(
-                _("In files, this label would have the code “%(code)s”, like the label %(name)s. Choose another name.")
-                % {"code": code, "name": other.name}
-            )
-        return name
 
 
 class MergeForm(forms.Form):

@@ -1,8 +1,8 @@
 """Labels for files and pages."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import OuterRef
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -41,6 +42,17 @@ def accepted_labels(project: models.Project) -> tuple[dict[str, str], dict[str, 
     return accepted, {code: pk for pk, code, _name, target in rows if target is None}
 
 
+def label_at(project: models.Project, pk: int) -> models.Label:
+    """Return a label of the project, also a merged one. Raises Http404."""
+    labels = models.Label.objects.select_related("category", "label_set", "merged_into")
+    return get_object_or_404(labels, label_set__project=project, pk=pk)
+
+
+def category_at(project: models.Project, pk: int) -> models.Category:
+    """Return a category of the project. Raises Http404."""
+    return get_object_or_404(models.Category.objects.select_related("label_set"), label_set__project=project, pk=pk)
+
+
 # Mappings between the shipped label sets, for scoring a project in the labels of another set.
 
 
@@ -69,37 +81,19 @@ def mapped_sets(key: str) -> list[LabelSetDef]:
 # Labels with their number of spans, for the labels page.
 
 
-@dataclass(frozen=True)
-class LabelLine:
-    label: models.Label
-    spans: Amount
+def used_labels(
+    project: models.Project,
+) -> list[tuple[models.Category, int, list[tuple[models.Label, Amount, str]]]]:
+    """Categories in order, each with its underline style, which distinguishes it without color, and its labels.
 
-    @property
-    def attributes(self) -> str:
-        """The attributes as lines of text."""
-        return as_lines(definitions(self.label))
-
-
-@dataclass(frozen=True)
-class CategoryLines:
-    """A category with its labels. Its underline style distinguishes it without color."""
-
-    category: models.Category
-    underline: int
-    lines: list[LabelLine]
-
-
-def used_labels(project: models.Project) -> list[CategoryLines]:
-    """Categories in order, each with its labels and their number of spans, counted up to CAP."""
-    lines: dict[int, list[LabelLine]] = {}
+    Labels come with the number of their spans, counted up to CAP, and their attributes as lines of text.
+    """
+    lines: dict[int, list[tuple[models.Label, Amount, str]]] = defaultdict(list)
     labels = models.Label.objects.filter(label_set__project=project, merged_into__isnull=True)
     for label in labels.annotate(spans_counted=CappedCount(models.Span.objects.filter(label=OuterRef("pk")))):
-        line = LabelLine(label, Amount.of(label.spans_counted))
-        lines.setdefault(label.category_id, []).append(line)
-    return [
-        CategoryLines(category, category.position % UNDERLINES, lines.get(category.pk, []))
-        for category in models.Category.objects.filter(label_set__project=project)
-    ]
+        lines[label.category_id].append((label, Amount.of(label.spans_counted), as_lines(definitions(label))))
+    categories = models.Category.objects.filter(label_set__project=project)
+    return [(category, category.position % UNDERLINES, lines[category.pk]) for category in categories]
 
 
 def merged_labels(project: models.Project) -> list[models.Label]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 from django.db.models import Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import lacks_second_factor, may_make_links
 from annotations.models import ApiToken, Assignment, AssignmentState, Event, Membership, Project, Role, User
@@ -72,80 +73,41 @@ class _LastIn(Subquery):
     template = '(SELECT MAX(recent."at") FROM (%(subquery)s) recent WHERE recent."project_id" = %(project)d)'
 
 
-@dataclass(frozen=True)
-class Activity:
-    """A member with the time of their last event in the project; None if none of their newest events is in it.
+def activity(project: Project) -> list[Any]:
+    """List the memberships with their last activity, the most recently active first, in one query.
 
-    `searched_to` is the time of the oldest event that was searched; None if all were.
+    `last` is the time of the person's last event in the project; None if none of their newest events is in it.
+    `searched_to` is the time of the oldest event that was searched; None if all were. `idle`: the person has open notes
+    and has done nothing for IDLE_DAYS days.
     """
-
-    user: int
-    name: str
-    role: str
-    role_name: str
-    joined: datetime
-    last: datetime | None
-    searched_to: datetime | None
-    has_open_notes: bool
-
-    @property
-    def idle(self) -> bool:
-        """Whether the person has open notes and has done nothing for IDLE_DAYS days."""
-        since = timezone.now() - timedelta(days=IDLE_DAYS)
-        known = self.searched_to is None or self.searched_to < since
-        return self.has_open_notes and known and self.joined < since and (self.last is None or self.last < since)
-
-
-def activity(project: Project) -> list[Activity]:
-    """List the members with their last activity, the most recently active first, in one query."""
     events = Event.objects.filter(actor_id=OuterRef("user_id")).order_by("-id").values("project_id", "at")
     last = _LastIn(events[:NEWEST_EVENTS], project=project.pk, output_field=DateTimeField())
     oldest = Subquery(events.values("at")[NEWEST_EVENTS - 1 : NEWEST_EVENTS])
     open_notes = Assignment.objects.filter(project=project, user_id=OuterRef("user_id"), state=AssignmentState.OPEN)
-    rows = Membership.objects.filter(project=project, active=True).select_related("user")
-    found = [
-        Activity(
-            user=row.user_id,
-            name=row.user.get_username(),
-            role=row.role,
-            role_name=row.get_role_display(),
-            joined=row.joined_at,
-            last=row.last,
-            searched_to=row.searched_to,
-            has_open_notes=row.has_open_notes,
-        )
-        for row in rows.annotate(last=last, searched_to=oldest, has_open_notes=Exists(open_notes))
-    ]
-    return sorted(found, key=lambda one: (-(one.last.timestamp() if one.last else 0), one.name))
+    members = Membership.objects.filter(project=project, active=True).select_related("user")
+    rows: list[Any] = list(members.annotate(last=last, searched_to=oldest, has_open_notes=Exists(open_notes)))
+    since = timezone.now() - timedelta(days=IDLE_DAYS)
+    for row in rows:
+        times = (row.joined_at, row.last, row.searched_to)
+        row.idle = row.has_open_notes and all(at is None or at < since for at in times)
+    return sorted(rows, key=lambda row: (-(row.last.timestamp() if row.last else 0), row.user.username))
 
 
 # A person's tokens, for the page and the command.
 
 
-@dataclass(frozen=True)
-class TokenLine:
-    """A token as people see it: `state` is valid, expired or revoked."""
-
-    row: ApiToken
-    state: str
-
-    @property
-    def valid(self) -> bool:
-        return self.state == "valid"
-
-    @property
-    def state_name(self) -> str:
-        return {"valid": _("Valid"), "expired": _("Expired"), "revoked": _("Revoked")}[self.state]
+TOKEN_STATES = {"valid": _("Valid"), "expired": _("Expired"), "revoked": _("Revoked")}
 
 
 def tokens_of(user: User) -> "QuerySet[ApiToken]":
     return ApiToken.objects.filter(user=user).select_related("project").order_by("-pk")
 
 
-def line_of(row: ApiToken) -> TokenLine:
+def state_of(row: ApiToken) -> str:
+    """Return the state of a token, a key of TOKEN_STATES."""
     if row.revoked_at is not None:
-        return TokenLine(row, "revoked")
-    return TokenLine(row, "valid" if row.expires_at > timezone.now() else "expired")
+        return "revoked"
+    return "valid" if row.expires_at > timezone.now() else "expired"
 
 
 def projects_of(user: User) -> "QuerySet[Project]":

@@ -43,6 +43,9 @@ class Amount:
     def of(cls, counted: int) -> "Amount":
         return cls(min(counted, CAP), counted > CAP)
 
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.n + other.n, self.more or other.more)
+
     @property
     def text(self) -> str:
         return _("more than %(n)s") % {"n": f"{self.n:,}"} if self.more else f"{self.n:,}"
@@ -78,7 +81,7 @@ class ProjectLine:
 
     @property
     def total(self) -> Amount:
-        return Amount(self.todo.n + self.done.n, self.todo.more or self.done.more)
+        return self.todo + self.done
 
 
 def _amounts(counts: list[int]) -> tuple[Amount, Amount, Amount, Amount]:
@@ -181,49 +184,26 @@ def _progress(
     project: models.Project, authors: dict[int, models.Author], states: Counter[tuple[int, str]]
 ) -> list[AuthorProgress]:
     """Progress of annotators (also without annotation sets), then of models. Gold is left out."""
-    work = _work(project)
-    members = dict(
-        models.Membership.objects.filter(project=project, role=models.Role.ANNOTATOR, active=True).values_list(
-            "user_id", "user__username"
-        )
-    )
-    found: list[AuthorProgress] = []
-    seen: set[int] = set()
-    for pk, author in authors.items():
-        if author.kind == models.AuthorKind.GOLD:
-            continue
-        submitted, drafts = (
-            states[pk, s] for s in (models.AnnotationSetState.SUBMITTED, models.AnnotationSetState.DRAFT)
-        )
-        user = author.user_id or 0
-        if not (submitted or drafts or user in members):
-            continue
-        seen.add(user)
-        still_open, done = work[user, models.AssignmentState.OPEN], work[user, models.AssignmentState.DONE]
-        found.append(
-            AuthorProgress(
-                author.name,
-                author.kind,
-                author.get_kind_display(),
-                submitted,
-                drafts,
-                still_open,
-                still_open + done,
-                user,
-                pk,
-            )
-        )
-    for user, name in members.items():
-        if user not in seen:
-            still_open, done = work[user, models.AssignmentState.OPEN], work[user, models.AssignmentState.DONE]
-            kind = models.AuthorKind.ANNOTATOR
-            found.append(AuthorProgress(name, kind, str(kind.label), 0, 0, still_open, still_open + done, user))
-    return sorted(found, key=lambda author: (author.kind != models.AuthorKind.ANNOTATOR, author.kind, author.name))
-
-
-def _work(project: models.Project) -> Counter[tuple[int, str]]:
     rows = models.Assignment.objects.filter(project=project).order_by().values_list("user_id", "state")
-    return Counter({(user, state): count for user, state, count in rows.annotate(count=Count("pk"))})
+    work = Counter({(user, state): count for user, state, count in rows.annotate(count=Count("pk"))})
+    annotators = models.Membership.objects.filter(project=project, role=models.Role.ANNOTATOR, active=True)
+    members = dict(annotators.values_list("user_id", "user__username"))
+
+    def assigned(user: int) -> tuple[int, int]:
+        still_open = work[user, models.AssignmentState.OPEN]
+        return still_open, still_open + work[user, models.AssignmentState.DONE]
+
+    found: list[AuthorProgress] = []
+    for pk, author in authors.items():
+        user, state = author.user_id or 0, models.AnnotationSetState
+        submitted, drafts = states[pk, state.SUBMITTED], states[pk, state.DRAFT]
+        if author.kind != models.AuthorKind.GOLD and (submitted or drafts or user in members):
+            kind = author.kind, author.get_kind_display()
+            found.append(AuthorProgress(author.name, *kind, submitted, drafts, *assigned(user), user, pk))
+    kind = models.AuthorKind.ANNOTATOR, str(models.AuthorKind.ANNOTATOR.label)
+    without_sets = members.keys() - {one.user for one in found}
+    found += [AuthorProgress(members[user], *kind, 0, 0, *assigned(user), user) for user in without_sets]
+    return sorted(found, key=lambda one: (one.kind != models.AuthorKind.ANNOTATOR, one.kind, one.name))
 
 
 def _languages(project: models.Project) -> list[tuple[str, int]]:
@@ -240,7 +220,7 @@ class OwnWork:
 
     @property
     def total(self) -> Amount:
-        return Amount(self.todo.n + self.done.n, self.todo.more or self.done.more)
+        return self.todo + self.done
 
 
 def _own_counts(project: int, user: int, membership: int) -> QuerySet[models.Membership, Any]:

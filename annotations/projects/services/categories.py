@@ -1,6 +1,7 @@
 """Add, change, reorder and delete the categories of a project's labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
@@ -16,6 +17,7 @@ from annotations.projects.selectors.labels import seen_of
 from annotations.projects.services.projects import HUES
 from annotations.text.labels import ascii_code
 
+Row = TypeVar("Row", Category, Label)
 LONGEST_NAME = 80
 LONGEST_CODE = 60
 # With more, two categories would have the same color and the same underline style.
@@ -35,7 +37,10 @@ def add_category(*, label_set: LabelSet, name: str, hue: int, actor: User | None
                 code="limit",
             )
         _check_free(name, others)
-        code = _free_code(name, others)
+        taken = _(
+            "In files, this category would have the code “%(code)s”, like the category %(name)s. Choose another name."
+        )
+        code = free_code(name, others, taken)
         category = Category.objects.create(label_set=label_set, code=code, name=name, hue=hue, position=len(others))
         _renumber([*others, category])
         events.CATEGORY_ADDED.record(actor=actor, project_id=label_set.project_id, data={"category": code})
@@ -79,20 +84,22 @@ def move_category(*, category: Category, position: int, actor: User | None) -> N
     """Move a category to `position`, counted from 0. A position after the last is the last."""
     with transaction.atomic():
         rows = lock_categories(category.label_set_id)
-        moved = next((row for row in rows if row.pk == category.pk), None)
-        if moved is None:
-            raise no_category()
-        at = rows.index(moved)
-        rows.remove(moved)
-        rows.insert(position, moved)
-        to = rows.index(moved)
+        moved, before, after = _moved(rows, category.pk, position, no_category())
         _renumber(rows)
-        if to != at:
-            events.CATEGORY_MOVED.record(
-                actor=actor,
-                project_id=category.label_set.project_id,
-                data={"category": moved.code, "before": at + 1, "after": to + 1},
-            )
+        if before != after:
+            data: events.CategoryMoved = {"category": moved.code, "before": before, "after": after}
+            events.CATEGORY_MOVED.record(actor=actor, project_id=category.label_set.project_id, data=data)
+
+
+def _moved(rows: list[Row], pk: int, position: int, gone: ServiceError) -> tuple[Row, int, int]:
+    """Move a row within the list. Return it with its place before and after, counted from 1. Raises `gone`."""
+    row = next((row for row in rows if row.pk == pk), None)
+    if row is None:
+        raise gone
+    before = rows.index(row)
+    rows.remove(row)
+    rows.insert(position, row)
+    return row, before + 1, rows.index(row) + 1
 
 
 def delete_category(*, category: Category, actor: User | None) -> None:
@@ -173,7 +180,8 @@ def _check_free(name: str, others: Sequence[Category]) -> None:
         )
 
 
-def _free_code(name: str, others: Sequence[Category]) -> str:
+def free_code(name: str, others: Iterable[Category] | Iterable[Label], taken: str) -> str:
+    """Make the ASCII code of a name. `taken` is the error for the name of the row that has this code already."""
     try:
         code = ascii_code(name)
     except ValueError as error:
@@ -183,19 +191,12 @@ def _free_code(name: str, others: Sequence[Category]) -> str:
             _("The code made from this name has more than 60 characters. Choose a shorter name."), code="name"
         )
     if other := next((one for one in others if one.code.casefold() == code.casefold()), None):
-        raise ServiceError(
-            _(
-                "In files, this category would have the code “%(code)s”, like the category %(name)s. "
-                "Choose another name."
-            )
-            % {"code": code, "name": other.name},
-            code="name",
-        )
+        raise ServiceError(taken % {"code": code, "name": other.name}, code="name")
     return code
 
 
-def _renumber(rows: Sequence[Category]) -> None:
-    """Give the categories positions without gaps, so that the first ones have different underline styles."""
+def _renumber(rows: Sequence[Row]) -> None:
+    """Give the rows positions without gaps, so that the first categories have different underline styles."""
     for position, row in enumerate(rows):
         if row.position != position:
             row.position = position
@@ -214,26 +215,16 @@ def move_label(*, label: Label, position: int, actor: User | None) -> None:
     with transaction.atomic():
         lock_categories(label.label_set_id)
         rows = list(Label.objects.filter(label_set=label.label_set_id, merged_into__isnull=True))
-        moved = next((row for row in rows if row.pk == label.pk), None)
-        if moved is None:
-            raise ServiceError(_("This label no longer exists. Reload the page."), code="label")
-        own = [row for row in rows if row.category_id == moved.category_id]
-        places = [place for place, row in enumerate(rows) if row.category_id == moved.category_id]
-        at = own.index(moved)
-        own.remove(moved)
-        own.insert(position, moved)
-        to = own.index(moved)
-        if to == at:
+        category = next((row.category_id for row in rows if row.pk == label.pk), None)
+        places = [place for place, row in enumerate(rows) if row.category_id == category]
+        own = [rows[place] for place in places]
+        gone = ServiceError(_("This label no longer exists. Reload the page."), code="label")
+        moved, before, after = _moved(own, label.pk, position, gone)
+        if before == after:
             return
         for place, row in zip(places, own, strict=True):
             rows[place] = row
         # Positions may have gaps, or be equal, after labels were merged or deleted.
-        for place, row in enumerate(rows):
-            if row.position != place:
-                row.position = place
-                row.save(update_fields=["position"])
-        events.LABEL_MOVED.record(
-            actor=actor,
-            project_id=label.label_set.project_id,
-            data={"label": moved.code, "before": at + 1, "after": to + 1},
-        )
+        _renumber(rows)
+        data: events.LabelMoved = {"label": moved.code, "before": before, "after": after}
+        events.LABEL_MOVED.record(actor=actor, project_id=label.label_set.project_id, data=data)

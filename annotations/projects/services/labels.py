@@ -14,9 +14,9 @@ from annotations.core.suggestions import relabel_notes, relabel_strings, remove_
 from annotations.jobs.services.queue import LIVE
 from annotations.projects import events
 from annotations.projects.selectors.labels import label_uses, seen_of
-from annotations.projects.services.categories import changed_meanwhile, lock_categories, no_category
+from annotations.projects.services.categories import changed_meanwhile, free_code, lock_categories, no_category
 from annotations.text import attributes as text_attributes
-from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
+from annotations.text.labels import RESERVED_HOTKEYS
 
 # Effect of merging labels on finished adjudications.
 
@@ -94,6 +94,8 @@ def update_label(
                 return label
             if seen is not None and seen != seen_of(fresh):
                 raise changed_meanwhile()
+            name, hotkey = (values[field] if field in before else "" for field in ("name", "hotkey"))
+            _check_free(label.label_set_id, name, hotkey, but=label.pk)
             for field in before:
                 setattr(label, field, values[field])
             label.category = category or fresh.category
@@ -103,10 +105,36 @@ def update_label(
             )
     except IntegrityError as error:
         label.refresh_from_db()
-        raise ServiceError(
-            _("Another label already has this name or key. Choose another. Nothing was changed."), code="taken"
-        ) from error
+        raise _taken() from error
     return label
+
+
+def current(label: models.Label) -> dict[str, Any]:
+    """The editable fields of a label as its form has them: the category's id, and attributes as lines."""
+    lines = text_attributes.as_lines(definitions(label))
+    fields = {field: getattr(label, field) for field in EDITABLE}
+    return fields | {"category": label.category_id, "attributes": lines}
+
+
+def _taken() -> ServiceError:
+    """Another label got the name or the key at the same moment."""
+    return ServiceError(
+        _("Another label already has this name or key. Choose another. Nothing was changed."), code="taken"
+    )
+
+
+def _check_free(label_set_id: int, name: str, hotkey: str, but: int = 0) -> None:
+    """Raise ServiceError (`name`, `hotkey`) where another label has the name or the key; empty ones are not checked."""
+    others = models.Label.objects.filter(label_set=label_set_id, merged_into__isnull=True).exclude(pk=but)
+    if name and (other := others.filter(name__iexact=name).first()):
+        raise ServiceError(
+            _("The label “%(name)s” already exists. Choose another name.") % {"name": other.name}, code="name"
+        )
+    if hotkey and (other := others.filter(hotkey=hotkey).first()):
+        message = _(
+            "The key “%(key)s” belongs to the label %(name)s. Choose another key, or remove it from %(name)s first."
+        )
+        raise ServiceError(message % {"key": hotkey, "name": other.name}, code="hotkey")
 
 
 def _check_category(label_set_id: int, category: models.Category) -> None:
@@ -154,12 +182,10 @@ def add_label(
     name = good_name(name)
     if not name:
         raise ServiceError(_("Enter a name for the label."), code="name")
-    try:
-        code = ascii_code(name)
-    except ValueError as error:
-        raise ServiceError(
-            _("The name “%(name)s” must contain at least one letter or digit.") % {"name": name}, code="name"
-        ) from error
+    hotkey = check_hotkey(hotkey)
+    _check_free(label_set.pk, name, hotkey)
+    taken = _("In files, this label would have the code “%(code)s”, like the label %(name)s. Choose another name.")
+    code = free_code(name, label_set.labels.all(), taken)
     try:
         with transaction.atomic():
             _check_category(label_set.pk, category)
@@ -168,7 +194,7 @@ def add_label(
                 category=category,
                 code=code,
                 name=name,
-                hotkey=check_hotkey(hotkey),
+                hotkey=hotkey,
                 description=description.strip(),
                 attributes=text_attributes.as_data(check_attributes(attributes)),
                 placeholder=f"[{name}]"[:60],
@@ -176,11 +202,7 @@ def add_label(
             )
             events.LABEL_ADDED.record(actor=actor, project_id=label_set.project_id, data={"label": code})
     except IntegrityError as error:
-        raise ServiceError(
-            _("A label with the name “%(name)s”, the code “%(code)s” or the same key already exists.")
-            % {"name": name, "code": code},
-            code="taken",
-        ) from error
+        raise _taken() from error
     return label
 
 

@@ -1,25 +1,34 @@
 """Pages of the label set: list, add, edit and merge labels."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
+from annotations.core.forms import add_error, attempted, error_beside
 from annotations.core.labels import COLORS, UNDERLINES
-from annotations.core.requests import Request, number
+from annotations.core.requests import Request, error_as_message, number
 from annotations.core.spans import definitions
-from annotations.models import Category, Label, LabelSet
+from annotations.models import Label, LabelSet
 from annotations.projects.events import CATEGORY_DELETED, LABEL_DELETED
 from annotations.projects.forms import labels as label_forms
-from annotations.projects.selectors.labels import frozen_versions, label_uses, merged_labels, seen_of, used_labels
+from annotations.projects.selectors.labels import (
+    category_at,
+    frozen_versions,
+    label_at,
+    label_uses,
+    merged_labels,
+    seen_of,
+    used_labels,
+)
 from annotations.projects.services import categories
 from annotations.projects.services import labels as label_services
 from annotations.text.attributes import as_lines
@@ -36,8 +45,12 @@ def labels(request: Request, slug: str) -> HttpResponse:
         label_set=label_set,
         initial={"category": number(request.GET, "category")},
     )
-    if request.method == "POST" and (_sent_twice(form) or (form.is_valid() and _add(access, label_set, form))):
-        return redirect("labels", slug)
+    if request.method == "POST":
+        if _sent_twice(label_set, request.POST):
+            return redirect("labels", slug)
+        add = partial(label_services.add_label, label_set=label_set, actor=access.user)
+        if attempted(form, lambda: add(**form.cleaned_data)):
+            return redirect("labels", slug)
     context = {
         "access": access,
         "label_set": label_set,
@@ -48,29 +61,14 @@ def labels(request: Request, slug: str) -> HttpResponse:
     return render(request, "projects/labels.html", context, status=422 if form.errors else 200)
 
 
-def _add(access: Access, label_set: LabelSet, form: label_forms.AddLabelForm) -> bool:
-    try:
-        label_services.add_label(label_set=label_set, actor=access.user, **form.cleaned_data)
-    except ServiceError as error:
-        add_error(form, error)
-        return False
-    return True
-
-
-def _sent_twice(form: label_forms.AddLabelForm) -> bool:
+def _sent_twice(label_set: LabelSet, data: QueryDict) -> bool:
     """Whether exactly this label exists already, so that a double click on "Add" is no error."""
-    wanted = {field: str(form.data.get(field, "")).strip() for field in ("name", "hotkey", "description", "category")}
-    there = Label.objects.filter(label_set=form.label_set, merged_into__isnull=True, name=wanted["name"]).first()
-    return there is not None and (
-        there.category_id == whole(wanted["category"])
-        and there.hotkey == wanted["hotkey"].lower()
-        and there.description == wanted["description"].replace("\r\n", "\n")
-    )
-
-
-def _label(access: Access, pk: int) -> Label:
-    labels = Label.objects.select_related("category", "label_set", "merged_into")
-    return get_object_or_404(labels, label_set__project=access.project, pk=pk)
+    wanted = {field: data.get(field, "").strip() for field in ("name", "hotkey", "description", "category")}
+    there = Label.objects.filter(
+        label_set=label_set, merged_into__isnull=True, name=wanted["name"], hotkey=wanted["hotkey"].lower(),
+        category=whole(wanted["category"]), description=wanted["description"].replace("\r\n", "\n"),
+    )  # fmt: skip
+    return there.exists()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -80,15 +78,13 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     If somebody else changed them meanwhile, nothing is saved and the page shows both.
     """
     access = enter(request.user, slug, Can.MANAGE)
-    label = _label(access, pk)
+    label = label_at(access.project, pk)
     if label.merged_into_id:
         return redirect("label_edit", slug, label.merged_into_id)
     form = label_forms.EditLabelForm(
         request.POST if request.method == "POST" else None,
         label_set=label.label_set,
-        label=label,
-        initial={field: getattr(label, field) for field in (*label_services.EDITABLE, "category")}
-        | {"attributes": as_lines(definitions(label))},
+        initial=label_services.current(label),
     )
     context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": seen_of(label)}
     if request.method == "POST":
@@ -102,7 +98,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         except ServiceError as error:
             add_error(form, error)
             if error.code == "stale":
-                theirs = _label(access, pk)
+                theirs = label_at(access.project, pk)
                 context |= {"theirs": theirs, "seen": seen_of(theirs)}
                 context["their_attributes"] = as_lines(definitions(theirs))
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
@@ -112,14 +108,12 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
 def label_move(request: Request, slug: str, pk: int) -> HttpResponse:
     """Move a label to a position in its category, counted from 0."""
     access = enter(request.user, slug, Can.MANAGE)
-    label = _label(access, pk)
+    label = label_at(access.project, pk)
     form = label_forms.MoveForm(request.POST)
-    try:
+    with error_as_message(request):
         if not form.is_valid():
             raise ServiceError(_("The position is missing. The label was not moved."), code="position")
         categories.move_label(label=label, position=form.cleaned_data["position"], actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect(f"{reverse('labels', args=[slug])}#label-{pk}")
 
 
@@ -129,7 +123,7 @@ def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     if request.method == "POST" and LABEL_DELETED.happened(access.project.pk, data__id=pk):
         return redirect("labels", slug)
-    label = _label(access, pk)
+    label = label_at(access.project, pk)
     context: dict[str, Any] = {"access": access, "label": label}
     if request.method == "POST":
         try:
@@ -146,7 +140,7 @@ def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
 def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
     """Choose the target (`into`) and preview the merge by GET; merge by POST."""
     access = enter(request.user, slug, Can.MANAGE)
-    source = _label(access, pk)
+    source = label_at(access.project, pk)
     data = request.POST if request.method == "POST" else request.GET
     if source.merged_into and str(source.merged_into_id) == data.get("into"):
         # The label is already merged, as after a double click or going back in the browser.
@@ -155,15 +149,13 @@ def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
     context: dict[str, Any] = {"access": access, "label": source, "form": form}
     if form.is_valid():
         target = form.cleaned_data["into"]
-        try:
+        with error_beside(form):
             if request.method == "POST":
                 done = label_services.merge_labels(source=source, target=target, actor=access.user)
                 messages.success(request, _merged(source, target, done["spans"]))
                 return redirect("labels", slug)
             context |= {"target": target, "preview": label_services.merge_preview(source=source, target=target)}
             context["frozen"] = frozen_versions(access.project)
-        except ServiceError as error:
-            add_error(form, error)
     return render(request, "projects/label_merge.html", context, status=422 if form.errors else 200)
 
 
@@ -192,13 +184,11 @@ def category_add(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         name, hue = form.cleaned_data["name"], form.cleaned_data["hue"]
         same = next((one for one in others if (one.name, one.hue) == (name, hue)), None)
-        try:
+        with error_beside(form):
             # The category is already there after a double click.
             category = same or categories.add_category(label_set=label_set, name=name, hue=hue, actor=access.user)
             messages.success(request, _("The category %(name)s was added.") % {"name": category.name})
             return redirect(f"{reverse('labels', args=[slug])}?category={category.pk}#add")
-        except ServiceError as error:
-            add_error(form, error)
     context = {"access": access, "form": form, "underline": len(others) % UNDERLINES}
     return render(request, "projects/category_edit.html", context, status=422 if form.errors else 200)
 
@@ -207,7 +197,7 @@ def category_add(request: Request, slug: str) -> HttpResponse:
 def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     """Edit name and color. If somebody else changed them meanwhile, nothing is saved and the page shows both."""
     access = enter(request.user, slug, Can.MANAGE)
-    category = _category(access, pk)
+    category = category_at(access.project, pk)
     seen = seen_of(category)
     form = label_forms.CategoryForm(
         request.POST if request.method == "POST" else None,
@@ -242,7 +232,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
 def category_move(request: Request, slug: str, pk: int) -> HttpResponse:
     """Move a category to a position in the list, counted from 0."""
     access = enter(request.user, slug, Can.MANAGE)
-    category = _category(access, pk)
+    category = category_at(access.project, pk)
     form = label_forms.MoveForm(request.POST)
     if form.is_valid():
         categories.move_category(category=category, position=form.cleaned_data["position"], actor=access.user)
@@ -257,7 +247,7 @@ def category_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     if request.method == "POST" and CATEGORY_DELETED.happened(access.project.pk, data__id=pk):
         return redirect("labels", slug)
-    category = _category(access, pk)
+    category = category_at(access.project, pk)
     context: dict[str, Any] = {"access": access, "category": category}
     if request.method == "POST":
         try:
@@ -268,8 +258,3 @@ def category_delete(request: Request, slug: str, pk: int) -> HttpResponse:
             context["refused"] = str(error)
     context["labels"] = Label.objects.filter(category=category, merged_into__isnull=True)
     return render(request, "projects/category_delete.html", context, status=409 if "refused" in context else 200)
-
-
-def _category(access: Access, pk: int) -> Category:
-    rows = Category.objects.select_related("label_set")
-    return get_object_or_404(rows, label_set__project=access.project, pk=pk)

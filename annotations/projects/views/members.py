@@ -18,11 +18,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotations.core.access import Access, Can, SecondFactorMissing, enter, has_app
 from annotations.core.api.tokens import create_token, revoke_token
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, paged
+from annotations.core.forms import add_error, error_beside
+from annotations.core.requests import Request, error_as_message, paged
 from annotations.models import Membership, Role, User
 from annotations.projects.forms.members import AddMemberForm, GroupForm, RemoveForm, RoleForm, TokenForm
-from annotations.projects.selectors.members import line_of, members, memberships, projects_of, tokens_of
+from annotations.projects.selectors.members import TOKEN_STATES, members, memberships, projects_of, state_of, tokens_of
 from annotations.projects.selectors.providers import configured, pushes_groups, roles_of_groups
 from annotations.projects.services import members as member_services
 from annotations.projects.services.accounts import shown
@@ -104,15 +104,13 @@ def member_role(request: Request, slug: str, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("This role does not exist. Nothing was changed."))
         return redirect("people", slug)
-    try:
+    with error_as_message(request):
         changed = member_services.add_member(
             project=access.project, user=member.user, role=form.cleaned_data["role"], actor=access.user
         )
         message = _("New role of %(name)s: %(role)s.") if member.active else _("%(name)s was restored. Role: %(role)s.")
         role = changed.get_role_display().lower()
         messages.success(request, message % {"name": member.user.username, "role": role})
-    except ServiceError as error:
-        messages.error(request, str(error))
     return _back(request, access)
 
 
@@ -127,7 +125,7 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
     heirs = member_services.heirs_of(project=access.project, user=member.user)
     form = RemoveForm(request.POST if request.method == "POST" else None, heirs=heirs)
     if request.method == "POST" and form.is_valid():
-        try:
+        with error_beside(form, {"heir": "heir"}):
             member_services.remove_member(
                 project=access.project, user=member.user, actor=access.user, hand_over_to=form.cleaned_data["heir"]
             )
@@ -135,8 +133,6 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
                 request, _("%(name)s was removed. All annotations are kept.") % {"name": member.user.username}
             )
             return _back(request, access)
-        except ServiceError as error:
-            add_error(form, error, {"heir": "heir"})
     context = {
         "access": access,
         "member": member,
@@ -169,7 +165,7 @@ def groups(request: Request, slug: str) -> HttpResponse:
     providers = configured()
     form = GroupForm(request.POST if request.method == "POST" else None, providers=providers)
     if request.method == "POST" and form.is_valid():
-        try:
+        with error_beside(form, {"group": "group", "provider": "provider", "role": "role"}):
             map_group(project=access.project, actor=access.user, **form.cleaned_data)
             messages.success(
                 request,
@@ -178,8 +174,6 @@ def groups(request: Request, slug: str) -> HttpResponse:
                 else _("The group has its role. Its members get it at their next sign-in."),
             )
             return redirect("groups", slug)
-        except ServiceError as error:
-            add_error(form, error, {"group": "group", "provider": "provider", "role": "role"})
     names = {one.id: one.name for one in providers}
     context = {
         "access": access,
@@ -219,13 +213,15 @@ def tokens(request: Request) -> HttpResponse:
     form = TokenForm(request.POST if posted else None, user=request.user, projects=projects_of(request.user))
     if posted and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if name != "password"}
-        try:
+        with error_beside(form):
             row, secret = create_token(user=request.user, actor=request.user, **wanted)
             return render(request, "projects/api/token_created.html", {"token": row, "secret": secret})
-        except ServiceError as error:
-            add_error(form, error)
     page = paged(request, tokens_of(request.user), ROWS)
-    context = {"page": page, "lines": [line_of(row) for row in page], "form": form}
+    context = {
+        "page": page,
+        "lines": [(row, state := state_of(row), TOKEN_STATES[state]) for row in page],
+        "form": form,
+    }
     return render(request, "projects/api/tokens.html", context, status=422 if form.errors else 200)
 
 

@@ -17,12 +17,12 @@ from annotations.core import overview
 from annotations.core.access import Access, Can, enter, may_create_projects, require
 from annotations.core.errors import ServiceError
 from annotations.core.events import sentences
-from annotations.core.forms import add_error
+from annotations.core.forms import add_error, error_beside
 from annotations.core.requests import Request, number
 from annotations.models import Document, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people
-from annotations.projects.selectors.members import Activity, activity
+from annotations.projects.selectors.members import activity
 from annotations.projects.selectors.projects import (
     AuthorProgress,
     guide_of,
@@ -121,7 +121,7 @@ def _state(access: Access) -> dict[str, object]:
     done = not manages or access.project.exported_at is not None
     steps = [] if done else overview.steps.of(access)
     people = _people(access, counted.authors) if manages else []
-    listed = {member.user for member, _progress in people}
+    listed = {member.user_id for member, _progress in people}
     context: dict[str, object] = {
         "steps": steps,
         "next_step": next((step for step in steps if not step.done), None),
@@ -139,10 +139,10 @@ def _state(access: Access) -> dict[str, object]:
     }
 
 
-def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Activity, AuthorProgress | None]]:
+def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Any, AuthorProgress | None]]:
     """The members, the most recently active first, each with the progress of their annotation sets if they have any."""
     progress = {author.user: author for author in authors if author.user}
-    return [(member, progress.get(member.user)) for member in activity(access.project)]
+    return [(member, progress.get(member.user_id)) for member in activity(access.project)]
 
 
 # Buttons that archive and restore a project.
@@ -180,12 +180,10 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, initial=settings_of(access.project), runs=runs_with_notes(access.project))
     if request.method == "POST" and form.is_valid():
-        try:
+        with error_beside(form):
             project_services.update_project(project=access.project, actor=access.user, **form.cleaned_data)
             messages.success(request, _("The settings were saved."))
             return redirect("project_settings", slug)
-        except ServiceError as error:
-            add_error(form, error)
     return _page(request, access, form)
 
 
@@ -216,7 +214,7 @@ def assign_notes(request: Request, slug: str) -> HttpResponse:
     form = AssignForm(request.POST, annotators=annotators_of(access.project))
     if form.is_valid():
         annotator, names = form.cleaned_data["annotator"], form.cleaned_data["names"]
-        try:
+        with error_beside(form, {"note": "names", "member": "annotator"}):
             assign_list(project=access.project, user=annotator, names=names, actor=access.user)
             message = ngettext(
                 "%(count)d note from the list is assigned to %(name)s.",
@@ -225,8 +223,6 @@ def assign_notes(request: Request, slug: str) -> HttpResponse:
             )
             messages.success(request, message % {"name": annotator.username, "count": len(names)})
             return redirect("project_settings", slug)
-        except ServiceError as error:
-            add_error(form, error, {"note": "names", "member": "annotator"})
     return _page(request, access, assigning=form)
 
 

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -192,7 +192,7 @@ class StringAct(Body):
 
 
 @router.get(ACTS, response=Page[BulkItem])
-def list_bulk_acts(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_bulk_acts(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List the bulk acts that were started, the newest first."""
     access = enter(request, slug, Can.MAKE_GOLD)
     codes, rows = codes_of(access.project.pk), acts_in(access.project)
@@ -263,7 +263,7 @@ def with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
 @router.get(STRINGS, response=Page[StringItem])
 def list_suggested_strings(
     request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[StringFilters]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List strings with open suggestions: the most frequent first, or the least certain (`order`)."""
     access = enter(request, slug, Can.MAKE_GOLD)
     runs = [run.pk for run in chosen_runs(access.project, wanted.words)]
@@ -294,7 +294,7 @@ def list_suggested_strings(
 @router.get(f"{STRINGS}/{{int:string}}/suggestions", response=Page[OccurrenceOut])
 def list_occurrences(
     request: ApiRequest, slug: str, string: int, paging: Query[Paging], wanted: Query[Chosen]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List all suggestions of a string in their contexts, note by note. The audit log records the notes."""
     access = enter(request, slug, Can.MAKE_GOLD)
     runs = [run.pk for run in chosen_runs(access.project, wanted.words)]

@@ -5,11 +5,10 @@ from dataclasses import asdict
 from typing import Any, Final, Literal, Self
 from uuid import uuid4
 
-from django.http import HttpResponseBase
 from ninja import Field, Query, Router, Schema
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
@@ -307,7 +306,7 @@ class Finished(ReviewOut):
 
 
 @router.get("/projects/{slug:slug}/reviews", response=Page[ReviewItem])
-def list_reviews(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_reviews(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List the runs whose suggestions can be reviewed, the newest first."""
     access = enter(request, slug, Can.MAKE_GOLD)
     rows = Author.objects.filter(project=access.project, kind__in=Author.MODELS)

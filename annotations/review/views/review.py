@@ -24,7 +24,7 @@ from annotations.core.changes import Offset, Whole, malformed, read_request
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import placeholders_of
-from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged
+from annotations.core.requests import Request, body_of, bounds_of, error_as_message, is_json, number, paged
 from annotations.exchange.selectors import places_in
 from annotations.models import Author, Document
 from annotations.review.selectors import reviewing
@@ -213,10 +213,8 @@ def _tell_found(request: Request, hidden: list[int]) -> None:
 @as_json
 def review_reopen(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """Reopen the review of this note, and redirect to its page, which shows the error if that is refused."""
-    try:
+    with error_as_message(request):
         reopen_review(document=note, author=run, user=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("review", access.project.slug, run.pk, note.pk)
 
 

@@ -14,7 +14,7 @@ from annotations.formats.files.csv_files import CsvRow
 from annotations.models import Category, Label, LabelSet, Project, Span, User
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm
 from annotations.projects.services.categories import move_label
-from annotations.projects.services.labels import EDITABLE, add_label, delete_label, update_label
+from annotations.projects.services.labels import EDITABLE, add_label, current, delete_label, update_label
 from annotations.text.attributes import as_data, as_lines
 
 COLUMNS: Final = ("code", "name", "category", "hotkey", "description", "placeholder", "attributes")
@@ -149,9 +149,7 @@ def _apply(label_set: LabelSet, row: CsvRow, actor: User | None) -> tuple[str, s
     label = labels.filter(code=code).first() if code else labels.filter(name=row.text("name")).first()
     if label is None:
         return "added", _add(label_set, code, given, actor).code
-    now = {field: getattr(label, field) for field in EDITABLE}
-    now |= {"category": label.category_id, "attributes": as_lines(definitions(label))}
-    wanted = valid(EditLabelForm(now | given, label_set=label_set, label=label))
+    wanted = valid(EditLabelForm(current(label) | given, label_set=label_set))
     wanted.pop("seen")
     before = _described(label)
     update_label(label=label, actor=actor, **wanted)

@@ -6,7 +6,7 @@ from annotations.core.api.tokens import revoke_token
 from annotations.core.commands import JourneyCommand, check_own
 from annotations.core.errors import ServiceError
 from annotations.models import ApiToken, User
-from annotations.projects.selectors.members import line_of
+from annotations.projects.selectors.members import state_of
 
 
 class Command(JourneyCommand):
@@ -25,7 +25,7 @@ class Command(JourneyCommand):
         check_own(actor, row.user)
         revoke_token(token=row, actor=actor)
         row.refresh_from_db()
-        return {"id": row.pk, "state": line_of(row).state}
+        return {"id": row.pk, "state": state_of(row)}
 
     def say(self, result: dict[str, Any]) -> str:
         return f"Token {result['id']} is revoked."

@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, check_own, find_user
 from annotations.models import User
-from annotations.projects.selectors.members import line_of, tokens_of
+from annotations.projects.selectors.members import state_of, tokens_of
 
 
 class Command(JourneyCommand):
@@ -17,20 +17,19 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         user = find_user(options["user"])
         check_own(actor, user)
-        lines = [line_of(row) for row in tokens_of(user)]
         return {
             "tokens": [
                 {
-                    "id": line.row.pk,
-                    "name": line.row.name,
-                    "prefix": line.row.prefix,
-                    "scope": line.row.scope,
-                    "project": line.row.project.slug if line.row.project else None,
-                    "expires": line.row.expires_at.isoformat(),
-                    "last_use": line.row.last_used_at.isoformat() if line.row.last_used_at else None,
-                    "state": line.state,
+                    "id": row.pk,
+                    "name": row.name,
+                    "prefix": row.prefix,
+                    "scope": row.scope,
+                    "project": row.project.slug if row.project else None,
+                    "expires": row.expires_at.isoformat(),
+                    "last_use": row.last_used_at.isoformat() if row.last_used_at else None,
+                    "state": state_of(row),
                 }
-                for line in lines
+                for row in tokens_of(user)
             ]
         }
 
