@@ -5,7 +5,6 @@ import json
 import pytest
 from django.db import connection
 
-from annotations.agreement.events import CAUSE_REMOVED, CAUSE_SET
 from annotations.agreement.selectors.desk import desk
 from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
 from annotations.agreement.services.comparing import bring_up_to_date
@@ -116,18 +115,6 @@ def tag(world, location, kind, *, present=True, by=None):
 
 def stored():
     return [(c.start, c.end, c.kind, c.by.username) for c in Cause.objects.all()]
-
-
-def test_a_location_has_several_causes(world):
-    assert tag(world, (0, 11), "D") == ["D"]
-    assert tag(world, (0, 11), "AB", by=world.rosa) == ["AB", "D"]
-    assert tag(world, (0, 11), "AB") == ["AB", "D"], "once more changes nothing"
-    assert stored() == [(0, 11, "AB", "rosa"), (0, 11, "D", "rita")]
-    assert tag(world, (0, 11), "D", present=False) == ["AB"]
-    assert tag(world, (0, 11), "D", present=False) == ["AB"]
-    events = Event.objects.filter(verb__in=[CAUSE_SET, CAUSE_REMOVED]).order_by("pk")
-    assert [event.verb for event in events] == [CAUSE_SET, CAUSE_SET, CAUSE_REMOVED]
-    assert Event.objects.get(verb=CAUSE_REMOVED).data["before"] == [[0, 11, "AB"], [0, 11, "D"]]
 
 
 def test_a_location_keeps_its_causes_when_its_bounds_move(world):

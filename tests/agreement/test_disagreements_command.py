@@ -22,18 +22,3 @@ def test_each_location_with_the_spans_of_each_annotator(world):
         "anna": [[44, 50, "CITY"]], "bruno": [[44, 50, "HOSPITAL"]], "carla": []
     }  # fmt: skip
     assert "Torino" not in json.dumps(found)
-
-
-def test_filters(world):
-    """Names stay hidden in an anonymous project."""
-    for words, total in (
-        (("--kind", "label"), 1), (("--label", "AGE"), 1),
-        (("--note", "caso-1", "--round", "1", "--cause", "none"), 3)
-    ):  # fmt: skip
-        assert listed(*words)["total"] == total
-    for name, value in (("label", "NONE"), ("note", "none"), ("round", "2")):
-        assert listed(f"--{name}", value) == name
-    world.project.anonymous_adjudication = True
-    world.project.save()
-    for words in ((), ("--by", "rita")):
-        assert "anna" not in json.dumps(listed(*words))

@@ -7,12 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.agreement.rules import bootstrap
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import kept_figures, start_agreement
 from annotations.core.tokenizers import KINDS
-from annotations.jobs.runner import claims
 from annotations.jobs.services.worker import perform
 from annotations.models import Figures, Job, JobState
 from annotations.text.tokens import Token
@@ -118,22 +116,3 @@ def test_one_that_failed_is_shown_and_not_started_over_and_over(world):
     assert "It fell over." in html and "Restart" in html
     assert "hx-get" not in html
     assert Job.objects.count() == 1
-
-
-def test_it_can_be_canceled_while_the_intervals_are_drawn(world, monkeypatch):
-    job = start_agreement(project=world.project, unit=ComparedUnit.TOKEN, actor=world.viewer)
-    drawn, draws = [], bootstrap._draws
-
-    def canceled_meanwhile(*args):
-        for piece in draws(*args):
-            drawn.append(piece)
-            Job.objects.update(cancel_requested=True)
-            yield piece
-
-    monkeypatch.setattr(bootstrap, "CELLS", 20)
-    monkeypatch.setattr(bootstrap, "_draws", canceled_meanwhile)
-    monkeypatch.setattr(claims, "WRITE_EVERY", 0)
-    perform(job.pk)
-    job.refresh_from_db()
-    assert (job.state, job.done, len(drawn)) == (JobState.CANCELED, 2, 1), "not after the first of 100 pieces"
-    assert not Figures.objects.exists()

@@ -1,7 +1,6 @@
 """The agreement page shows the command's numbers with their unit, and the annotation sets that don't count."""
 
 import re
-from datetime import UTC, datetime
 from html import unescape
 
 import pytest
@@ -11,7 +10,7 @@ from annotations.agreement.rules.coefficients import NEITHER_MARKED, NOTHING_MAR
 from annotations.agreement.rules.units import ComparedUnit, granularities
 from annotations.agreement.selectors import figures as figure_selectors
 from annotations.agreement.services import figures as service
-from annotations.models import Amendment, AnnotationSet, Span
+from annotations.models import AnnotationSet, Span
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
@@ -92,37 +91,6 @@ def compare(ward, sign_in, unit, granularity):
     for row in result["per_note"]:
         assert f"{row['name']} {row['alpha']:.3f}" in shown.replace(f" disagreements in {row['name']}", "")
     assert [row["round"] for row in result["rounds"]] == [1]
-
-
-def test_rounds_begin_with_amendments(ward, sign_in):
-    """Notes submitted before and after; one has annotation sets from both rounds and belongs to the later round."""
-    Amendment.objects.create(
-        project=ward.project, number=1, text="Ages are marked with their unit.", guidelines_version=1,
-        at=datetime(2026, 3, 1, tzinfo=UTC),
-    )  # fmt: skip
-    early, late = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
-    AnnotationSet.objects.update(submitted_at=late)
-    before = AnnotationSet.objects.filter(document__name__in=["more-0", "more-1"])
-    before.update(submitted_at=early)
-    AnnotationSet.objects.filter(document__name="more-2", author__name="ann").update(submitted_at=early)
-    html = check_page(sign_in(ward.mia).get(url))
-    assert "1 note has annotation sets from several rounds" in words_of(html)
-    assert "<polyline" in html and html.count("plot-dot") > 2
-    rows = answered("agreement", "covid")["rounds"]
-    assert [(row["round"], row["notes"], row["mixed"]) for row in rows] == [(1, 2, 0), (2, 5, 1)]
-    assert f"Round 1 {rows[0]['alpha']['value']:.2f}" in words_of(html) + html
-
-
-def test_notes_are_paged(read, sign_in):
-    for number in range(30):
-        note = make.make_note(read.project, name=f"more-{number:02}")
-        for person in (read.ann, read.ben):
-            make.make_set(note, person, [(0, 11, "PATIENT")], submitted=True)
-    client = sign_in(read.mia)
-    first, second = (check_page(client.get(url, {"page": page})) for page in (1, 2))
-    assert read.note.name in first, "the one on which they differ comes first"
-    assert "more-00" in first and "more-00" not in second
-    assert "more-29" in second
 
 
 # ── What isn't there ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotations.core.access import enter
 from annotations.models import AnnotationSet, AnnotationSetState, Comment, Event, Span, User
-from annotations.notes.selectors.comments import PAGE, CommentThread, threads
+from annotations.notes.selectors.comments import CommentThread, threads
 from annotations.notes.services import talk as service
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
@@ -145,23 +145,6 @@ def test_an_answer_brings_the_one_thread_that_was_changed(world: SimpleNamespace
     assert say(world, world.ann, "open", comment=one.pk).json()["thread"]["resolved"] == ""
     gone = say(world, world.ann, "delete", comment=two.pk).json()
     assert (gone["root"], gone["thread"]) == (two.pk, None)
-
-
-def test_a_page_of_the_newest_threads_and_those_before_on_demand(world: SimpleNamespace) -> None:
-    made = [
-        Comment.objects.create(document=world.note, annotator=world.ann, author=world.ann, text=f"no. {number}")
-        for number in range(2 * PAGE + 5)
-    ]
-    url = reverse("talk", args=[world.project.slug, world.note.pk])
-    client = client_of(world.ann)
-    first = client.get(url).json()
-    assert [thread["id"] for thread in first["threads"]] == [one.pk for one in made[-PAGE:]]
-    second = client.get(f"{url}?before={first['earlier']}").json()
-    third = client.get(f"{url}?before={second['earlier']}").json()
-    assert (len(second["threads"]), len(third["threads"]), third["earlier"]) == (PAGE, 5, None)
-    page = reverse("note", args=[world.project.slug, world.note.pk])
-    for asked, count in (("", PAGE), (f"?before={second['earlier']}", 5), (f"?before={made[0].pk}", 0)):
-        assert check_page(client_of(world.rev).get(page + asked)).count("no. ") == count
 
 
 def test_a_person_s_comments_on_a_note_and_a_thread_s_answers_have_a_limit(

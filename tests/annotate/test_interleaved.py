@@ -79,25 +79,6 @@ def test_the_same_many_posted_twice_at_once(world: SimpleNamespace, at_once: Any
         assert Event.objects.filter(document_id=note.pk).count() == 1
 
 
-def test_two_tabs_make_many_that_overlap(world: SimpleNamespace, at_once: Any) -> None:
-    for note in notes_of(world):
-        calls = [partial(poster(world.ann, note), many_of(world, note, part)) for part in (PARTS[:3], PARTS[1:])]
-        answers = at_once(*calls)
-        assert ok(answers) == [200, 200]
-        assert sorted(answer.json()["already"] for answer in answers) == [0, 2]
-        assert check(note, world.ann).spans.count() == 4
-
-
-def test_many_while_a_twin_is_deleted(world: SimpleNamespace, at_once: Any) -> None:
-    for note in notes_of(world):
-        posts = [poster(world.ann, note) for _ in range(2)]
-        shown = posts[0](create(note, world.labels, "Torino", "CITY")).json()["span"]
-        answers = at_once(partial(posts[0], many_of(world, note)), partial(posts[1], alter("delete", shown)))
-        assert ok(answers) == [200, 200]
-        # If it was deleted first, the many add it again; if the many came first, they left it out.
-        assert check(note, world.ann).spans.count() == 3 + (len(answers[0].json()["made"]) == 4)
-
-
 @pytest.fixture
 def merges(world: SimpleNamespace) -> Callable[[], tuple[int, Callable[[], Any]]]:
     """Make a label; return its id and a function that merges it into CITY."""

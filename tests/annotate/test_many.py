@@ -1,14 +1,11 @@
 """Many spans in one change: all or nothing, one event, one undo."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from annotations.annotate.services.spans import apply_change
 from annotations.core.changes import Refused, read_change
 from annotations.models import Event, Span
-from tests import factories as make
 from tests.annotate.conftest import PARTS, at, do, made, many, merge, step
 
 pytestmark = pytest.mark.django_db
@@ -137,16 +134,3 @@ def test_undo_and_redo_follow_a_merged_label(world: SimpleNamespace) -> None:
     assert answer.message.startswith("1 of the 3 spans could not be restored")
     merge(world, "CITY", "HOSPITAL")
     assert do(world, step("undo")).spans == []
-
-
-@pytest.mark.both_databases
-def test_two_thousand_at_once(world: SimpleNamespace, django_assert_max_num_queries: Any) -> None:
-    note = make.make_note(world.project, "Rossi " * 2000, annotators=[world.ann])
-    spans = [{"start": n * 6, "end": n * 6 + 5, "label": world.labels["DOCTOR"], "quote": "Rossi"} for n in range(2000)]
-    change = read_change(many(world) | {"spans": spans})
-    with django_assert_max_num_queries(40):
-        answer = apply_change(document=note, user=world.ann, change=change)
-    assert len({span["id"] for span in answer.made or []}) == 2000
-    with django_assert_max_num_queries(20):
-        apply_change(document=note, user=world.ann, change=read_change(step("undo")))
-    assert not Span.objects.exists()

@@ -7,7 +7,6 @@ import pytest
 
 from annotations.core.changes import Refused
 from annotations.models import AnnotationSet, Event, Span
-from annotations.text import spans as span_limits
 from tests.annotate.conftest import alter, at, create, do, made, many, step
 
 pytestmark = pytest.mark.django_db
@@ -74,17 +73,3 @@ def test_a_set_that_was_too_large_before_can_be_mended(world: SimpleNamespace, f
     start, end = at(world.note.text, "54 anni")
     do(world, alter("resize", age, start=start, end=end, quote="54 anni"))
     refused(world, create(world.note, world.labels, "Torino", "CITY"))
-
-
-def test_what_a_note_usually_holds_is_far_from_the_limits() -> None:
-    usual = [(at, at + 12) for at in range(0, 100_000, 50)] + [(at, at + 30) for at in range(0, 100_000, 500)]
-    assert span_limits.crowd_in(usual) is None
-    full = [(at, at + 1) for at in range(span_limits.MOST_SPANS)]
-    assert span_limits.crowd_in(full) is None
-    assert span_limits.crowd_in([*full, (0, 2)]) == span_limits.Crowd(span_limits.MOST_SPANS + 1)
-    deep = [(0, end) for end in range(2, 2 + span_limits.DEEPEST)]
-    assert span_limits.crowd_in(deep) is None
-    assert span_limits.crowd_in([*deep, (1, 2)]) == span_limits.Crowd(span_limits.DEEPEST + 1, 1)
-    assert span_limits.crowd_in([*deep, (100, 101)]) is None
-    assert not span_limits.has_room(deep, (0, 1))
-    assert span_limits.has_room(deep, (100, 101))

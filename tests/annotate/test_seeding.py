@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.contrib.messages import get_messages
 
-from annotations.agreement.selectors.figures import counted_sets, left_out, shared_notes
 from annotations.models import AnnotationSet, AnnotationSetState, Assignment, AuthorKind, Event, Project, Span
 from tests import factories as make
 from tests.annotate.conftest import alter, create, merge, step
@@ -161,17 +160,6 @@ def test_undo_leaves_the_copied_spans_but_they_can_be_deleted(seeded: SimpleName
 def test_merged_labels_are_copied_as_what_they_became(seeded: SimpleNamespace) -> None:
     merge(seeded, "PATIENT", "DOCTOR")
     assert started(seeded)["spans"][0]["label"] == seeded.labels["DOCTOR"]
-
-
-def test_agreement_leaves_them_out(seeded: SimpleNamespace) -> None:
-    bare = make.make_note(seeded.project, annotators=[seeded.ann, seeded.ben])
-    for user in (seeded.ann, seeded.ben):
-        for note in (seeded.note, bare):
-            started(seeded, user, pk=note.pk)
-            assert post(client_of(user), url(seeded, "submit", pk=note.pk), {}).status_code == 200
-    assert (left_out(seeded.project).seeded, left_out(seeded.project).not_blind) == (2, 0)
-    assert not counted_sets(seeded.project).filter(document=seeded.note).exists()
-    assert shared_notes(seeded.project) == [bare.pk]
 
 
 def test_only_a_submitted_set_of_the_run_within_the_limits_counts(

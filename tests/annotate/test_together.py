@@ -114,13 +114,6 @@ def test_submitting_while_a_span_is_made(world: SimpleNamespace, at_once: Any) -
         assert Assignment.objects.get(document=note, user=world.ann).state == "done"
 
 
-def test_a_double_submit_is_one(world: SimpleNamespace, at_once: Any) -> None:
-    for note in notes_of(world):
-        posts = [poster(world.ann, note, "submit") for _ in range(2)]
-        all_done(at_once(*(partial(post, {}) for post in posts)))
-        assert Event.objects.filter(document_id=note.pk, verb="set.submitted").count() == 1
-
-
 def test_eight_clients_lose_and_double_nothing(world: SimpleNamespace, at_once: Any) -> None:
     notes = [note_of(world) for _ in range(4)]
     each = 12

@@ -230,20 +230,3 @@ def test_next_note(world: SimpleNamespace) -> None:
     assert after(third.pk) == url(world, "annotate", pk=third.pk)
     Assignment.objects.filter(user=world.ann).update(state=AssignmentState.DONE)
     assert "3 of 3 notes" in check_page(client.get(path))
-
-
-def test_the_list_shows_the_persons_notes_around_this_one(world: SimpleNamespace) -> None:
-    notes = [world.note, *(make.make_note(world.project, annotators=[world.ann]) for _ in range(80))]
-    make.make_note(world.project, name="not for ann", annotators=[world.ben])
-    Assignment.objects.filter(user=world.ann, document__in=notes[:30]).update(state=AssignmentState.DONE)
-    work = client_of(world.ann).get(url(world, "annotate", pk=notes[40].pk)).context["work"]
-    assert [item.id for item in work.notes] == [note.pk for note in notes[25:56]]
-    assert [item.state for item in work.notes[:6]] == ["done"] * 5 + ["open"]
-    assert (work.done, work.total, work.left) == (30, 81, 51)
-    assert (work.previous, work.next) == (notes[39].pk, notes[41].pk)
-    first = client_of(world.ann).get(url(world, "annotate")).context["work"]
-    assert (first.previous, first.next) == (None, notes[1].pk)
-    # Who has no notes of their own sees the project's.
-    work = client_of(world.rev).get(url(world, "annotate")).context["work"]
-    assert [(item.id, item.state) for item in work.notes[:2]] == [(notes[0].pk, ""), (notes[1].pk, "")]
-    assert (work.done, work.total) == (0, 0)

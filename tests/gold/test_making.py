@@ -1,6 +1,5 @@
 """Gold: made by a reviewer, provenance, frozen versions, export, erasure."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -112,19 +111,6 @@ def test_a_frozen_version_does_not_change_with_later_edits(project, reviewer):
 
 def exported(project, tmp_path, spec, format="brat"):
     return exporting.export_to_path(project=project, out=tmp_path / "out", format=format, set_spec=spec)
-
-
-def test_brat_export_of_a_version(project, tmp_path):
-    author = make_author(project, kind="gold", name="gold")
-    make_set(make_note(project, "Mario\r\nRossi 🏥\n", name="ward/a"), author, [(0, 12, "PATIENT")], submitted=True)
-    version, _ = gold.freeze(project=project, actor=None)
-    report = exported(project, tmp_path, "gold:1")
-    assert (tmp_path / "out/ward/a.txt").read_bytes() == "Mario\r\nRossi 🏥\n".encode()
-    assert (tmp_path / "out/ward/a.ann").read_text() == "T1\tPATIENT 0 5;7 12\tMario Rossi\n"
-    assert (tmp_path / "out/annotation.conf").exists()
-    assert (tmp_path / "out/visual.conf").exists()
-    assert report["content_hash"] == version.content_hash
-    assert json.loads((tmp_path / "out/export.json").read_text())["gold_version"] == 1
 
 
 def test_drafts_are_left_out_and_counted(project, tmp_path):

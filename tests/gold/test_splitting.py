@@ -6,10 +6,6 @@ import zipfile
 
 import pytest
 from django.core.management import CommandError
-from django.urls import reverse
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.django import TestCase
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
@@ -19,10 +15,9 @@ from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.formats import FORMATS
 from annotations.formats.base import LoadedFiles
 from annotations.gold.events import GOLD_SPLIT
-from annotations.gold.services.differences import difference, version_diff
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile
+from annotations.models import AnnotationSet, Document, Event, GoldVersionNote, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.held import made_once
@@ -68,31 +63,6 @@ def split(version, seed="s", **shares):
 
 def export(project, out, spec="gold:1", format="brat", **options):
     return export_to_path(project=project, out=out, format=format, set_spec=spec, **options)
-
-
-class Versions(TestCase):
-    """Whatever changes between versions, no patient changes the split or is in two splits.
-
-    Django closes the connection at the end of such a class, so it comes before the project of the module.
-    """
-
-    @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=5), min_size=2, max_size=4))
-    def test_test_never_leaks_into_train(self, rounds: list[list[int]]) -> None:
-        project = make.make_project()
-        seen: dict[str, str] = {}
-        number = 0
-        for patients in rounds:
-            for patient in patients:
-                gold_note(project, f"n{number}", f"p{patient}" if patient else "")
-                number += 1
-            version = frozen(project)
-            split(version)
-            rows = version.notes.values_list("document__patient_id", "document__name", "split")
-            for patient, name, part in rows:
-                assert seen.setdefault(patient or name, part) == part
-            if (gone := rounds[0][0]) and Document.objects.filter(project=project, patient_id=f"p{gone}").exists():
-                erase_patient(project=project, patient_id=f"p{gone}", actor=None)
-                seen.pop(f"p{gone}")  # an erased patient who comes back counts as a new patient
 
 
 def test_no_patient_is_in_two_splits_and_the_shares_are_met(version):
@@ -220,35 +190,6 @@ def two_versions(project):
     AnnotationSet.objects.get(document__name="n9").delete()
     gold_note(project, "new", spans=[(0, 5, "PATIENT"), (44, 50, "CITY")])
     return first, frozen(project)
-
-
-def test_what_changed_between_two_versions(project):
-    found = version_diff(*two_versions(project))
-    assert found.spans == {"added": 1, "removed": 1, "relabeled": 1, "moved": 1, "replaced": 1, "attributes": 0}
-    assert found.notes == {"both": 9, "changed": 4, "added": 1, "removed": 1}
-    assert [n for _, n in found.added] == [2] and [n for _, n in found.removed] == [1]
-    pk = Document.objects.get(name="n0").pk
-    assert found.changes[0] == (pk, "relabeled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
-    back = version_diff(*reversed(GoldVersion.objects.order_by("number")))
-    assert back.spans == found.spans and back.notes["added"] == 1
-    erase_patient(project=project, patient_id="a", actor=None)
-    found = version_diff(*GoldVersion.objects.order_by("number"))
-    assert found.erased == {"before": 2, "after": 2}, "not the figures of before"
-    assert found.spans["relabeled"] == found.spans["moved"] == 0
-
-
-def test_spans_whose_attributes_alone_changed(project, version, sign_in):
-    Span.objects.filter(annotation_set__document__name="n0").update(attributes={"Status": "past"})
-    assert difference(version).spans == 1
-    found = version_diff(version, frozen(project))
-    assert {kind for kind, n in found.spans.items() if n} == {"attributes"}
-    pk = Document.objects.get(name="n0").pk
-    assert found.changes == [(pk, "attributes", (0, 11, "PATIENT"), (0, 11, "PATIENT", {"Status": "past"}))]
-    said = printed("diff_gold", "p", 1, 2)
-    assert "n0 attributes: [0, 11) PATIENT to [0, 11) PATIENT (Status: past)" in said
-    client = sign_in(make.make_member(project, "reviewer", "rita"))
-    page = client.get(reverse("gold_changes", args=["p", 2]) + "?kind=attributes").content.decode()
-    assert "Status: past" in page
 
 
 def test_the_commands(project):

@@ -17,7 +17,7 @@ from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.commands import answered, printed
+from tests.worlds.commands import printed
 from tests.worlds.pages import make_world
 
 # 14 tokens, of which the spans have 2, 1 and 5.
@@ -125,17 +125,3 @@ def test_the_figures_are_stored_until_notes_or_splits_change(world, version, sig
     version.refresh_from_db()
     assert "train" not in statistics_of(version)
     assert "erased or deleted, and is not counted" in check_page(sign_in(world.rev).get(PAGE))
-
-
-def test_the_command_prints_the_same(world, version):
-    found = answered("corpus_statistics", "covid")
-    assert found["splits"]["total"] == {
-        "notes": 3, "tokens": 42, "spans": 5, "tokens_per_note": 14.0, "spans_per_note": pytest.approx(5 / 3),
-        "tokens_per_span": 3.0, "tags": {"O": 27, "B": 5, "I": 10},
-        "tags_per_note": {"O": 9.0, "B": pytest.approx(5 / 3), "I": pytest.approx(10 / 3)},
-    }  # fmt: skip
-    (city,) = [row for row in found["labels"] if row["label"] == "CITY"]
-    assert city["splits"]["test"] == {"spans": 0, "spans_per_note": 0.0, "tokens_per_span": None}
-    said = printed("corpus_statistics", "covid", "--gold", "1")
-    assert "train: 2 notes, 28 tokens, 4 spans; 14.00 tokens per note" in said
-    assert "NAME: PATIENT: train 2 (1.00, 2.00)" in said

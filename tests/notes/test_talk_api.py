@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import Comment, Event, Flag
 from tests.factories import make_member, make_note, make_project, make_set
-from tests.worlds.programs import Program, lines_of
+from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.django_db]
 
@@ -51,15 +51,6 @@ def test_a_thread_from_the_question_to_its_end(note):
     assert (left["text"], left["deleted"], len(left["answers"])) == ("", True, 1)
     table = b"".join(note.rita.get("/projects/ward/comments.csv").streaming_content).decode().splitlines()
     assert len(table) == 3
-
-
-def test_threads_in_pages_the_newest_first(note):
-    made = [note.ada.post(f"{note.path}/comments", {"text": f"{n}"}).json()["id"] for n in range(3)]
-    first = note.ada.get(f"{note.path}/comments?limit=2").json()
-    second = note.ada.get(f"{note.path}/comments?cursor={first['next']}").json()
-    assert [each["id"] for each in first["items"] + second["items"]] == made[::-1]
-    lines = lines_of(note.ada.get(f"{note.path}/comments", accept="application/x-ndjson"))
-    assert [each["id"] for each in lines] == made[::-1]
 
 
 def test_annotators_stay_blind_to_each_other(note):

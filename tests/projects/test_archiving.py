@@ -126,17 +126,6 @@ def test_searching_and_exporting_are_reading(archived, sign_in):
     assert rev.post(url("gold_freeze")).status_code == 403
 
 
-def test_the_list_shows_archived_projects_apart_and_without_work(world, sign_in):
-    make.make_member(make.make_project("zebra", name="Zebra"), user=world.ann)
-    client = sign_in(world.ann)
-    html = check_page(client.get("/"))
-    assert "Archived projects" not in html and "Start" in html
-    archive(world)
-    html = check_page(client.get("/"))
-    assert html.index("Zebra") < html.index(">Archived projects</h2>") < html.index("Covid ward")
-    assert "/projects/covid/annotate" not in html and ">Start<" not in html
-
-
 def test_what_was_hidden_from_a_person_stays_hidden(world, monkeypatch):
     """Fewer rights must not make anybody count as somebody from whom nothing is hidden."""
     world.project.anonymous_adjudication = True
@@ -295,11 +284,3 @@ def test_what_comes_during_archiving_waits_and_is_refused(world, monkeypatch, wh
     assert beside.waited and isinstance(beside.error, ProjectArchived)
     assert not models.Span.objects.exists() and not models.Job.objects.exists()
     assert list(models.Event.objects.values_list("verb", flat=True)) == [PROJECT_ARCHIVED]
-
-
-@pytest.mark.queue
-@pytest.mark.django_db(transaction=True)
-def test_two_managers_archive_at_once(world, at_once):
-    make.make_member(world.project, models.Role.MANAGER, "max")
-    assert sorted(at_once(*[lambda: archive(world)] * 2)) == [False, True]
-    assert models.Event.objects.filter(verb=PROJECT_ARCHIVED).count() == 1

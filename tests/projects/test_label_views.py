@@ -112,23 +112,6 @@ def test_attributes_are_changed_and_markup_stays_text(mia, city, send):
     assert "Family\nStatus: current | past</textarea>" in check_page(mia.get(edit_of(city)))
 
 
-def test_errors_keep_what_was_typed(world, city, send):
-    for over, words in (
-        ({"hotkey": "D"}, "The key “d” belongs to the label DATE."),
-        ({"hotkey": "n"}, "is reserved by the program"),
-        ({"hotkey": "é"}, "must be one letter"),
-        ({"name": "date"}, "The label “DATE” already exists"),
-        ({"placeholder": ""}, "required"),
-        ({"attributes": "Family member"}, "may contain only A-Z"),
-        ({"category": label_of(world.other, "CITY").category_id}, "valid choice"),
-    ):
-        response = send(**over)
-        html = check_page(response)
-        assert response.status_code == 422 and words in html and "Towns." in html
-        city.refresh_from_db()
-        assert (city.name, city.hotkey) == ("CITY", "c")
-
-
 def test_a_change_by_somebody_else_is_not_lost(mia, city, send):
     seen = mia.get(edit_of(city)).context["seen"]
     Label.objects.filter(pk=city.pk).update(description="Cities only.")

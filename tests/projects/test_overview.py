@@ -253,17 +253,6 @@ def test_the_notes_left_of_each_run(world, rev, run):
     assert rows(html, "To review") == {} and "The review of 2 runs is finished." in html
 
 
-def test_notes_that_wait_for_the_second_reviewer(world, rev, run):
-    for note in world.notes:
-        make.make_set(note, run, SPAN, submitted=True)
-    review = models.Review.objects.create(document=world.note, author=run)
-    handover = models.Handover.objects.create(review=review, blind=True, first=world.mia, outcome={})
-    handover.people.add(world.mia)
-    assert "2 notes left 1 note waits for you as second reviewer" in plain(section(show(rev), "To review"))
-    handover.people.add(world.rev)
-    assert "1 note left" in plain(section(show(rev), "To review"))
-
-
 # ── An annotator ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -306,24 +295,6 @@ def test_replies_until_they_are_answered_or_resolved(world, ann):
     assert "2 comments" in section(show(ann), REPLIES)
     models.Assignment.objects.filter(document=world.note, user=world.ann).update(state=models.AssignmentState.RELEASED)
     assert section(show(ann), REPLIES) == ""
-
-
-def test_outcomes_of_own_submitted_notes(world, ann):
-    for note in world.notes:
-        adjudicate(world, note)
-    own = make.make_set(world.note, world.ann, SPAN)
-    make.make_set(world.notes[1], world.ben, SPAN, submitted=True)
-    assert section(show(ann), OUTCOMES) == ""
-    own.state = "submitted"
-    own.save()
-    html = section(show(ann), OUTCOMES)
-    assert "1 of your notes is adjudicated." in plain(html) and url("outcome", world.note.pk) in html
-    assert "caso-002" not in html and ann.get(url("outcome", world.note.pk)).status_code == 200
-    models.Assignment.objects.filter(document=world.note, user=world.ann).update(state=models.AssignmentState.RELEASED)
-    assert section(show(ann), OUTCOMES) == ""
-    models.Assignment.objects.update(state=models.AssignmentState.DONE)
-    models.Project.objects.update(show_outcome=False)
-    assert section(show(ann), OUTCOMES) == ""
 
 
 def test_nothing_about_others(world, ann):
@@ -369,23 +340,6 @@ def test_the_last_version_and_its_stored_scores(world, vic, version, run):
     models.AnnotationSet.objects.filter(author__kind="gold").first().spans.all().delete()
     frozen(world)
     assert "No score against version 2 is computed yet." in section(show(vic), "Scores")
-
-
-def test_stored_scores_on_few_notes_and_on_copied_gold_are_marked(world, vic, version, run):
-    second = world.notes[1]
-    own = make.make_set(second, run, [(0, 5, "PATIENT")], submitted=True)
-    compute(world, run)
-    card = section(show(vic), "Scores")
-    few = models.Figures.objects.get(kind="score").value["few_notes"]
-    assert "too optimistic" not in card
-    assert f"[{few['low']:.3f}, {few['high']:.3f}]" in card and ">few notes<" in card
-    assert card.count("On fewer than 20 notes") == 1
-    golden(world, second, own)
-    models.Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document=world.note).delete()
-    frozen(world)
-    compute(world, run, version=2)
-    card = section(show(vic), "Scores")
-    assert ">too optimistic<" in card and f"1 of the 1 gold spans were copied from {run.name}" in card
 
 
 # ── Cost ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

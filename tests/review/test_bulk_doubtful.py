@@ -142,12 +142,3 @@ def test_accepting_the_rest_leaves_doubtful_suggestions_unless_they_are_included
     decided = [event.data for event in Event.objects.filter(verb=REVIEW_DECIDED)]
     noted = {data["suggestion"]: data.get("with_doubtful", False) for data in decided}
     assert [noted[pk] for pk in rest] == [False, True, True, False]
-
-
-def test_the_rest_without_doubtful_suggestions_needs_no_permission(ward):
-    note = ward.notes[0]
-    for span in suggestions(note, ward.run)[1:3]:
-        review(note, ward.run, ward.rev, Act.REJECT, span)
-    rest = [span.pk for span in suggestions(note, ward.run)]
-    assert finish(ward, note, rest=rest).json["next"]
-    assert gold_of(note) == PLAIN

@@ -10,7 +10,7 @@ from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED
-from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
@@ -161,15 +161,6 @@ def test_an_unfinished_review_of_another_run_is_not_skipped(ward):
     assert (start(ward, plan(ward)).decided, gold_of(note)) == (2, SUGGESTED)
 
 
-def test_gold_made_after_planning_is_skipped_and_the_result_says_so(ward):
-    bulk = plan(ward)
-    make_gold_of_ann(ward, ward.notes[-1])
-    start(ward, bulk)
-    assert (bulk.planned, bulk.decided, bulk.left, bulk.skipped, bulk.skipped_notes) == (3, 0, 3, 12, 6)
-    assert gold_of(ward.notes[-1]) == [NAME]
-    assert "its note got gold meanwhile" in bulk_page(ward, bulk)
-
-
 # ── Included on request ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -186,22 +177,6 @@ def test_a_selected_box_includes_notes_with_gold_and_overlaps_stay_open(ward):
     assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 8, 0)
     assert [gold_of(note) for note in ward.notes] == [[NAME, STREET]] * ADJUDICATED + [[]]
     assert freeze(project=ward.project, actor=ward.mia)[0] == ward.frozen
-
-
-def test_two_ends_of_one_street_stay_open(ward):
-    """Neither run is known to be right, so neither span becomes gold, nor is one added beside the other later."""
-    note, both = ward.notes[-1], [run.pk for run in ward.runs]
-    short = suggestions(note, ward.runs[1])[1]
-    Span.objects.filter(pk=short.pk).update(end=STREET[1])
-    bulk = plan(ward, runs=both)
-    page = ward.client.get(url("review_bulk", bulk.pk))
-    assert (page.context["count"], page.context["found"].conflicts) == (4, 2)
-    start(ward, bulk)
-    assert (bulk.planned, bulk.decided, bulk.conflicts, bulk.left) == (4, 4, 2, 0)
-    assert gold_of(note) == [NAME, AGAIN]
-    review(note, ward.runs[1], ward.rev, Act.ACCEPT, short)
-    assert plan(ward).conflicts == 1
-    assert gold_of(note) == [NAME, STREET, AGAIN]
 
 
 # ── One note on its page ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -244,12 +219,3 @@ def test_undo_keeps_gold_that_was_confirmed_since(ward):
     start(ward, bulk, "bulk_undo")
     assert (bulk.undone, bulk.kept, gold_of(note)) == (0, 3, SUGGESTED)
     assert Decision.objects.filter(cause=bulk).count() == 3
-
-
-def test_undo_works_in_a_note_that_was_finished_and_reopened_since(ward):
-    note = ward.notes[-1]
-    bulk = start(ward, plan(ward))
-    finish_review(document=note, author=ward.runs[0], user=ward.mia)
-    reopen_review(document=note, author=ward.runs[0], user=ward.mia)
-    start(ward, bulk, "bulk_undo")
-    assert (bulk.undone, bulk.kept, gold_of(note)) == (3, 0, [])

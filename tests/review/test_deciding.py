@@ -5,13 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.core.events import NOTE_READ
-from annotations.models import AnnotationSet, Decision, Event, Review, Span
+from annotations.models import AnnotationSet, Decision, Event, Span
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
-from tests.worlds.reviewing import NAMES, ask, body, send, url
+from tests.worlds.reviewing import body, send, url
 
 
 def test_a_decision_returns_the_new_state_of_the_review(suggested, decide):
@@ -110,14 +109,6 @@ def test_every_error_gives_a_reason_and_the_current_state(suggested, sign_in):
     assert not Span.objects.filter(annotation_set__author__kind="gold").exists()
 
 
-def test_another_person_is_signed_in_now(suggested, sign_in):
-    for name in ("review_decide", "review_finish"):
-        for person in (suggested.mia.pk, None, "x"):
-            answer = send(sign_in(suggested.rev), url(suggested, name), body(suggested) | {"person": person})
-            assert (answer.status, answer.json["error"]) == (409, "person")
-    assert not Decision.objects.exists()
-
-
 def test_gold_that_was_replaced_leaves_the_suggestion_open_again(suggested, decide):
     decide("accept")
     Span.objects.filter(annotation_set__author__kind="gold").delete()
@@ -161,22 +152,3 @@ def test_the_state_holds_a_token_and_no_text(suggested, sign_in):
         asked = {"data": json.dumps(body(suggested)), "content_type": "application/json", "headers": headers}
         assert client.post(url(suggested, "review_decide"), **asked).status_code == status
         assert Decision.objects.exists() == (status == 200)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_missing_objects_are_404(suggested, sign_in, name):
-    """Runs of other projects, authors that are not runs, and notes that the run has not processed or not finished."""
-    client = sign_in(suggested.rev)
-    other_run = make.make_author(suggested.other, kind="run", name="rules-9")
-    far = make.make_note(suggested.other, TEXT)
-    make.make_set(far, other_run, [(0, 5, "PATIENT")], submitted=True)
-    annotator = make.make_author(suggested.project, suggested.ann)
-    for author in (other_run.pk, annotator.pk, 10**6, 2**63):
-        assert ask(client, name, suggested, suggested.rev, author=author).status_code == 404
-    if name == "review_next":
-        return
-    make.make_set(suggested.notes[1], suggested.run, [(0, 11, "PATIENT")])
-    for note in (suggested.notes[1].pk, far.pk, 10**6, 2**63):
-        assert ask(client, name, suggested, suggested.rev, note=note).status_code == 404
-    assert not Review.objects.exists()
-    assert not Event.objects.filter(verb=NOTE_READ).exists()

@@ -4,8 +4,6 @@ import pytest
 from django.urls import reverse
 
 from annotations.models import Document, Review, Span
-from annotations.models.project import SecondReview
-from annotations.projects.services.projects import update_project
 from annotations.review.selectors.precision import chosen_by_order
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
@@ -110,17 +108,3 @@ def test_a_reopened_review_keeps_how_its_note_was_chosen_first(ward, order):
     finish(ward, first, f"?chosen={order}")
     assert drawn(first) in ("note", "chance"), "chance if it is the first of the random order"
     assert chosen_by_order([ward.run.pk]) == []
-
-
-def test_the_first_of_two_reviewers_tells_how_the_note_was_chosen(ward, sign_in):
-    update_project(project=ward.project, actor=None, second_review=SecondReview.OPEN)
-    note, other = ward.notes[0], make.make_member(ward.project, "reviewer", "rosa")
-    finish(ward, note)
-    reopen_review(document=note, author=ward.run, user=ward.rev)
-    finish(ward, note, "?chosen=uncertainty")
-    assert drawn(note) == "note", "the reviewer took the handover back, and finished again"
-    Review.objects.filter(document=note).update(drawn="")
-    ward.client = sign_in(other)
-    there = reverse("review_finish", args=["covid", ward.run.pk, note.pk])
-    ward.client.post(f"{there}?chosen=uncertainty", {"stage": "second"})
-    assert Review.objects.get(document=note).finished_by == other and drawn(note) == ""

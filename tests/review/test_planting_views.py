@@ -1,7 +1,6 @@
 """Planted leaks on the pages: the option, page sources that reveal nothing, finishing, and the result."""
 
 import json
-import re
 import uuid
 from types import SimpleNamespace
 
@@ -195,33 +194,3 @@ def test_hidden_leaks_stay_hidden_when_the_option_is_turned_off(planting, sign_i
     switch(planting, sign_in, "0")
     assert [len(data_of(page(planting, note))["suggestions"]) for note in planting.notes] == [2, 3]
     assert finish(planting).json["open"] == 1
-
-
-def lists(world):
-    """The content of every page over many notes, without the parts that differ from request to request."""
-    client, runs = world.client, f"?run={world.run.pk}"
-    strings = make.SuggestedString.objects.order_by("pk").values_list("pk", flat=True)
-    urls = [url("review_strings"), url("review_strings") + runs, url("review_bulk_new"), url("acceptance")]
-    urls += [url("review_strings") + f"{runs}&label={label}" for label in world.labels.values()]
-    urls += [url("review_string", pk) + query for pk in strings for query in ("", runs)]
-    said = {one: client.get(one).content.decode() for one in urls}
-    for rule in ({"kind": "threshold", "least": 50}, {"kind": "agreed", "agree": 2}):
-        form = {"runs": [run.pk for run in world.runs], "act": "accept"} | rule
-        plan = client.post(url("review_bulk_new"), form, follow=True)
-        said[rule["kind"]] = plan.content.decode().replace(plan.request["PATH_INFO"], "")
-    once = r'[A-Za-z0-9]{64}|nonce="[^"]+|[0-9a-f-]{36}'
-    return {name: re.sub(once, "", html) for name, html in said.items()}
-
-
-def test_lists_and_bulk_previews_do_not_change_when_a_note_is_opened(planting, sign_in):
-    Span.objects.update(confidence=0.9)
-    switch_on(planting, sign_in)
-    draw_leaks(planting.runs[1], [note.pk for note in planting.notes])
-    before = lists(planting)
-    assert [one["start"] for one in data_of(page(planting))["suggestions"]] == [44, 61]
-    after = lists(planting)
-    assert before == after
-    hidden = list(PlantedLeak.objects.values_list("review__document", "suggestion__start"))
-    assert hidden == [(planting.note.pk, 0)] * 2
-    label = f"?run={planting.run.pk}&label={planting.labels['PATIENT']}"
-    assert ">1<" in after[url("review_strings") + label].replace(" ", "").replace("\n", ""), "of two, one is hidden"

@@ -7,15 +7,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotations.models import BulkAct, Decision, Event, Handover, Project, Span
-from annotations.review.events import REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import BulkRule
-from annotations.review.selectors.decision_log import as_csv, overruled
 from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk import decide_batch, undo_batch
-from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests.factories import make_author, make_member, make_note, make_project, make_set
-from tests.worlds.reviewing import review, suggestions
+from tests.worlds.reviewing import review
 
 pytestmark = pytest.mark.django_db
 # With more than ten spans close together, the limit on spans over one character needs another query.
@@ -106,23 +104,6 @@ def test_a_batch_of_notes_that_wait_for_a_second_reviewer():
     assert counts[1] == counts[2]
 
 
-@pytest.mark.parametrize("second", ["off", "blind", "open"])
-def test_accepting_the_rest_of_a_note_by_one_or_by_two(second):
-    world = World(second_review=second)
-    counts = []
-    for words in (FEW, FEW, MANY):
-        note = world.note(words)
-        first, _ = counted(world.finish, note, world.rita)
-        back, _ = counted(reopen_review, document=note, author=world.run, user=world.rita)
-        world.finish(note, world.rita)
-        then, _ = counted(world.finish, note, world.rosa)
-        counts.append((first, back, then))
-        assert Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").count() == words
-        accepted = Event.objects.filter(document_id=note.pk, verb=REVIEW_DECIDED, data__rest=True).count()
-        assert accepted == words * (2 if second == "blind" else 1)
-    assert counts[1] == counts[2]
-
-
 def test_accepting_a_suggestion_with_many_conflicting_ones_and_its_undo():
     world = World()
     counts = []
@@ -138,23 +119,4 @@ def test_accepting_a_suggestion_with_many_conflicting_ones_and_its_undo():
             decided = Decision.objects.filter(review__document=note).count()
             assert decided == (0 if about == (Act.UNDO,) else conflicting + 1)
         counts.append(count)
-    assert counts[1] == counts[2]
-
-
-def test_the_log_of_decisions_as_a_file_and_on_the_page(client):
-    counts = []
-    for number, words in enumerate((FEW, FEW, MANY)):
-        world = World(slug=f"log-{number}")
-        note = world.note(words)
-        world.finish(note, world.rita)
-        reopen_review(document=note, author=world.run, user=world.rosa)
-        for span in suggestions(note, world.run):
-            review(note, world.run, world.rosa, Act.REJECT, span)
-        as_file, lines = counted(lambda project: list(as_csv(project)), world.project)
-        assert len(lines) == 1 + 2 * words
-        assert overruled(world.project)[0][2] == words
-        client.force_login(world.rosa)
-        shown, page = counted(client.get, f"/projects/{world.project.slug}/review/acceptance/")
-        assert page.status_code == 200
-        counts.append((as_file, shown))
     assert counts[1] == counts[2]

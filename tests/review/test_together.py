@@ -110,45 +110,6 @@ def test_two_reviewers_decide_differently_on_one_suggestion(world, at_once):
         check(note, 1 + trial % 2)
 
 
-def test_two_reviewers_share_a_note(world, at_once):
-    """Each decides on half of the suggestions at the same time."""
-    for _ in range(TRIALS):
-        note = note_of(world)
-        spans, acts = suggestions(note, world.runs[0]), ["accept", "reject", "accept", "accept"]
-        calls = [
-            partial(post, act, suggestion=span.pk, seen=["open"])
-            for post, span, act in zip(posters(world, note) * 2, spans, acts, strict=True)
-        ]
-        assert statuses(at_once(*calls)) == [200] * 4
-        check(note, 4)
-        assert models.Review.objects.filter(document=note).count() == 1
-
-
-def test_the_same_change_posted_twice_at_once(world, at_once):
-    for trial in range(TRIALS):
-        note = note_of(world)
-        first, second, *_ = suggestions(note, world.runs[0])
-        posts = [poster(world.rita, note, world.runs[0]) for _ in range(2)]
-        if trial % 2:
-            posts[0]("accept", suggestion=second.pk, seen=["open"])
-        change = {"act": "accept", "suggestion": first.pk, "seen": ["open"], "change_id": str(uuid.uuid4())}
-        answers = at_once(*(partial(post, **change) for post in posts))
-        assert statuses(answers) == [200, 200]
-        assert answers[0].json()["suggestions"] == answers[1].json()["suggestions"]
-        check(note, 1 + trial % 2)
-
-
-def test_an_undo_posted_twice_at_once_reverts_one_decision(world, at_once):
-    for _ in range(TRIALS):
-        note = note_of(world)
-        posts = [poster(world.rita, note, world.runs[0]) for _ in range(2)]
-        for span in suggestions(note, world.runs[0])[:3]:
-            posts[0]("accept", suggestion=span.pk, seen=["open"])
-        change = str(uuid.uuid4())
-        assert statuses(at_once(*(partial(post, "undo", change_id=change) for post in posts))) == [200, 200]
-        assert check(note, 4).spans.count() == 2
-
-
 def test_the_same_span_is_accepted_in_two_runs_at_once(world, at_once):
     """Both acceptances share one gold span; undoing one keeps the span for the other."""
     for _ in range(TRIALS):

@@ -309,26 +309,3 @@ def test_a_blind_second_reviewer_decides_in_bulk_and_undoes_it(blind):
     assert at_once(act, undo_bulk)["undone"] == 4
     assert blind.states(blind.rosa) == ["open", "open"]
     check_strings()
-
-
-def test_an_act_planned_before_the_handover_leaves_the_note_alone(blind):
-    blind.decide(blind.rita, Act.ACCEPT, 0)
-    act = blind.plan(blind.rita)
-    blind.decide(blind.rita, Act.ACCEPT, 24)
-    blind.finish(blind.rita)
-    begin_bulk(bulk=act, user=blind.rita)
-    result = at_once(act, run_bulk)
-    assert (result["decided"], result["left"]) == (2, 1)
-    assert blind.states(blind.rosa) == ["open", "open"]
-
-
-def test_gold_from_another_run_stays_if_the_first_reviewer_agreed(blind):
-    other = make_author(blind.project, kind="run", name="crf-1")
-    make_set(blind.note, other, [(0, 11, "PATIENT")], submitted=True)
-    blind.decide(blind.rita, Act.ACCEPT, 0)
-    review(blind.note, other, blind.ugo, Act.ACCEPT, Span.objects.get(annotation_set__author=other))
-    blind.decide(blind.rita, Act.ACCEPT, 24)
-    blind.finish(blind.rita)
-    assert blind.gold == [(0, "PATIENT")]
-    blind.reopen(blind.rita)
-    assert blind.gold == [(0, "PATIENT"), (24, "HOSPITAL")]

@@ -23,7 +23,6 @@ from tests.worlds.commands import answered, printed
 from tests.worlds.pages import make_world
 
 ROSSI, AGE, CITY, BIANCHI = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY"), (61, 68, "DOCTOR")
-RUN = ("covid", "--author", "run:rules-1")
 HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
@@ -228,20 +227,6 @@ def test_causes_of_hidden_authors(read, sign_in):
     assert answer.status_code == 404 and not ErrorCause.objects.exists()
 
 
-def test_errors_by_cause_and_category(read, client):
-    tag(read, read.missed, "S")
-    tag(read, read.missed, "AM")
-    for query, shown in (
-        ({"cause": "S"}, {"Torino"}), ({"cause": "AM"}, {"Torino"}), ({"cause": "AB"}, set()),
-        ({"cause": "none"}, {"Bianchi", "54 anni"}), ({"cause": "x"}, {"Torino", "Bianchi", "54 anni"}),
-        ({"category": "C0"}, {"Bianchi"}), ({"category": "C2", "cause": "S"}, {"Torino"}),
-        ({"category": "NOWHERE"}, set()),
-    ):  # fmt: skip
-        html = client.get(url("score_errors", read, **query)).content.decode()
-        found = {word for word in ("Torino", "Bianchi", "54 anni") if f"<mark>{word}</mark>" in html}
-        assert found == shown, query
-
-
 # ── The score's page and the command ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -269,22 +254,3 @@ def test_the_table_of_causes_by_category(read, client):
     by_category = {row["category"]: row for row in found["categories"]}
     assert by_category["C3"]["entity"] == {"spurious": 1, "spurious_share": 1.0, "missed": 1, "missed_share": 0.5}
     assert by_category["C0"]["tokens_per_span"] == 1.5
-
-
-def test_charts_of_error_shares_and_tokens_per_span(read, client):
-    spans, tokens = (
-        check_page(client.get(url("score", read)))
-        .split("Share of the errors of exact spans in each category")[1]
-        .split("Share of the errors of tokens in each category")
-    )
-    # The doctor's name has the right category, though not the right label.
-    assert "NAME: false positives 0% (0), false negatives 0% (0)" in spans
-    assert "AGE: false positives 100% (1), false negatives 50% (1)" in spans
-    assert "LOCATION: false positives 0% (0), false negatives 50% (1)" in spans
-    # Of the tokens, only the city is missed, and only the second word of the age is spurious.
-    assert "AGE: false positives 100% (1), false negatives 0% (0)" in tokens
-    assert "LOCATION: false positives 0% (0), false negatives 100% (1)" in tokens
-    assert "NAME: tokens per span 1.50" in tokens, "two names, of two tokens and of one"
-    read.run_set.spans.exclude(start=0).delete()
-    read.gold_set.spans.exclude(start=0).delete()
-    assert "NAME: false positives –, false negatives –" in check_page(client.get(url("score", read)))

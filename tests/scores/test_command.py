@@ -71,14 +71,6 @@ def ages(db):
         make.make_set(note, make.make_author(project, kind=kind, name=kind), spans, submitted=True)
 
 
-def test_macro_averages_with_their_standard_deviation(ages):
-    said = run("a", "--unit", "entity", "--level", "subcategory")
-    # PATIENT 0/1, AGE 1/1, CITY never predicted, HOSPITAL 0/1; recall of the three labels in gold.
-    spread = "(standard deviation 0.4714)"
-    assert f"  Macro average: precision 0.2500 (standard deviation 0.4330) · recall 0.3333 {spread} · F1 0.2857" in said
-    assert f"  Weighted average: precision 0.3333 {spread} · recall 0.3333 {spread} · F1 0.3333" in said
-
-
 def test_the_plain_substring_rule_with_published_figures(ages):
     tokens = "\n".join(run("a"))
     assert "Rewritten text: precision 0.7500 · recall 1.0000" in tokens

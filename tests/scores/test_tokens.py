@@ -14,7 +14,6 @@ from annotations.text.tokens import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed
-from tests.worlds.programs import Program
 
 TEXT = "Rossi, 47aa, 12.02.2020"
 
@@ -94,19 +93,6 @@ def test_errors_that_were_deleted_are_not_computed_by_the_page(scored, sign_in):
     html = response.content.decode()
     assert "The errors were deleted to save space" in html and "Not computed yet" in html
     assert kept_score(wanted) is None
-
-
-def test_the_agreement_follows_the_tokenizer(scored):
-    """Catelli 2021, table 3.4: a span such as COVID-19 is one token of another tokenizer, and three of the rule."""
-    for name in ("anna", "bruno"):
-        make.make_set(scored.note, make.make_member(scored.project, user=name), [(13, 23, "DATE")], submitted=True)
-    units = {name: answered("agreement", "covid", "--unit", "marked", *option)["units"]
-             for name, option in {"rule": (), "white": ("--tokenizer", "white"), "again": ()}.items()}  # fmt: skip
-    assert units == {"rule": 5, "white": 1, "again": 5}
-    asked = Program(scored.rev)
-    assert asked.get("/projects/covid/agreement?unit=marked&tokenizer=white").json()["units"] == 1
-    assert asked.get("/projects/covid/agreement?tokenizer=white").status_code == 409
-    assert asked.get("/projects/covid/agreement?tokenizer=none").status_code == 422
 
 
 def test_a_language_without_tokenizer_fails_the_command(scored):

@@ -161,16 +161,6 @@ def test_a_long_score_with_choices_is_a_job(read, sign_in):
         assert "Not computed yet" in check_page(client.get(url("score", read)))
 
 
-def test_markup_in_a_note_stays_text(read, client):
-    note = make.make_note(read.project, "<script>alert(1)</script> & <b>Mario</b>", "x<i>")
-    run = make.make_author(read.project, kind="run", name="run<u>")
-    make.make_set(note, Author.objects.get(kind="gold"), [(29, 34, "PATIENT")], submitted=True)
-    make.make_set(note, run, [(0, 8, "PATIENT")], submitted=True)
-    for page in ("score", "score_errors"):
-        html = check_page(client.get(url(page, read, author=run)))
-        assert "<script>alert" not in html and "<i>" not in html and "<u>" not in html
-
-
 @pytest.mark.parametrize(("how", "spans"), [("review", 1), ("directly", 2)])
 def test_gold_from_the_run_itself_is_marked_in_the_list(read, client, how, spans):
     """A reviewer accepts what the run suggests in a note without gold; another note's gold is made elsewhere."""

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
-from annotations.models import Adjudication, AnnotationSet, Author, Cause, Event, Label, Project, Span
+from annotations.models import Adjudication, AnnotationSet, Author, Cause, Event, Span
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import made_world, world
@@ -121,15 +121,6 @@ def test_causes_from_the_page(read, decide):
     assert cause(end=9_999).status == 409
 
 
-def test_the_page_sends_attributes(read, decide):
-    Label.objects.filter(name="DATE").update(attributes=[{"name": "Family"}])
-    decide("majority", DATE)
-    sent = {"start": 31, "end": 41, "label": read.label["DATE"], "name": "Family"}
-    assert decide("attribute", DATE, **sent, value=3).status == 400
-    shown = decide("attribute", DATE, **sent, value=True).json["locations"][1]
-    assert shown["attributes"]["outcome"] == {f"31-41-{read.label['DATE']}": {"Family": True}}
-
-
 # ── Closing, gold ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -184,16 +175,3 @@ def test_the_list(read, decide):
         assert decide.client.get(f"{LIST}?{query}").status_code == 200
     AnnotationSet.objects.all().delete()
     assert "Nothing to adjudicate yet" in check_page(decide.client.get(LIST))
-
-
-def test_notes_on_which_all_agree_pass_by_the_rule(read, decide):
-    for person in (read.ann, read.ben):
-        make.make_set(read.notes[1], person, [(*DATE, "DATE")], submitted=True)
-    address = f"{LIST}unanimous"
-    decide.client.post(address)
-    assert not Adjudication.objects.exists(), "there is no such rule here"
-    Project.objects.filter(pk=read.project.pk).update(unanimous_passes=True)
-    assert "In 1 note all annotators agree" in check_page(decide.client.get(LIST))
-    html = decide.client.post(address, follow=True).content.decode()
-    assert "1 unanimous note was finished." in html
-    assert Adjudication.objects.get().document == read.notes[1]

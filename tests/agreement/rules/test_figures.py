@@ -3,7 +3,6 @@
 import json
 import random
 from collections import Counter
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -82,19 +81,6 @@ def test_figures_of_a_round_are_those_of_its_notes_alone():
             assert row[name] == alone[name], "with the same interval"
         assert (row["units"], row["notes"]) == (alone["units"], 6)
     assert [row["mixed"] for row in found["granularities"]["bio"]["rounds"]] == [0, 1]
-
-
-def test_the_order_of_annotators_changes_only_the_order_of_rows():
-    notes = some_notes()
-    before = figures(notes, SETUP, ComparedUnit.MARKED)
-    for order in permutations("abc"):
-        after = figures(notes, Setup(order, SETUP.labels, CATEGORY), ComparedUnit.MARKED)
-        for granularity, report in before["granularities"].items():
-            other = after["granularities"][granularity]
-            assert {n: other[n]["value"] for n in NAMES} == pytest.approx({n: report[n]["value"] for n in NAMES})
-            pairs = [{frozenset((r["a"], r["b"])): r["kappa"]["value"] for r in x["pairs"]} for x in (report, other)]
-            assert pairs[0] == pytest.approx(pairs[1])
-            assert [r["note"] for r in report["per_note"]] == [r["note"] for r in other["per_note"]]
 
 
 def test_no_figure_is_nan_and_undefined_figures_have_a_reason():

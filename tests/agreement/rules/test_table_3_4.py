@@ -10,7 +10,6 @@ By the default rule, "COVID-19:" has four tokens. Tokens: 4 + 4 + 6 + 3 + 3 = 20
 ASL, Latina, 98, PS, radiologists), thirteen are unmarked.
 """
 
-import random
 from collections import Counter
 
 import pytest
@@ -195,26 +194,3 @@ def test_notes_are_grouped_by_their_annotators():
     assert both.hidden == pytest.approx(2 * found(one).hidden)
     assert both.recall(1).value == pytest.approx(found(one).recall(1).value)
     assert both.recall_of("b").value == pytest.approx((3 + 4) / (2 * 17 / 3))
-
-
-def test_annotators_with_a_known_recall():
-    """2,000 spans in 100 notes, which are found independently; b has all notes, the others have half of them each."""
-    chance = random.Random(3)
-    thorough = {"a": 0.95, "b": 0.9, "c": 0.92, "d": 0.85}
-    notes = []
-    for number in range(100):
-        names = "abc" if number % 2 else "bd"
-        spans = [Span(20 * n, 20 * n + 9, "X") for n in range(20)]
-        annotation_sets = {name: [span for span in spans if chance.random() < thorough[name]] for name in names}
-        notes.append(NoteAnnotationSets("palabra de " * 40, annotation_sets, number))
-    recall = figures(notes, Setup(list("abcd"), ["X"], {"X": "X"}), ComparedUnit.ENTITY)["recall"]
-    for matching in Matching:  # all bounds are equal, so both ways of matching give the same figures
-        result = recall[matching]
-        assert result["found"] + result["hidden"] == pytest.approx(2000, rel=0.005)
-        for row, truth in zip(result["each"], thorough.values(), strict=True):
-            assert row["value"] == pytest.approx(truth, abs=0.03)
-            assert row["low"] <= truth <= row["high"]
-        one, two, three = result["annotators"]
-        assert one["low"] < one["value"] < one["high"] < two["low"] < two["value"] < three["value"] <= 1
-        assert one["value"] == pytest.approx((0.95 + 0.9 + 0.92) / 3 / 2 + (0.9 + 0.85) / 4, abs=0.01)
-        assert not three["projected"]

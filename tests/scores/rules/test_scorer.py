@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from annotations.agreement.rules.units import Granularity
 from annotations.scores.rules import Rates, Scorer
 from annotations.scores.rules.errors import ErrorType
-from annotations.scores.rules.rates import RatesData
 from annotations.scores.rules.table import LabelData, LevelData, TableData
 from annotations.scores.rules.tally import Criterion
 from annotations.text.spans import Span, SpanError
@@ -49,13 +48,6 @@ def micro(table: TableData, unit: str, granularity: Granularity) -> tuple[int, i
 def all_found(row: TableData | LabelData) -> dict[str, int]:
     """The notes in which all gold spans were found, by criterion."""
     return {criterion: one["all_found"] for criterion, one in row["all_or_nothing"].items()}
-
-
-def other_rates(table: TableData) -> list[RatesData]:
-    """By overlap, with tolerance, and of the shared task."""
-    names = (("overlap", "entity"), ("overlap", "token"), ("tolerant", "any_label"), ("tolerant", "same_label"),
-             ("meddocan", "merged"), ("meddocan", "strict"))  # fmt: skip
-    return [table[part][name] for part, name in names]
 
 
 GOLD = spans((0, 11, "PATIENT"), (14, 20, "CITY"), (24, 27, "DATE"), (38, 45, "DOCTOR"))
@@ -229,43 +221,6 @@ def test_a_token_with_two_labels_counts_for_each(gold, predicted, label, binary)
     sides = (spans(*((0, 5, one) for one in side.split())) for side in (gold, predicted))
     table = score((TEXT, *sides))
     assert (micro(table, "token", SUB), micro(table, "token", BIN)) == (label, binary)
-
-
-LEVELS = [(unit, granularity) for unit in ("entity", "token") for granularity in (SUB, CAT, BIN)]
-
-
-@given(st.lists(notes(), max_size=3))
-def test_a_perfect_prediction_scores_one_everywhere(given_notes) -> None:
-    table = score(*((text, gold, gold) for text, gold, _ in given_notes))
-    for unit, granularity in LEVELS:
-        level = level_of(table, unit, granularity)
-        found = [level[average] for average in ("micro", "macro", "weighted")] + [*level["classes"].values()]
-        assert all(one["f1"] in (None, pytest.approx(1.0)) for one in found)
-    assert not any(table["kinds"].values())
-    assert table["residual"]["with_miss"] == 0
-    assert all_found(table) == dict.fromkeys(Criterion, table["notes_with_gold"])
-    for rates in other_rates(table):
-        assert (rates["right"], rates["found"]) == (rates["predicted"], rates["gold"])
-    assert table["accuracy"] in (None, 1.0) and table["meddocan"]["leak"] in (None, 0.0)
-
-
-def swapped(rates: RatesData) -> RatesData:
-    """The rates with gold and predictions exchanged."""
-    return Rates(rates["gold"], rates["found"], rates["predicted"], rates["right"]).as_dict()
-
-
-@given(st.lists(notes(), max_size=3))
-def test_exchanging_gold_and_predictions_exchanges_precision_and_recall(given_notes) -> None:
-    there = score(*given_notes)
-    back = score(*((text, predicted, gold) for text, gold, predicted in given_notes))
-    for unit, granularity in LEVELS:
-        classes, turned = (level_of(table, unit, granularity)["classes"] for table in (there, back))
-        assert {name: swapped(rates) for name, rates in classes.items()} == turned
-    assert list(map(swapped, other_rates(there))) == other_rates(back)
-    assert there["kinds"]["missed"] == back["kinds"]["spurious"]
-    cells, turned = (table["confusion"]["token"]["rows"] for table in (there, back))
-    assert cells == [list(column) for column in zip(*turned, strict=True)]
-    assert (there["tokens"], there["accuracy"]) == (back["tokens"], back["accuracy"])
 
 
 @given(notes(10))

@@ -1,16 +1,13 @@
 """Users that a provider pushes: their accounts, and who is out at once."""
 
-from dataclasses import replace
-
 import pytest
 from django.contrib.auth import get_user
 from django.test import Client
 
-from annotations.models import Event, GroupRole, Membership, ProviderAccount, ProviderSession, ProvisionedUser, User
-from annotations.projects.services.providers import checking, signing_in
-from annotations.projects.services.providers.signing_in import UNASKABLE, link_account
+from annotations.models import Event, ProviderAccount, ProviderSession, ProvisionedUser, User
+from annotations.projects.services.providers import signing_in
+from annotations.projects.services.providers.signing_in import link_account
 from tests.factories import PASSWORD, make_member, make_project, make_user
-from tests.projects.providers.test_oidc import sign_in as oidc_sign_in
 from tests.projects.providers.test_saml import sign_in
 from tests.worlds import saml_provider
 from tests.worlds.programs import Program
@@ -209,17 +206,6 @@ def test_what_the_provider_says_is_kept_and_shown(pusher):
     assert user.last_name == "King" and ProviderAccount.objects.get().subject == "n-9"
 
 
-def test_an_account_that_is_pushed_does_not_rest_without_sign_ins(client, ada, clock):
-    sign_in(client)
-    account = ProviderAccount.objects.get()
-    for active in (True, False):
-        clock.forward(minutes=UNASKABLE.total_seconds() / 60 + 1)
-        assert checking.due() == [account.pk]
-        checking.check(account.pk)
-        assert checking.due() == [] and User.objects.get().is_active == active
-        ProvisionedUser.objects.filter(pk=ada).delete()
-
-
 def test_a_deactivation_during_a_sign_in_leaves_no_session(client, pusher, ada, monkeypatch):
     """The provider deactivates the person after the check of the account, and reactivates them later."""
     login = signing_in.perform_login
@@ -233,26 +219,3 @@ def test_a_deactivation_during_a_sign_in_leaves_no_session(client, pusher, ada, 
     assert not is_in(client)
     pusher.set_active(ada, True)
     assert not is_in(client) and not ProviderSession.objects.exists()
-
-
-def test_a_provider_of_openid_connect_pushes_too(client, idp, settings):
-    """The relay goes on asking; roles follow the groups of SCIM, not those of the claim."""
-    settings.SIGN_IN = (replace(*settings.SIGN_IN, scim_token_hashes=(HASH,), scim_groups=True),)
-    project, pusher = make_project(), Pusher()
-    for group, role in (("pushed", "annotator"), ("claimed", "manager")):
-        GroupRole.objects.create(project=project, provider="idp", group=group, role=role)
-    idp.person["groups"] = ["claimed"]
-    assert oidc_sign_in(client, idp).status_code == 403
-    ada = pusher.push_user(key="s-1")
-    pusher.push_group("pushed", ada)
-    oidc_sign_in(client, idp)
-    checking.check(ProviderAccount.objects.get().pk)
-    assert is_in(client) and Membership.objects.get().role == "annotator"
-    idp.removed = True
-    checking.check(ProviderAccount.objects.get().pk)
-    assert not is_in(client)
-    idp.removed = False
-    oidc_sign_in(client, idp)
-    assert is_in(client)
-    pusher.set_active(ada, False)
-    assert not is_in(client) and oidc_sign_in(client, idp).status_code == 403
