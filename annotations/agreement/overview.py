@@ -1,20 +1,17 @@
 """The parts of a project's overview about agreement. Nothing is computed here."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.agreement.rules.shown import AgreementFigure
 from annotations.agreement.rules.units import ComparedUnit, Granularity
 from annotations.agreement.selectors.adjudications import Show, adjudicated_sets, outcomes, to_adjudicate
 from annotations.agreement.selectors.figures import counted_sets
 from annotations.agreement.views.agreement import trend_of
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.core.templatetags.plots import Point
 from annotations.models import Figures, Project
 
 # The stored agreement of a project, without computing or checking anything.
@@ -23,33 +20,24 @@ from annotations.models import Figures, Project
 KIND = f"agreement:{ComparedUnit.TOKEN}"
 
 
-@dataclass(frozen=True)
-class StoredAgreement:
-    """α over tokens by label, and its plot by round. `outdated`: annotations were submitted after `at`."""
-
-    at: datetime
-    notes: int
-    alpha: AgreementFigure
-    trend: list[Point]
-    outdated: bool
-
-
 def has_agreement(project: Project) -> bool:
     """Whether agreement on at least one note was computed."""
     return Figures.objects.filter(project=project, kind__startswith="agreement:", value__notes__gt=0).exists()
 
 
-def stored_agreement(project: Project) -> StoredAgreement | None:
-    """The newest stored figures; None if there are none, or no note has two annotators."""
+def stored_agreement(project: Project) -> dict[str, Any] | None:
+    """The newest stored figures: α over tokens by label, and the `trend` of α by round.
+
+    `outdated`: annotations were submitted after `at`. None if there are none, or no note has two annotators.
+    """
     report = f"value__granularities__{Granularity.SUBCATEGORY}"
     rows = Figures.objects.filter(project=project, kind=KIND, value__notes__gt=0).order_by("-at")
     row = rows.values_list("at", "value__notes", f"{report}__alpha", f"{report}__rounds").first()
     if row is None:
         return None
     at, notes, alpha, rounds = row
-    return StoredAgreement(
-        at, notes, alpha, trend_of(rounds), counted_sets(project).filter(submitted_at__gt=at).exists()
-    )
+    outdated = counted_sets(project).filter(submitted_at__gt=at).exists()
+    return {"at": at, "notes": notes, "alpha": alpha, "trend": trend_of(rounds), "outdated": outdated}
 
 
 @overview.cards.part(10, Can.READ_NOTES)

@@ -10,6 +10,7 @@ from django.http import Http404
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import SUBMITTED, gold_sets, review_drafts
 from annotations.core.hooks import disagreements_shown
+from annotations.core.requests import page_edges
 from annotations.core.spans import pairs_of
 from annotations.models import (
     AnnotationSet,
@@ -283,15 +284,9 @@ def version_page(version: GoldVersion, *, after: int | None, before: int | None,
         VersionNote(pk, name, len(spans), split)
         for pk, name, spans, split in notes.values_list("document_id", "document__name", "spans", "split")[: size + 1]
     ]
-    more = len(found) > size
     rows = sorted(found[:size], key=lambda note: note.pk)
-    has_previous = more if before is not None else after is not None
-    has_next = more if before is None else True
-    return VersionPage(
-        rows=rows,
-        previous=rows[0].pk if rows and has_previous else None,
-        next=rows[-1].pk if rows and has_next else None,
-    )
+    ids = [row.pk for row in rows]
+    return VersionPage(rows, *page_edges(ids, after=after, before=before, more=len(found) > size))
 
 
 def of_kind(project: Project, kind: str) -> str:

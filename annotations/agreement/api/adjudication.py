@@ -171,8 +171,9 @@ def read_outcome(request: ApiRequest, slug: str, note: int) -> AdjudicationOutco
     """
     access = enter(request, slug, Can.ANNOTATE)
     document = note_for(access, note)
-    found, codes = deciding.open_outcome(access=access, note=document), codes_of(access.project.pk)
-    return AdjudicationOutcome(items=[_line(line, codes) for line in found.lines])
+    _set, lines = deciding.open_outcome(access=access, note=document)
+    codes = codes_of(access.project.pk)
+    return AdjudicationOutcome(items=[_line(line, codes) for line in lines])
 
 
 def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
-from operator import itemgetter
 from typing import Final
 
 from annotations.agreement.rules import bootstrap, coefficients, units
@@ -14,12 +13,11 @@ from annotations.agreement.rules.bootstrap import (
     Between,
     Interval,
     Intervals,
-    RecallIntervals,
     intervals,
     nothing,
     recall_intervals,
 )
-from annotations.agreement.rules.capture import COUNTS, Captures, CaptureSums, Matching, found_in
+from annotations.agreement.rules.capture import COUNTS, Captures, Matching, found_in
 from annotations.text.bio import OUTSIDE
 from annotations.text.matching import match
 from annotations.text.spans import Span
@@ -32,27 +30,24 @@ def recall(captures: Captures, annotators: Sequence[str], between: Between) -> d
     result: dict[str, shown_rules.Recall] = {}
     for matching in Matching:
         groups = captures.groups[matching]
-        around = recall_intervals(groups, captures.notes, annotators, between)
-        result[str(matching)] = _figures(found_in(groups), around, annotators)
+        around, found = recall_intervals(groups, captures.notes, annotators, between), found_in(groups)
+        result[str(matching)] = {
+            "found": found.known,
+            "hidden": found.hidden if found.twice else None,
+            "annotators": [
+                {
+                    "annotators": number,
+                    "projected": found.projected_for(number),
+                    **shown_rules.shown(found.recall(number), around.annotators[number]),
+                }
+                for number in COUNTS
+            ],
+            "each": [
+                {"annotator": name, **shown_rules.shown(found.recall_of(name), around.each[name])}
+                for name in annotators
+            ],
+        }
     return result
-
-
-def _figures(found: CaptureSums, around: RecallIntervals, annotators: Sequence[str]) -> shown_rules.Recall:
-    return {
-        "found": found.known,
-        "hidden": found.hidden if found.twice else None,
-        "annotators": [
-            {
-                "annotators": number,
-                "projected": found.projected_for(number),
-                **shown_rules.shown(found.recall(number), around.annotators[number]),
-            }
-            for number in COUNTS
-        ],
-        "each": [
-            {"annotator": name, **shown_rules.shown(found.recall_of(name), around.each[name])} for name in annotators
-        ],
-    }
 
 
 # Pairwise F1 over spans: how many spans two annotators share, exactly and by overlap. The figure is symmetric.
@@ -343,23 +338,22 @@ class _Report:
 
     def _per_note(self) -> list[shown_rules.NoteFigures]:
         """The figures of each note: lowest alpha first, notes without an alpha last."""
-        rows: list[tuple[tuple[bool, float, int, int], shown_rules.NoteFigures]] = []
+        rows: list[shown_rules.NoteFigures] = []
         for note in self.tally.notes:
             sums = coefficients.Sums(empty=coefficients.NOTHING_MARKED)
             for pattern, times in note.entries:
                 sums.add(self.facts[self.index_of[pattern]], times)
             alpha = sums.alpha()
-            differing = sums.units - sums.full
-            order = (alpha.value is None, alpha.value or 0.0, -differing, note.note)
-            row: shown_rules.NoteFigures = {
-                "note": note.note,
-                "round": note.round,
-                "annotators": note.annotators,
-                "units": sums.units,
-                "differing": differing,
-                "observed": sums.observed().value,
-                "alpha": alpha.value,
-                "why": alpha.why,
-            }
-            rows.append((order, row))
-        return [row for _, row in sorted(rows, key=itemgetter(0))]
+            rows.append(
+                {
+                    "note": note.note,
+                    "round": note.round,
+                    "annotators": note.annotators,
+                    "units": sums.units,
+                    "differing": sums.units - sums.full,
+                    "observed": sums.observed().value,
+                    "alpha": alpha.value,
+                    "why": alpha.why,
+                }
+            )
+        return sorted(rows, key=lambda row: (row["alpha"] is None, row["alpha"] or 0.0, -row["differing"], row["note"]))

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NotRequired
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
@@ -20,6 +20,9 @@ from annotations.text.spans import Span as DomainSpan
 
 SpanTriple = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""
+
+Spans = dict[str, list[DomainSpan]]
+"""The spans of annotators by author id."""
 
 LEAST_ANNOTATORS = 2
 
@@ -81,19 +84,12 @@ def desk(project: Project, document: Document) -> Desk:
     )
 
 
-class Submitted(NamedTuple):
-    """The names of a note's annotators by author id, in order, and the spans of those who submitted the note."""
-
-    names: dict[str, str]
-    annotation_sets: dict[str, list[DomainSpan]]
-
-
-def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, Submitted]:
-    """The submitted annotation sets of each of these notes."""
+def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, tuple[dict[str, str], Spans]]:
+    """Of each of these notes, the annotators' names by author id, in order, and the spans of those who submitted it."""
     names = annotator_names(documents, hidden=project.anonymous_adjudication)
     sets = spans_of_sets(submitted_sets(documents))
     return {
-        document: Submitted(own, {author: sets[document][author] for author in own if author in sets[document]})
+        document: (own, {author: sets[document][author] for author in own if author in sets[document]})
         for document in documents
         for own in [names.get(document, {})]
     }

@@ -12,6 +12,7 @@ from annotations import models
 from annotations.agreement.rules.disagreement import DisagreementKind, TagRows, bio_rows
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.core.authors import annotator_names
+from annotations.core.requests import page_edges
 from annotations.core.spans import attribute_words, pairs_of
 from annotations.text.segments import around
 from annotations.text.spans import Bounds
@@ -151,8 +152,8 @@ class DisagreementView:
 @dataclass(frozen=True)
 class DisagreementPage:
     locations: list[DisagreementView]
-    previous: str
-    next: str
+    previous: str | None
+    next: str | None
 
 
 def page(
@@ -169,17 +170,12 @@ def page(
         document, start = before
         back = found.filter(Q(document_id__lt=document) | Q(document_id=document, start__lt=start))
         rows = list(back.order_by("-document_id", "-start")[: PAGE + 1])[::-1]
-        more, rows = len(rows) > PAGE, rows[-PAGE:]
-        has_previous, has_next = more, True
     else:
         rows = list(following(found, after)[: PAGE + 1])
-        has_previous, has_next = after is not None, len(rows) > PAGE
-        rows = rows[:PAGE]
-    return DisagreementPage(
-        in_context(project, rows, everyone=filters.everyone, hidden=hidden),
-        f"{rows[0].document_id}-{rows[0].start}" if rows and has_previous else "",
-        f"{rows[-1].document_id}-{rows[-1].start}" if rows and has_next else "",
-    )
+    more, rows = len(rows) > PAGE, rows[-PAGE:] if before is not None else rows[:PAGE]
+    places = [f"{row.document_id}-{row.start}" for row in rows]
+    shown = in_context(project, rows, everyone=filters.everyone, hidden=hidden)
+    return DisagreementPage(shown, *page_edges(places, after=after, before=before, more=more))
 
 
 def following(found: QuerySet[models.Difference], after: tuple[int, int] | None) -> QuerySet[models.Difference]:

@@ -8,6 +8,7 @@ changed. A change id is recorded only once, so that a request can be sent again.
 import time
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Unpack
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
@@ -25,7 +26,7 @@ from annotations.agreement.services import plan as plan_services
 from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ, Verb
+from annotations.core.events import NOTE_READ, Verb, Whose
 from annotations.core.locks import keep_labels
 from annotations.core.spans import own_set, spans_of
 from annotations.notes.selectors.comments import outcome_set
@@ -125,15 +126,14 @@ def write_decisions(
     plan_services.apply_effect(row, effect)
     row.version += 1
     row.save(update_fields=["version", "updated_at"])
-    verb.record(
-        actor=user,
-        project_id=project.pk,
-        document_id=document.pk,
-        annotation_set_id=row.pk,
-        data={"before": effect.before, "after": effect.after, "act": str(act)},
-        change_id=change_id,
-        reverts=reverts,
-    )
+    data: events.AdjudicationDecided = {"before": effect.before, "after": effect.after, "act": str(act)}
+    verb.record(data=data, **whose(project, user, row, change_id=change_id, reverts=reverts))
+
+
+def whose(project: models.Project, user: models.User | None, row: models.AnnotationSet, **more: Unpack[Whose]) -> Whose:
+    """Whose act an event is, and the note and the set that it is about."""
+    where: Whose = {"project_id": project.pk, "document_id": row.document_id, "annotation_set_id": row.pk}
+    return {"actor": user, **where, **more}
 
 
 # ── Finish and reopen ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -176,13 +176,8 @@ def finish_adjudication(
             document=document,
             defaults={"heard": annotation_sets_hash(annotation_sets), "finished_by": user, "finished_at": now},
         )
-        events.ADJUDICATION_FINISHED.record(
-            actor=user,
-            project_id=project.pk,
-            document_id=document.pk,
-            annotation_set_id=row.pk,
-            data={"spans": row.spans.count()},
-        )
+        spans = row.spans.count()
+        events.ADJUDICATION_FINISHED.record(data={"spans": spans}, **whose(project, user, row))
     return done
 
 
@@ -205,9 +200,7 @@ def reopen(*, project: models.Project, document: models.Document, user: models.U
             return
         _set_state(row, State.DRAFT, None)
         models.Adjudication.objects.filter(document_id=document.pk).delete()
-        events.ADJUDICATION_REOPENED.record(
-            actor=user, project_id=project.pk, document_id=document.pk, annotation_set_id=row.pk
-        )
+        events.ADJUDICATION_REOPENED.record(**whose(project, user, row))
 
 
 def _set_state(row: models.AnnotationSet, state: models.AnnotationSetState, at: datetime | None) -> None:
@@ -246,17 +239,10 @@ def finish_unanimous(*, project: models.Project, user: models.User, seconds: flo
 # ── The outcome for annotators ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class OpenOutcome:
-    """The adjudicated set, and what became of each span. The labels of the spans are ids."""
+def open_outcome(*, access: Access, note: models.Document) -> tuple[models.AnnotationSet, list[Fated]]:
+    """Return the adjudicated set, and what became of each span. The labels of the spans are ids.
 
-    adjudicated: models.AnnotationSet
-    lines: list[Fated]
-
-
-def open_outcome(*, access: Access, note: models.Document) -> OpenOutcome:
-    """Return the outcome, and record that this person has seen it: they can't annotate the note blind any more.
-
+    This person can't annotate the note blind any more, so the event says that they have seen the outcome.
     Raises Http404 before they have submitted the note or the adjudication is finished, and PermissionDenied where the
     project shows no outcomes.
     """
@@ -269,7 +255,7 @@ def open_outcome(*, access: Access, note: models.Document) -> OpenOutcome:
     if adjudicated is None:
         raise Http404("not adjudicated yet")
     NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"what": "outcome"})
-    return OpenOutcome(adjudicated, outcome(_spans(own.pk), _spans(adjudicated.pk)))
+    return adjudicated, outcome(_spans(own.pk), _spans(adjudicated.pk))
 
 
 def _spans(pk: int) -> list[Span]:

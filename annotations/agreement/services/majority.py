@@ -27,11 +27,10 @@ from annotations.agreement.rules.disagreement import majority_version
 from annotations.agreement.selectors.adjudications import free_notes, preview
 from annotations.agreement.selectors.desk import LEAST_ANNOTATORS, submitted_in
 from annotations.agreement.services.comparing import annotation_sets_hash, bring_up_to_date
-from annotations.agreement.services.deciding import adjudicated_author
+from annotations.agreement.services.deciding import adjudicated_author, whose
 from annotations.agreement.services.plan import resolution_of, row_for, rows_of
 from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
-from annotations.core.events import Whose
 from annotations.core.progress import Progress, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.jobs.services.batch_acts import Fence, begin_undo, check_ended, do_batches, end, job_of, start_job
@@ -211,8 +210,8 @@ def decide_batch(act: models.MajorityAct, pks: Sequence[int]) -> dict[str, int]:
     votes = [
         vote
         for document in documents
-        if len(submitted[document.pk].annotation_sets) >= LEAST_ANNOTATORS
-        for vote in [_vote(project, user, document, submitted[document.pk].annotation_sets)]
+        if len(submitted[document.pk][1]) >= LEAST_ANNOTATORS
+        for vote in [_vote(project, user, document, submitted[document.pk][1])]
         if crowd_in(vote.bounds) is None
     ]
     undecided = [vote for vote in votes if vote.ties and not vote.rows]
@@ -286,7 +285,11 @@ def _write(project: models.Project, user: models.User, votes: Sequence[_Vote]) -
     )
     events.ADJUDICATION_DECIDED.record_all(
         project.pk,
-        ((_whose(user, own), {"before": [], "after": vote.rows, "act": ACT}) for own, vote in made if vote.rows),
+        (
+            (whose(project, user, own), {"before": [], "after": vote.rows, "act": ACT})
+            for own, vote in made
+            if vote.rows
+        ),
     )
     finished = [(own, vote) for own, vote in made if not vote.ties]
     insert_objects(
@@ -297,7 +300,7 @@ def _write(project: models.Project, user: models.User, votes: Sequence[_Vote]) -
         ],
     )
     events.ADJUDICATION_FINISHED.record_all(
-        project.pk, ((_whose(user, own), {"spans": len(vote.bounds)}) for own, vote in finished)
+        project.pk, ((whose(project, user, own), {"spans": len(vote.bounds)}) for own, vote in finished)
     )
     return {own.document_id: own for own in sets}
 
@@ -315,10 +318,6 @@ def _adjudicated(author: models.Author, vote: _Vote, now: datetime) -> models.An
     )
 
 
-def _whose(user: models.User | None, own: models.AnnotationSet) -> Whose:
-    return {"actor": user, "document_id": own.document_id, "annotation_set_id": own.pk}
-
-
 # ── Undo ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -332,7 +331,8 @@ def undo_batch(act: models.MajorityAct, pks: Sequence[int], user: models.User | 
     withdraw_golds(project_id=act.project_id, golds=[golds[pk] for pk in documents if pk in golds], actor=user)
     before = _decisions([owns[pk] for pk in documents])
     events.ADJUDICATION_UNDONE.record_all(
-        act.project_id, ((_whose(user, owns[pk]), {"before": before[pk], "after": [], "act": ACT}) for pk in documents)
+        act.project_id,
+        ((whose(act.project, user, owns[pk]), {"before": before[pk], "after": [], "act": ACT}) for pk in documents),
     )
     models.Adjudication.objects.filter(document__in=documents).delete()
     models.Resolution.objects.filter(document__in=documents).delete()

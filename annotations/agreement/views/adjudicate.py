@@ -159,10 +159,9 @@ def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show the outcome: 404 until the adjudication is finished, 403 where the project doesn't show outcomes."""
     access = enter(request.user, slug, Can.ANNOTATE)
     note = note_for(access, pk)
-    found = open_outcome(access=access, note=note)
+    adjudicated, lines = open_outcome(access=access, note=note)
     labels = labels_of(access.project.pk)
     by_id = {str(label["id"]): label for label in labels}
-    lines = found.lines
     counts = {fate: sum(line.fate == fate for line in lines) for fate in Fate}
     page = paged(request, lines, ROWS)
     context: dict[str, Any] = {
@@ -172,7 +171,7 @@ def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
         "lines": [_line(note, line, by_id) for line in page],
         "counts": [(fate.value, FATES[fate], counts[fate]) for fate in Fate],
         "labels": labels,
-        "spans": spans_of(found.adjudicated.pk),
+        "spans": spans_of(adjudicated.pk),
         "threads": [thread for thread in threads(access, note) if not thread.annotation_set],
     }
     return render(request, "agreement/adjudicate/outcome.html", context)

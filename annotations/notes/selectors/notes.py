@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import IMPORTED, gold_sets, review_drafts
+from annotations.core.requests import page_edges
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
@@ -120,15 +121,9 @@ def note_page(
     found = fetch(after, before, size + 1)
     more = len(found.ids) > size
     ids = found.ids[-size:] if before is not None else found.ids[:size]
-    has_next = before is not None or more
-    has_previous = more if before is not None else after is not None
-    return NotePage(
-        rows=_rows(access, ids),
-        previous=ids[0] if ids and has_previous else None,
-        next=ids[-1] if ids and has_next else None,
-        stopped=found.stopped,
-        beyond=not ids and (after is not None or before is not None),
-    )
+    edges = page_edges(ids, after=after, before=before, more=more)
+    beyond = not ids and (after is not None or before is not None)
+    return NotePage(_rows(access, ids), *edges, stopped=found.stopped, beyond=beyond)
 
 
 def neighbors(access: Access, show: Show, pk: int) -> tuple[int | None, int | None]:
