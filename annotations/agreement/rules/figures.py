@@ -9,14 +9,7 @@ from typing import Final
 
 from annotations.agreement.rules import bootstrap, coefficients, units
 from annotations.agreement.rules import shown as shown_rules
-from annotations.agreement.rules.bootstrap import (
-    Between,
-    Interval,
-    Intervals,
-    intervals,
-    nothing,
-    recall_intervals,
-)
+from annotations.agreement.rules.bootstrap import Between, Interval, Intervals, intervals, nothing, recall_intervals
 from annotations.agreement.rules.capture import COUNTS, Captures, Matching, found_in
 from annotations.text.bio import OUTSIDE
 from annotations.text.matching import match

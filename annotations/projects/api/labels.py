@@ -236,10 +236,7 @@ def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -
         return LabelMerge(**label_services.merge_labels(source=source, target=target, actor=access.user))
 
 
-_FIELDS: Mapping[str, str] = {
-    **{field: field for field in (*label_services.EDITABLE, "category")},
-    "taken": "name",
-}
+_FIELDS: Mapping[str, str] = {**{field: field for field in (*label_services.EDITABLE, "category")}, "taken": "name"}
 _MERGING: Mapping[str, str] = dict.fromkeys(("merged", "same", "attributes"), "into")
 
 

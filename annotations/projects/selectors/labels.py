@@ -81,9 +81,7 @@ def mapped_sets(key: str) -> list[LabelSetDef]:
 # Labels with their number of spans, for the labels page.
 
 
-def used_labels(
-    project: models.Project,
-) -> list[tuple[models.Category, int, list[tuple[models.Label, Amount, str]]]]:
+def used_labels(project: models.Project) -> list[tuple[models.Category, int, list[tuple[models.Label, Amount, str]]]]:
     """Categories in order, each with its underline style, which distinguishes it without color, and its labels.
 
     Labels come with the number of their spans, counted up to CAP, and their attributes as lines of text.
