@@ -4,6 +4,7 @@ It keeps what nothing clearly tells, because a missed identifier is worse than a
 strings have the label that the rules find at any of them, and those with the same label are decided together.
 """
 
+import re
 import tempfile
 from array import array
 from collections import defaultdict
@@ -25,7 +26,7 @@ from models_runtime.backends.refining.candidates import EDGE, MOST_EXAMPLES, Rea
 from models_runtime.backends.refining.todo import Refused, Todo, settled
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
 from models_runtime.backends.rule_tags import rules_for
-from models_runtime.backends.rules.gazetteers import label_table, places
+from models_runtime.backends.rules.gazetteers import RuleKind, label_table, places
 
 # A logistic model with two classes and many sparse binary features, fitted by L-BFGS with numpy.
 #
@@ -309,6 +310,12 @@ ODDS: Final = 100.0
 # Words that describe a person, and numbers: only what they stand for tells one label from another.
 _DESCRIPTIONS: Final = {IdentifierType.FAMILY, IdentifierType.SEX, IdentifierType.ETHNICITY, IdentifierType.OTHER}
 _TAKEN_FOR_PLACES: Final = (IdentifierType.ORGANIZATION, IdentifierType.REGION, IdentifierType.ZIP)
+_NAMES: Final = {IdentifierType.NAME, IdentifierType.STAFF}
+# "Ana Gil, 63 años", "GIL, ANA  61M", "Ana Gil / SIP 6603318"
+_OF_PATIENT: Final = re.compile(
+    r"(?i)[ ]?[,;(|/]?[ ]{0,4}(?:[0-9]{1,3}[ ]?(?:años|years?|anni|yo\b|y/o|y\.o|[mfvh]\b)|"
+    r"(?:mrn|nhc|nhs|sip|dob|n\.?h\.?c|fecha de nac|nat[oa] il)\b)"
+)
 _LINES: Final = {IdentifierType.PHONE, IdentifierType.FAX}
 _NUMBERS: Final = {
     IdentifierType.ID, IdentifierType.NATIONAL_ID, IdentifierType.RECORD, IdentifierType.HEALTH_PLAN,
@@ -375,19 +382,37 @@ class OfflineAgent:
                     for one, chance in model.labels.probabilities(own, start, end).items():
                         chances[one] += chance / len(numbers)
             for number, place in zip(numbers, bounds, strict=True):
-                found = {own.rules[place]} if place in own.sure else heard[string] or self._listed(todo, number)
+                found = {own.rules[place]} if place in own.sure else heard[string] or self._told(todo, own, number)
                 todo = _decided(todo, number, chances, "".join(found) if len(found) == 1 else "")
         if model is not None:
             for item in todo.items:
                 todo = _with_ends(todo, item.number, own.note, model.ends)
         return settled(todo)
 
-    def _listed(self, todo: Todo, number: int) -> set[str]:
-        """The label of a listed place that is labeled as an organization, a region or a ZIP code; empty without one."""
+    def _told(self, todo: Todo, own: Read, number: int) -> set[str]:
+        """The labels that the rules have for the annotation's text, if they don't find just this; empty without one.
+
+        A listed place that is labeled as an organization, a region or a ZIP code; an organization that is at least half
+        of a hospital, or a name at least half of a sure one, or the other way around; a name before what only the
+        patient's is followed by.
+        """
         span = todo.item(number).span
         kind, _common = places().get(todo.text[span.start : span.end].lower(), (None, False))
-        code = self._labels.get(kind) if kind and kind_of(span.label) in _TAKEN_FOR_PLACES else None
-        return {code} if code else set()
+        labeled = kind_of(span.label)
+        if kind and labeled in _TAKEN_FOR_PLACES and (code := self._labels.get(kind)):
+            return {code}
+        kinds = {IdentifierType.HOSPITAL} if labeled is IdentifierType.ORGANIZATION else _NAMES & {labeled} and _NAMES
+        found = {
+            label
+            for (start, end), label in own.rules.items()
+            if kind_of(label) in kinds
+            and 2 * (min(end, span.end) - max(start, span.start)) >= max(end, span.end) - min(start, span.start)
+            and (labeled not in _NAMES or (start, end) in own.sure)
+        }
+        patient = self._labels.get(RuleKind.PATIENT)
+        if labeled in _NAMES and patient and _OF_PATIENT.match(todo.text, span.end):
+            found = {patient}
+        return found
 
 
 def _with_ends(todo: Todo, number: int, note: Note, model: Logistic) -> Todo:

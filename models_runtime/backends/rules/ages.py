@@ -22,7 +22,7 @@ _UNIT: Final = (
 )
 _UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|giorni|aa|years?|yrs?|months?|a\.?(?![a-z])"
 _AGE_AFTER: Final = (
-    r"(?:[ ]y[ ](?:medio|media|[0-9]{1,2}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
+    r"(?:[ ](?:y|e|and)[ ](?:medio|media|(?P<also>[0-9]{1,2})|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
     rf"\+?[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
     r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|(?:[0-9]{1,2}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|"
     r"diez|once)[ ]?(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?))(?![ ]?kg|[a-zà-ÿ0-9.,]))?"
@@ -94,8 +94,8 @@ _OUTCOME_BEFORE: Final = re.compile(
     r"(?:pr[oó]xim[oa]|siguiente|prossim[oa]|next) (?:control(?:lo)?|revisi[oó]n|visita|visit))\b"
     r"(?P<between>[a-zà-ÿ ]{0,24})[ ](?:at|a|a los)[ ]\Z"
 )
-# "Rosa Cabrera, 54 años": a name, or nothing, before years that end the phrase.
-_AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}]{SMALL_LETTER}+,[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")
+# "Rosa Cabrera, 54 años", "R. C., 54 años": a name, or nothing, before years that end the phrase.
+_AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}](?:{SMALL_LETTER}+|\.),[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")
 _CLOSES: Final = re.compile(r"[ ]*(?:[.,;)|\n]|\Z)")
 
 
@@ -103,6 +103,8 @@ def _age(text: str, start: int, end: int) -> Iterator[Found]:
     match = (_AGE_IN_FIGURES if text[start].isdigit() else _AGE_IN_WORDS).match(text, start)
     if match is not None and _plausible(match) and _of_person(text, match):
         yield match.start("number"), match.end("number"), RuleKind.AGE
+        if match["also"]:  # "sus hijos (14 y 17 años)"
+            yield match.start("also"), match.end("also"), RuleKind.AGE
         yield match.start(), match.end(), RuleKind.AGE_UNIT
 
 
@@ -239,6 +241,16 @@ RULES: Final = (
             check=_plausible,
         ),
         rank=62,
+    ),
+    Rule(
+        "age.born",  # "DOB: 1/4/1929 (92)"
+        _both(
+            r"(?i:dob|birth|born|nacimiento|nac|nat[oa]|nascita)\.?(?: il)?[ ]?:?[ ]{1,3}[0-9]{1,4}[./\-][0-9]{1,2}"
+            r"[./\-][0-9]{1,4}[ ]\((?P<whole>(?P<number>[0-9]{1,3}))\)",
+            check=_plausible,
+        ),
+        rank=70,
+        triggers=words("dob birth born nacimiento nac nato nata nascita"),
     ),
     Rule(
         "age.person",

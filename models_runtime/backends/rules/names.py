@@ -45,6 +45,8 @@ _SIGNED_GAP: Final = re.compile(
     rf"(?=[{UP}])"
 )
 _NEXT: Final = re.compile(r"(?:[ ]?\([0-9, ]{1,5}\))?(?:[,;]|[ ](?:y|e|and|-|/))[ ]?")
+# "Paciente: Y. M., 24 años"
+_INITIALS: Final = re.compile(rf"(?:[{UP}]\.[ ]?){{1,3}}[{UP}]\.(?![ ]?{LETTER})")
 # One capitalized word that begins a sentence: "Informe clínico del paciente: Acude a la consulta".
 PROSE: Final = re.compile(rf"[ ]{SMALL_LETTER}")
 
@@ -59,6 +61,9 @@ def _field(kind: RuleKind, gap: re.Pattern[str], *, comma: bool = False, many: b
             titles = _TITLES.match(text, at)
             at = titles.end() if titles else at
             stop = read_name(text, at, most=6, comma=comma, announced=True)
+            if kind is RuleKind.PATIENT and (initials := _INITIALS.match(text, at)):
+                yield *initials.span(), kind
+                return
             if stop == at or (" " not in text[at:stop] and PROSE.match(text, stop)) or is_status(text, at, stop):
                 return
             yield at, stop, kind
@@ -185,8 +190,16 @@ _PATIENT_GAP: Final = re.compile(
 _NOT_PATIENT: Final = frozenset({"maschio", "femmina", "uomo", "donna", "varón", "mujer", "male", "female", "baby"})
 
 
+def _patient_field(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Pt: H. Whitcombe`, where the colon tells that `H.` is no hospital. Of two words the first may be `Will`."""
+    gap = _PATIENT_GAP.match(text, end)
+    stop = read_name(text, gap.end(), most=4, comma=True) if gap and ":" in gap[0] else 0
+    if gap and " " in text[gap.end() : stop] and not is_condition(text, gap[0], gap.end(), stop):
+        yield gap.end(), stop, RuleKind.PATIENT
+
+
 def _patient(text: str, start: int, end: int) -> Iterator[Found]:
-    """`Pz Bellotti`, `Pt: H. Whitcombe`."""
+    """`Pz Bellotti`."""
     gap = _PATIENT_GAP.match(text, end)
     if gap is None:
         return
@@ -246,6 +259,7 @@ _USER: Final = (
     r"(?P<user>[a-z]{2,12}[0-9]{1,5})(?![a-z0-9])"
 )
 
+_PATIENT: Final = words("pz paz pt pte pac pcte re")
 RULES: Final = (
     Rule("name.field.patient", _field(RuleKind.PATIENT, _FIELD_GAP, comma=True), rank=71, strong=True),
     Rule("name.field.staff", _field(RuleKind.STAFF, _STAFF_GAP, many=True), rank=71, strong=True),
@@ -256,6 +270,7 @@ RULES: Final = (
     Rule("name.signed", _field(RuleKind.STAFF, _SIGNED_GAP, many=True), rank=68, strong=True),
     Rule("name.role", _role(alone=False), rank=58, strong=True),
     Rule("name.role.en", _role(alone=True), rank=57, triggers=words("rn ofc fellow"), language="en"),
-    Rule("name.patient", _patient, rank=57, triggers=words("pz paz pt pte pac pcte re"), strong=True),
+    Rule("name.patient.field", _patient_field, rank=79, triggers=_PATIENT, strong=True),
+    Rule("name.patient", _patient, rank=57, triggers=_PATIENT, strong=True),
     Rule("name.user", pattern(_USER, user=RuleKind.USER), rank=59, strong=True),
 )

@@ -135,6 +135,10 @@ def test_without_gold_the_validators_remove_what_identifies_nobody(text, part, l
         ("Patient: John Davis\n", "John Davis", "DOCTOR", "PATIENT"),
         ("The patient is 84 years old.", "84", "DATE", "AGE"),
         ("Ricoverato presso Ospedale San Raffaele, Milano.", "Ospedale San Raffaele", "ORGANIZATION", "HOSPITAL"),
+        # A hospital or a name whose bounds the rules see elsewhere, and what only the patient's name has after it.
+        ("Trasferito presso Policlinico San Siro di Bergamo.", "Policlinico San Siro", "ORGANIZATION", "HOSPITAL"),
+        ("Pt D. Okafor (2/28/76)", "D. Okafor", "DOCTOR", "PATIENT"),
+        ("Kevin Quispe Huamán, 19 años, pasa a planta", "Kevin Quispe Huamán", "DOCTOR", "PATIENT"),
         ("DNI 12345678Z", "12345678Z", "MEDICALRECORD", "MEDICALRECORD"),  # numbers look alike
         ("Records requested, 781-555-0102.", "781-555-0102", "FAX", "FAX"),
         ("SW consult: Bonnie Aldrich, Monday.", "Bonnie Aldrich", "DOCTOR", "DOCTOR"),  # a name without a role

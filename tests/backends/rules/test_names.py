@@ -131,7 +131,13 @@ EVERYWHERE = [
 ]
 
 
-@pytest.mark.parametrize("row", [*FOUND, *LEFT, *RUNNING, *NOT_RUNNING, *PROSE, *GIVEN_NAMES, *EVERYWHERE])
+FIELDS = [
+    "Pt: {PATIENT|H. Whitcombe}  {IDNUM|5518203}", "Pt: {PATIENT|Will May}     DOB {DATE|05/11/2009}",
+    "Paciente: {PATIENT|Y. M.}, varón", "Pt: Will need oxygen",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [*FOUND, *LEFT, *FIELDS, *RUNNING, *NOT_RUNNING, *PROSE, *GIVEN_NAMES, *EVERYWHERE])
 def test_names(row: str) -> None:
     assert marked(row) == row
 

@@ -272,6 +272,7 @@ AGES = [
     "{AGE|45}F here for annual", "twins ({AGE|17})", "Età: {AGE|84}",  # age and sex in one
     "a woman in her {AGE|90s}", "in his late {AGE|eighties}", "{AGE|ninety-two} years old",
     "{AGE|noventa y dos} años de edad", "{AGE|90}+ years old",
+    "sus hijos ({AGE|14} y {AGE|17} años)", "R. C., {AGE|54} años.", "DOB: {DATE|1/4/1929} ({AGE|92})",
     "a {AGE|ninety-five}-year-old man", "{AGE|93}-y-o", "aged {AGE|ninety-one}, frail",
 ]  # fmt: skip
 NO_AGES = [
