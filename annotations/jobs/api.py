@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
-from ninja import Query, Router, Schema
+from ninja import Field, Query, Router
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.requests import ApiRequest, enter, require_any_project
+from annotations.core.api.schemas import Answer, Username
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import QueueRow, queue_rows
@@ -19,10 +20,10 @@ from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.models import Job
 
 router = Router(tags=["Jobs"])
-Answer = TypeVar("Answer")
+Made = TypeVar("Made")
 
 
-class JobItem(Schema):
+class JobItem(Answer):
     """A job. `done` and `total` count its units (mostly notes); `error` is a sentence. Ask again until it has ended.
 
     `state` is queued, running, paused, done, failed or canceled.
@@ -34,18 +35,10 @@ class JobItem(Schema):
     done: int
     total: int
     error: str
-    started_by: str | None
+    started_by: Username = Field(validation_alias="created_by")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-
-    @classmethod
-    def of(cls, job: Job) -> Self:
-        return cls(
-            number=job.number, kind=job.kind, state=job.state, done=job.done, total=job.total, error=job.error,
-            started_by=job.created_by.username if job.created_by else None, created_at=job.created_at,
-            started_at=job.started_at, finished_at=job.finished_at,
-        )  # fmt: skip
 
 
 class JobWithResult(JobItem):
@@ -56,20 +49,14 @@ class JobWithResult(JobItem):
 
 def started(response: HttpResponse, slug: str, job: Job) -> Status[JobItem]:
     """Return the answer (202) of a route that started a job, with the address of the job in the header Location."""
-    response["Location"] = job_address(slug, job)
-    return Status(202, JobItem.of(job))
+    return located(response, slug, job, JobItem.model_validate(job))
 
 
-def located(response: HttpResponse, slug: str, job: Job | None, answer: Answer) -> Status[Answer]:
+def located(response: HttpResponse, slug: str, job: Job | None, answer: Made) -> Status[Made]:
     """Return the answer (202) of a route that made a row with a job, with the address of the job in Location."""
     if job is not None:
-        response["Location"] = job_address(slug, job)
+        response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
     return Status(202, answer)
-
-
-def job_address(slug: str, job: Job) -> str:
-    """Return the address of a job in the API."""
-    return f"/api/v1/projects/{slug}/jobs/{job.number}"
 
 
 @router.get("/queues", response=list[QueueRow])
@@ -86,7 +73,7 @@ def list_jobs(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str
     """List the jobs of a project, the newest first."""
     access = enter(request, slug, Can.READ_NOTES)
     rows = Job.objects.filter(project=access.project).select_related("created_by").defer("result")
-    return paged_rows(request, paging, rows, JobItem.of, newest_first=True, by="number")
+    return paged_rows(request, paging, rows, JobItem.model_validate, newest_first=True, by="number")
 
 
 @router.get("/projects/{slug:slug}/jobs/{int:job}", response=JobWithResult)
@@ -129,4 +116,4 @@ def _shown(access: Access, job: Job) -> JobWithResult:
     kind = JOBS.get(job.kind)
     # A result may hold figures of what only people with this right may see.
     result = job.result if kind is not None and access.can(kind.right) else None
-    return JobWithResult(**JobItem.of(job).dict(), result=result)
+    return JobWithResult(**JobItem.model_validate(job).dict(), result=result)

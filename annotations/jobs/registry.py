@@ -54,10 +54,8 @@ def kind_of(name: str) -> JobKind:
         raise LookupError(f"Unknown kind of job “{name}”. Kinds: {', '.join(sorted(JOBS))}.") from None
 
 
-def load(path: str) -> Callable[..., Any]:
-    """Import the function at a dotted path of this registry."""
-    found: Callable[..., Any] = import_string(path)
-    return found
+load: Callable[[str], Callable[..., Any]] = import_string
+"""Import the function at a dotted path of this registry."""
 
 
 # Hooks of the queue for higher features, which register in their AppConfig.ready().

@@ -28,7 +28,7 @@ class ReleaseConfig(AppConfig):
                 ),
                 "release_export": JobKind(
                     title=_("Export of a release"),
-                    handler="annotations.release.jobs.run_export",
+                    handler="annotations.release.services.exporting.run_release_export",
                     right=Can.RELEASE,
                     result="release/export_result.html",
                 ),

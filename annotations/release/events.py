@@ -7,15 +7,20 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.events import NoData, Verb
 
 
+class OfRelease(TypedDict):
+    """`release` is the number of the release in its project."""
+
+    release: int
+
+
 class PolicySaved(TypedDict):
     policy: int
     version: int
 
 
-class ReleaseStarted(TypedDict):
+class ReleaseStarted(OfRelease):
     """`set` is the kind of each chosen annotation set, since a run's name is free text; `authors` are ids."""
 
-    release: int
     policy: int
     set: str
     authors: list[int]
@@ -23,22 +28,19 @@ class ReleaseStarted(TypedDict):
     notes: int
 
 
-class ReleaseDecided(TypedDict):
+class ReleaseDecided(OfRelease):
     """`answer` is empty where decisions were undone. `findings` and `notes` are counts."""
 
-    release: int
     answer: str
     findings: int
     notes: int
 
 
-class ReleasePreparedAgain(TypedDict):
-    release: int
+class ReleasePreparedAgain(OfRelease):
     notes: int
 
 
-class ReleaseExported(TypedDict):
-    release: int
+class ReleaseExported(OfRelease):
     format: str
     notes: int
     spans: int
@@ -50,8 +52,7 @@ class ReleaseExported(TypedDict):
     merged: NotRequired[int]
 
 
-class ReleaseWithdrawn(TypedDict):
-    release: int
+class ReleaseWithdrawn(OfRelease):
     files: int
 
 
@@ -109,20 +110,18 @@ TERMS_EXPORTED = Verb[TermsExported]("terms.exported", _("exported the lists of 
 # Events of surrogates. They hold ids of entities and counts, never a form or a surrogate.
 
 
-class EntitiesMerged(TypedDict):
+class EntityChanged(TypedDict):
     entity: int
+
+
+class EntitiesMerged(EntityChanged):
     merged: list[int]
     mentions: int
 
 
-class EntitySplit(TypedDict):
-    entity: int
+class EntitySplit(EntityChanged):
     into: int
     mentions: int
-
-
-class EntityChanged(TypedDict):
-    entity: int
 
 
 ENTITIES_MERGED = Verb[EntitiesMerged]("surrogates.merged", _("merged entities of the index of surrogates"))
@@ -137,10 +136,9 @@ SURROGATE_RESTORED = Verb[EntityChanged]("surrogate.restored", _("restored the s
 # Events of audits. Data never say which notes have planted leaks.
 
 
-class AuditPlanned(TypedDict):
+class AuditPlanned(OfRelease):
     """`drawn` and `notes` are counts; the other values are the choices, shares from 0 to 1."""
 
-    release: int
     notes: int
     drawn: int
     by: str
@@ -150,14 +148,9 @@ class AuditPlanned(TypedDict):
     leaks: int
 
 
-class AuditOf(TypedDict):
-    release: int
-
-
-class AuditNoteAct(TypedDict):
+class AuditNoteAct(OfRelease):
     """`position` is the number of the note in the sample."""
 
-    release: int
     position: int
 
 
@@ -177,7 +170,7 @@ AUDIT_READ = "audit"
 """What a note was opened for (NOTE_READ), where an auditor saw the released text and not the original."""
 
 AUDIT_PLANNED = Verb[AuditPlanned]("audit.planned", _("planned the audit of a release"))
-AUDIT_DISCARDED = Verb[AuditOf]("audit.discarded", _("discarded the plan of an audit"))
+AUDIT_DISCARDED = Verb[OfRelease]("audit.discarded", _("discarded the plan of an audit"))
 AUDIT_NOTE_TAKEN = Verb[AuditNoteAct]("audit.note_taken", _("began to read a released note"))
 AUDIT_MARKED = Verb[AuditMarked]("audit.marked", _("marked a leak in a released note"))
 AUDIT_UNMARKED = Verb[AuditMarked]("audit.unmarked", _("removed a mark from a released note"))
@@ -190,18 +183,16 @@ AUDIT_LEAK_RESTORED = Verb[AuditMarked]("audit.leak_restored", _("decided that a
 # Events of certificates.
 
 
-class ReleaseSigned(TypedDict):
+class ReleaseSigned(OfRelease):
     """`certificate` is the number of the certificate within the release, `risks` how many were accepted."""
 
-    release: int
     certificate: int
     sha256: str
     notes: int
     risks: int
 
 
-class CertificateDownloaded(TypedDict):
-    release: int
+class CertificateDownloaded(OfRelease):
     certificate: int
     format: str
 

@@ -8,13 +8,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.models import Document, KnownUpload, KnownUploadState, Project, Release, ReleasedNote, ReleaseState
 from annotations.release.rules.known.master import Master, MasterError, Problem, person_of, read_csv, resources
 from annotations.release.selectors.releases import leak_counts, note_counts
 from annotations.release.services.batches import MEANWHILE, next_batch, pending, prepare_rows, preparer_of
-from annotations.release.services.exporting import run_release_export
 from annotations.release.services.known import discard_upload, keep_read, staged_content
 from annotations.release.services.searching import searched_in
 from annotations.release.services.settling import dropped, settle, surrogate_measures
@@ -80,18 +78,6 @@ def _finish(claim: Claim, release: Release) -> dict[str, Any]:
         "leaks": leak_counts(release)["open"],
         "held_back": counts["held"],
     }
-
-
-def run_export(claim: Claim) -> dict[str, Any]:
-    """Write a release into a stored file. After a crash the job starts over: a partial file is never committed."""
-    return run_release_export(
-        release_id=claim.params["release_id"],
-        format=str(claim.params["format"]),
-        leave_out=bool(claim.params.get("leave_out")),
-        actor_id=claim.actor_id,
-        progress=claim.progress,
-        labels=ExportLabels.from_params(claim.params["labels"]) if "labels" in claim.params else None,
-    )
 
 
 def run_master(claim: Claim) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from redis.exceptions import RedisError
 
-from annotations.jobs.services.doorbell import RedisError, connection, worker_keys
+from annotations.jobs.services.doorbell import connection, worker_keys
 from annotations.jobs.services.status import missing
 from models_runtime.core.registry import BACKENDS, SET_UP, TRAINABLE, BackendKind, TrainableKind, installed
 

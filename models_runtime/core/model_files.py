@@ -47,7 +47,7 @@ def check_known(project: Project) -> None:
             code="known",
         )
     labels_by_kind(project)
-    missing = sorted({term.label for term in denied_terms(project)} - accepted_labels(project)[0].keys())
+    missing = sorted({label for _text, label in denied_terms(project)} - accepted_labels(project)[0].keys())
     if missing:
         raise ServiceError(
             _(
@@ -66,7 +66,7 @@ def known_backend(project: Project) -> Backend:
         label_set=project.label_set.key,
         find=Finder(project).find,
         labels=labels_by_kind(project),
-        denied={term.label for term in denied_terms(project)},
+        denied={label for _text, label in denied_terms(project)},
         content=content_digest(project),
     )
     return backend

@@ -197,7 +197,7 @@ def _release(world: World, note: Document) -> None:
     packed.seek(0)
     store_file(project=project, kind=StoredFileKind.RELEASE, name="release-1-text.zip", content=packed, actor=manager)
     store_people(project=project, people={"P-1": MasterPerson(given=("zqknown",))}, problems=0, actor=manager)
-    add_terms(project=project, kind=ListedTermKind.DENY, terms=["zqdenied"], label="CITY", actor=manager)
+    add_terms(project=project, kind=ListedTermKind.DENY, terms=[("zqdenied", "CITY")], actor=manager)
     mention = Mention(0, 4, "CITY", IdentifierType.CITY, TEXT[:4])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "en", TEXT, [mention])])
     entity = SurrogateEntity.objects.get(project=project, kind=IdentifierType.CITY)

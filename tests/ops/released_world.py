@@ -9,8 +9,8 @@ from django.utils import timezone
 from annotations import models
 from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
-from annotations.release.selectors.audits import Choices, shown_of
-from annotations.release.services.audits.planning import discard_plan, plan_audit
+from annotations.release.selectors.audits import shown_of
+from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import prospect, sign
@@ -68,8 +68,8 @@ def known(world, patient, word):
     work(job.pk)
     stage_master(project=world.project, content=table + b"y,Ugo,Bo,\n", format="csv", actor=world.mia)
     for kind, label in ((models.ListedTermKind.DENY, "CITY"), (models.ListedTermKind.ALLOW, "")):
-        add_terms(project=world.project, kind=kind, terms=[f"{word}bis"], label=label, actor=world.mia)
-    add_terms(project=world.project, kind=models.ListedTermKind.DENY, terms=["Milano"], label="CITY", actor=world.mia)
+        add_terms(project=world.project, kind=kind, terms=[(f"{word}bis", label)], actor=world.mia)
+    add_terms(project=world.project, kind=models.ListedTermKind.DENY, terms=[("Milano", "CITY")], actor=world.mia)
 
 
 def _answered(world, word):

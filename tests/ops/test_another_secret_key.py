@@ -32,7 +32,7 @@ def build():
     clinic = make_clinic()
     people = {"P-1": MasterPerson(given=("Mario",), family=("Rossi",))}
     store_people(project=clinic.project, people=people, problems=0, actor=clinic.mia)
-    add_terms(project=clinic.project, kind="deny", terms=["Torino"], label="CITY", actor=clinic.mia)
+    add_terms(project=clinic.project, kind="deny", terms=[("Torino", "CITY")], actor=clinic.mia)
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
     assert SurrogateEntity.objects.exists()
     return clinic

@@ -10,8 +10,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import AuditPlan, Certificate, LeakFinding, Release, ReleaseState, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.projects import archive_project
-from annotations.release.selectors.audits import Choices
-from annotations.release.services.audits.planning import plan_audit
+from annotations.release.services.audits.planning import Choices, plan_audit
 from annotations.release.services.certificates.signing import sign
 from annotations.release.services.certificates.verifying import verify_certificate
 from annotations.release.services.deciding import answer_chosen

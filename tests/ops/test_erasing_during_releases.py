@@ -8,10 +8,9 @@ import pytest
 from annotations import models
 from annotations.jobs.runner import run as work
 from annotations.ops.services.erasing import erase_patient
-from annotations.release.selectors.audits import Choices
 from annotations.release.services import batches, deciding, exporting
 from annotations.release.services.audits import planning, reading
-from annotations.release.services.audits.planning import plan_audit
+from annotations.release.services.audits.planning import Choices, plan_audit
 from annotations.release.services.audits.reading import next_note
 from annotations.release.services.certificates import signing
 from annotations.release.services.certificates.signing import content_of, sign

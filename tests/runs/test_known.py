@@ -33,7 +33,7 @@ def project():
 @pytest.fixture
 def known(project):
     store_people(project=project, people={"P-1": MARIO, "P-2": LUCREZIA}, problems=0, actor=None)
-    add_terms(project=project, kind="deny", terms=["villa azul"], label="CITY", actor=None)
+    add_terms(project=project, kind="deny", terms=[("villa azul", "CITY")], actor=None)
     return project
 
 
@@ -61,7 +61,7 @@ def test_every_note_has_the_identifiers_of_its_own_patient(known):
     # The revision changes with the master and the lists.
     for key, same in (("again", True), ("changed", False)):
         if not same:
-            add_terms(project=known, kind="allow", terms=["mario"], actor=None)
+            add_terms(project=known, kind="allow", terms=[("mario", "")], actor=None)
         other = start_run(project=known, backend="known", actor=None, key=key)
         spans_of(other)
         other.refresh_from_db()

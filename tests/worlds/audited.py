@@ -15,8 +15,8 @@ from annotations.models import (
     ReleaseState,
     User,
 )
-from annotations.release.selectors.audits import Choices, shown_of
-from annotations.release.services.audits.planning import plan_audit
+from annotations.release.selectors.audits import shown_of
+from annotations.release.services.audits.planning import Choices, plan_audit
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
 from annotations.text.hashes import text_sha256
 from tests import factories as make

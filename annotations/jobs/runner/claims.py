@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -31,10 +31,6 @@ _stop = _Stop()
 def stop_soon() -> None:
     """Make the current job go back to the queue at its next step. Safe inside a signal handler."""
     _stop.requested = True
-
-
-def stopping() -> bool:
-    return _stop.requested
 
 
 # A job whose workers were lost this many times is not started again.
@@ -90,6 +86,21 @@ class Claim:
     _written: float = field(default=float("-inf"), compare=False)
     # False for a helper (runner.helping).
     leads: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, job: Job, token: uuid.UUID) -> Self:
+        return cls(
+            job_id=job.pk,
+            kind=job.kind,
+            project_id=job.project_id,
+            actor_id=job.created_by_id,
+            params=job.params,
+            attempt=job.attempt,
+            token=token,
+            done=job.done,
+            total=job.total,
+            cancel_requested=job.cancel_requested,
+        )
 
     # ── For handlers ─────────────────────────────────────────────────────────────────────────────────────────────────
     def progress(self, done: int, total: int) -> None:
@@ -181,7 +192,7 @@ class Claim:
     def _check(self, *, finishing: bool) -> None:
         if self.lost:
             raise LostLease
-        if stopping() and not finishing:
+        if _stop.requested and not finishing:
             raise HandBack
 
     def _hold(self, **values: Any) -> None:
@@ -230,20 +241,7 @@ def take(job_id: int) -> Claim | None:
     if not taken:
         return None
     row = Job.objects.filter(pk=job_id, lease_token=token).first()
-    if row is None:
-        return None
-    return Claim(
-        job_id=row.pk,
-        kind=row.kind,
-        project_id=row.project_id,
-        actor_id=row.created_by_id,
-        params=row.params,
-        attempt=row.attempt,
-        token=token,
-        done=row.done,
-        total=row.total,
-        cancel_requested=row.cancel_requested,
-    )
+    return None if row is None else Claim.of(row, token)
 
 
 # Several workers on one job: each takes a share of its rows, and writes the results before it takes the next share.
@@ -361,17 +359,7 @@ def join(job_id: int) -> Helper | None:
     row = Job.objects.filter(pk=job_id).first()
     if row is None or not wants_help(row) or _others_wait(job_id):
         return None
-    return Helper(
-        job_id=row.pk,
-        kind=row.kind,
-        project_id=row.project_id,
-        actor_id=row.created_by_id,
-        params=row.params,
-        attempt=row.attempt,
-        token=uuid.uuid4(),
-        done=row.done,
-        total=row.total,
-    )
+    return Helper.of(row, uuid.uuid4())
 
 
 def wants_help(job: Job) -> bool:

@@ -138,9 +138,8 @@ def _work(claim: Claim, kind: JobKind) -> None:
         raise _Failed(" ".join(problem.message for problem in error.problems)) from None
     except Exception as error:
         logger.error("Job %s (%s) failed: %s at %s", claim.job_id, claim.kind, type(error).__name__, _line(error))
-        raise _Failed(
-            f"The job failed with an unexpected error ({type(error).__name__}). See the server's log."
-        ) from None
+        message = f"The job failed with an unexpected error ({type(error).__name__}). See the server's log."
+        raise _Failed(message) from None
 
 
 def _help(claim: Helper) -> None:

@@ -91,9 +91,8 @@ def job_of(act: BatchAct, kind: str, *, live: bool = False) -> Job | None:
 def check_ended(act: BatchAct, kind: str) -> None:
     """Raise ServiceError `live` while a job of the act runs."""
     if job_of(act, kind, live=True):
-        raise ServiceError(
-            _("The job of this act is still running. Cancel the job first, then undo the act."), code="live"
-        )
+        message = _("The job of this act is still running. Cancel the job first, then undo the act.")
+        raise ServiceError(message, code="live")
 
 
 def act_of(model: type[Act], claim: Claim) -> Act:

@@ -25,18 +25,6 @@ from rq.worker import WorkerStatus
 
 from annotations.models import Job, JobState, Share
 
-__all__ = [
-    "Bell",
-    "RedisError",
-    "connection",
-    "idle_workers",
-    "ring",
-    "states",
-    "waiting",
-    "worker_keys",
-    "workers_alive",
-]
-
 NAME = re.compile(rb"job-([1-9][0-9]{0,17})-[0-9a-f]{8}")
 
 

@@ -20,13 +20,14 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from redis.exceptions import RedisError
 
 from annotations.core.access import WHEN_ARCHIVED, Access, closed_to, require
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.locks import keep_open
 from annotations.jobs.registry import JOBS, kind_of, load
 from annotations.jobs.runner.claims import release
-from annotations.jobs.services.doorbell import RedisError, ring
+from annotations.jobs.services.doorbell import ring
 from annotations.models import Job, JobState, Project, Share, User
 
 # Limits on one person's jobs in a project: unfinished jobs, and jobs started within an hour.
@@ -49,22 +50,16 @@ def check_allowance(project: Project, actor: User) -> None:
     """Raise LimitReached where this person has too many jobs. Call it after one_at_a_time."""
     jobs = Job.objects.filter(project=project, created_by=actor)
     if jobs.filter(state__in=LIVE).order_by().count() >= MOST_LIVE:
-        raise LimitReached(
-            _(
-                "You have %(count)s waiting, running or paused jobs in this project. Wait until one "
-                "finishes, or cancel one."
-            )
-            % {"count": MOST_LIVE},
-            code="jobs",
-            retry_after=LATER,
+        message = _(
+            "You have %(count)s waiting, running or paused jobs in this project. Wait until one "
+            "finishes, or cancel one."
         )
+        raise LimitReached(message % {"count": MOST_LIVE}, code="jobs", retry_after=LATER)
     if jobs.filter(created_at__gt=timezone.now() - HOUR).order_by().count() >= MOST_AN_HOUR:
-        raise LimitReached(
-            _("You have started %(count)s jobs in this project within an hour. Wait a few minutes, then try again.")
-            % {"count": MOST_AN_HOUR},
-            code="jobs",
-            retry_after=LATER,
+        message = _(
+            "You have started %(count)s jobs in this project within an hour. Wait a few minutes, then try again."
         )
+        raise LimitReached(message % {"count": MOST_AN_HOUR}, code="jobs", retry_after=LATER)
 
 
 logger = logging.getLogger("deidreview.jobs")
@@ -189,9 +184,8 @@ def retry(job: Job) -> Job:
     The job counts for the person who first started it: raises LimitReached where that person has too many jobs.
     """
     if job.state in ENDED and not kind_of(job.kind).can_retry:
-        raise ServiceError(
-            _("This job can't be restarted because its input was deleted. Start a new job."), code="retry"
-        )
+        message = _("This job can't be restarted because its input was deleted. Start a new job.")
+        raise ServiceError(message, code="retry")
     with transaction.atomic():
         _keep_open(job.kind, job.project_id)
         if job.created_by is not None and job.state in ENDED:

@@ -14,12 +14,13 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from annotations.jobs import registry
 from annotations.jobs.registry import JOBS, ended
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, release, wants_help
 from annotations.jobs.runner.execute import gave_up
-from annotations.jobs.services.doorbell import RedisError, idle_workers, ring, waiting
+from annotations.jobs.services.doorbell import idle_workers, ring, waiting
 from annotations.models import Job, JobState, Share
 
 # The relay's work every second: put back jobs that lost their worker, repeat lost notifications, call helpers.

@@ -1,6 +1,5 @@
 """The indicator of jobs in the header: how many run, wait or failed, and whether a worker is missing."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -18,22 +17,13 @@ register = template.Library()
 NEWEST, RECENT = 50, timedelta(days=7)
 
 
-@dataclass(frozen=True)
-class Indicator:
-    """What the header shows: `parts`, as pairs of a sentence and its short form; on small screens only `short`.
-
-    `alert`: somebody should look at the jobs. `current` is the value of aria-current.
-    """
-
-    alert: bool
-    parts: list[tuple[str, str]]
-    short: str
-    current: str
-
-
 @register.simple_tag(takes_context=True)
-def job_indicator(context: dict[str, Any]) -> Indicator | None:
-    """Return what to show of the project's jobs; None for people who may not see jobs."""
+def job_indicator(context: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what to show of the project's jobs; None for people who may not see jobs.
+
+    `parts` are pairs of a sentence and its short form; small screens show only `short`. `alert`: somebody should look
+    at the jobs. `current` is the value of aria-current.
+    """
     access: Access | None = context.get("access")
     if access is None or not access.can(Can.READ_NOTES):
         return None
@@ -51,7 +41,8 @@ def job_indicator(context: dict[str, Any]) -> Indicator | None:
     elif 0 in alive:
         parts.append((_("No worker is running."), _("no worker")))
     alert = bool(failed) or None in alive or 0 in alive
-    return Indicator(alert, parts, f"{len(rows) or ''}{'!' if alert else ''}", _current(context))
+    short = f"{len(rows) or ''}{'!' if alert else ''}"
+    return {"alert": alert, "parts": parts, "short": short, "current": _current(context)}
 
 
 def _parts(running: int, waiting: int, failed: int) -> list[tuple[str, str]]:

@@ -4,10 +4,10 @@ Auditors get the result only after the audit has ended, and nobody learns before
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Literal, Self, TypeVar
 
 from django.http import Http404, HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
@@ -22,18 +22,15 @@ from annotations.release.api.releases import enter_release
 from annotations.release.rules.audits.looks import MOST_LEAKS
 from annotations.release.rules.audits.shown import AuditedText
 from annotations.release.selectors.audits import (
-    AuditSample,
-    Choices,
     Leak,
+    audit_figures,
     audited,
     labeled_parts,
     leak_marks,
-    preview_of,
     shown_of,
 )
-from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
-from annotations.release.services.audits.planning import check, discard_plan, plan_audit
+from annotations.release.services.audits.planning import AuditSample, Choices, discard_plan, plan_audit, preview_of
 from annotations.release.services.audits.reading import decide_leak as decide
 from annotations.release.services.audits.reading import progress_of, show_leaks, show_note
 from annotations.text.names import MAX_OFFSET
@@ -175,18 +172,16 @@ def list_audits(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[s
 def preview_audit(request: ApiRequest, slug: str, release: int, wanted: Query[AuditChoices]) -> AuditSample:
     """Show the sample that choices give. Nothing is stored."""
     _access, found = enter_release(request, slug, release)
-    choices = wanted.chosen()
     with named({"by": "by"}):
-        check(choices)
-        return preview_of(found, choices)
+        return preview_of(found, wanted.chosen())
 
 
 @router.post(PATH, response={201: AuditVerdict})
 def plan_release_audit(request: ApiRequest, slug: str, release: int, body: AuditChoices) -> Status[AuditVerdict]:
     """Plan the audit of a release: draw the sample and plant leaks in it."""
-    access = enter(request, slug, Can.RELEASE)
+    access, found = enter_release(request, slug, release)
     with named({"by": "by", "planted": "planted"}):
-        plan = plan_audit(release=release_for(access, release), choices=body.chosen(), actor=access.user)
+        plan = plan_audit(release=found, choices=body.chosen(), actor=access.user)
     return Status(201, _state(access, plan))
 
 
@@ -199,8 +194,8 @@ def read_audit(request: ApiRequest, slug: str, release: int) -> AuditVerdict:
 @router.delete(PATH, response={204: None})
 def discard_audit(request: ApiRequest, slug: str, release: int) -> Status[None]:
     """Discard the plan of an audit. This is possible until somebody opens a note."""
-    access = enter(request, slug, Can.RELEASE)
-    discard_plan(release=release_for(access, release), actor=access.user)
+    access, found = enter_release(request, slug, release)
+    discard_plan(release=found, actor=access.user)
     return Status(204, None)
 
 
@@ -274,25 +269,21 @@ def list_leaks(
 def decide_leak(request: ApiRequest, slug: str, release: int, mark: int, body: LeakDecision) -> AuditVerdict:
     """Decide about a leak, or undo the decision."""
     access, plan = _audit(request, slug, release, Can.RELEASE)
-    found = leak_marks(plan).select_related("note__plan__release__project", "note__note").filter(pk=mark).first()
-    if found is None:
-        raise Http404("This leak does not exist.")
-    decide(mark=found, answer=body.answer, actor=access.user)
+    marks = leak_marks(plan).select_related("note__plan__release__project", "note__note")
+    decide(mark=get_object_or_404(marks, pk=mark), answer=body.answer, actor=access.user)
     return _state(*_audit(request, slug, release, Can.RELEASE))
 
 
 def _audit(request: ApiRequest, slug: str, number: int, right: Can = Can.AUDIT_RELEASES) -> tuple[Access, AuditPlan]:
-    access = enter(request, slug, right)
-    release = release_for(access, number)
-    rows = AuditPlan.objects.filter(release=release).select_related("release__project", "release__policy")
-    plan = rows.first()
-    if plan is None:
-        raise Http404("This release has no audit.")
-    return access, plan
+    access, release = enter_release(request, slug, number, right)
+    rows = AuditPlan.objects.select_related("release__project", "release__policy")
+    return access, get_object_or_404(rows, release=release)
 
 
 def _state(access: Access, plan: AuditPlan) -> AuditVerdict:
-    return AuditVerdict(release=plan.release.number, state=plan.state, **asdict(progress_of(access, plan)))
+    progress = progress_of(access, plan)
+    result = audit_figures(plan, progress.result) if progress.result else None
+    return AuditVerdict(**vars(progress) | {"release": plan.release.number, "state": plan.state, "result": result})
 
 
 def _shown(access: Access, plan: AuditPlan) -> ReadingNote:

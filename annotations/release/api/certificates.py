@@ -144,17 +144,13 @@ def verify_certificate_now(
     options: Form[VerifyOptions],
     certificate: File[UploadedFile],
     release: File[UploadedFile | None] = None,
-) -> Verified:
+) -> dict[str, Any]:
     """Check a certificate (JSON or PDF), and optionally a zip of released notes against it. Nothing is stored."""
     require_scope(request, Scope.READ)
     wanted = check(VerifyForm(options.dict(), request.FILES))
     with named({"zip": "release", "size": "release", "key": "key"}):
         files = zip_files(wanted["release"], upload_limit()) if wanted["release"] else None
-        verdict = verify_certificate(wanted["certificate"].read(), files, wanted["key"], PAGE)
-    return Verified(
-        verified=verdict.verified, release=verdict.content.get("release"), certificate=verdict.content.get("number"),
-        key=verdict.fingerprint or None, checks=[CheckItem(**one.as_dict()) for one in verdict.checks],
-    )  # fmt: skip
+        return verify_certificate(wanted["certificate"].read(), files, wanted["key"], PAGE).as_dict()
 
 
 @router.get("/certificates/keys", response=list[PublicKey])
@@ -165,5 +161,4 @@ def list_signing_keys(request: ApiRequest) -> list[PublicKey]:
 
 def _download(request: ApiRequest, slug: str, release: int, certificate: int, format: str) -> HttpResponse:
     access, found = enter_release(request, slug, release, Can.AUDIT_RELEASES)
-    file = certificate_file(release=found, number=certificate, format=format, actor=access.user)
-    return file_answer(file.data, file.type, file.name)
+    return file_answer(*certificate_file(release=found, number=certificate, format=format, actor=access.user))

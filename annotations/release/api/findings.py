@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from django.http import Http404, HttpResponseBase
+from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
@@ -13,15 +13,15 @@ from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Answer, AsText, Body, Username
-from annotations.core.events import NOTE_READ, record_reads
-from annotations.models import Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.core.events import record_reads
+from annotations.models import ReleasedNoteState, ReleaseState
 from annotations.notes.api import read_set
 from annotations.release.api.releases import ReleasedPiece, enter_release
 from annotations.release.rules.redaction.released import Released
 from annotations.release.selectors.findings import FindingInSentence, findings_of, in_context, passing, stored_pieces
-from annotations.release.selectors.releases import open_count, release_for, released_notes
+from annotations.release.selectors.releases import open_findings, released_notes
 from annotations.release.services.deciding import answer_chosen
-from annotations.release.services.previewing import viewed
+from annotations.release.services.previewing import show_released, viewed
 from annotations.text.names import MAX_ID
 from annotations.text.spans import Span
 
@@ -121,13 +121,8 @@ def decide_findings(request: ApiRequest, slug: str, release: int, body: Findings
             release=found, answer=body.answer, findings=body.findings,
             string_key=int(body.string) if body.string else None, actor=access.user, label=body.label,
         )  # fmt: skip
-    return _decided(found, changed)
-
-
-def _decided(release: Release, changed: int) -> Decided:
-    waiting = open_count(release)
-    job = release.job.number if release.job and release.state == ReleaseState.PREPARING else None
-    return Decided(changed=changed, open_findings=waiting, state=release.state, job=job)
+    job = found.job.number if found.job and found.state == ReleaseState.PREPARING else None
+    return Decided(changed=changed, open_findings=open_findings(found).count(), state=found.state, job=job)
 
 
 # Routes of released notes, and of notes as a release would show them.
@@ -183,12 +178,8 @@ def list_released(
 @router.get(f"{NOTES_PATH}/{{int:note}}", response=ReleasedText)
 def read_released(request: ApiRequest, slug: str, release: int, note: int) -> ReleasedText:
     """Read the original and the released text of a note. The audit log records it."""
-    access = enter(request, slug, Can.RELEASE)
-    rows = ReleasedNote.objects.filter(release=release_for(access, release)).select_related("document")
-    row = rows.filter(document_id=note).first()
-    if row is None:
-        raise Http404("The release has no such note.")
-    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "released note"})
+    access, found = enter_release(request, slug, release)
+    row = show_released(release=found, note=note, actor=access.user)
     pending = row.state == ReleasedNoteState.PENDING
     spans = [] if pending else row.spans
     pieces = [] if pending else stored_pieces(row.pieces)

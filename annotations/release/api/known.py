@@ -18,13 +18,14 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body, Done
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
-from annotations.jobs.api import JobItem
+from annotations.jobs.api import JobItem, located
 from annotations.models import KnownPerson, KnownUpload, ListedTerm
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
-from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
+from annotations.release.selectors.known import MasterState, master_state, names_of, people_listed, terms_of, uploads_of
 from annotations.release.services.known import (
     LONGEST,
+    AddedTerms,
     Imported,
     add_terms,
     clear_master,
@@ -121,11 +122,6 @@ class NewTerms(Body):
     label: str = Field("", max_length=60)
 
 
-class AddedTerms(Schema):
-    added: int
-    already: int
-
-
 class FileFormat(Schema):
     """The format of the file: csv or fhir."""
 
@@ -133,13 +129,9 @@ class FileFormat(Schema):
 
 
 @router.get(PATH, response=MasterCounts)
-def read_known(request: ApiRequest, slug: str) -> MasterCounts:
+def read_known(request: ApiRequest, slug: str) -> MasterState:
     """Count what the project knows of its patients, and the terms of its lists."""
-    state = master_state(enter(request, slug, Can.MANAGE).project)
-    return MasterCounts(
-        patients=state.patients, fields={name: n for name, n in state.fields.items() if n}, notes=state.notes,
-        covered=state.covered, allowed=state.allowed, denied=state.denied,
-    )  # fmt: skip
+    return master_state(enter(request, slug, Can.MANAGE).project)
 
 
 @router.post(f"{PATH}/uploads", response={202: StagedMaster})
@@ -150,12 +142,10 @@ def upload_master(
     """Upload a patient master, CSV or FHIR. A job reads it; nothing of the master changes before it is imported."""
     access = enter(request, slug, Can.MANAGE)
     wanted = check(MasterForm(options.dict(), request.FILES))
-    with named({"format": "format", "file": "file"}):
-        upload, job = stage_master(
-            project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
-        )  # fmt: skip
-    response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
-    return Status(202, StagedMaster(upload=upload.pk, job=JobItem.of(job)))
+    upload, job = stage_master(
+        project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
+    )
+    return located(response, slug, job, StagedMaster(upload=upload.pk, job=JobItem.model_validate(job)))
 
 
 @router.get(f"{PATH}/uploads", response=list[UploadItem])
@@ -240,11 +230,7 @@ def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> AddedTer
     )  # fmt: skip
     wanted = check(form, {"which": "kind"})
     with named({"terms": "terms", "label": "label", "list": "kind"}):
-        done = add_terms(
-            project=access.project, kind=wanted["which"], terms=wanted["terms"], label=wanted["label"],
-            actor=access.user,
-        )  # fmt: skip
-    return AddedTerms(**done)
+        return add_terms(project=access.project, kind=wanted["which"], terms=form.labeled_terms(), actor=access.user)
 
 
 @router.delete(f"{PATH}/terms/{{int:term}}", response={204: None})
@@ -263,10 +249,9 @@ def import_listed_terms(request: ApiRequest, slug: str, file: File[UploadedFile]
     access = enter(request, slug, Can.MANAGE)
     wanted = check(ListsFileForm({}, request.FILES))
     try:
-        done = import_lists(project=access.project, content=wanted["file"], actor=access.user)
+        return import_lists(project=access.project, content=wanted["file"], actor=access.user)
     except ServiceError as error:
         raise invalid(("file", str(error))) from error
-    return {name: AddedTerms(**counts) for name, counts in done.items()}
 
 
 @router.get(f"{PATH}/lists.csv", response={200: None}, openapi_extra=sends("text/csv"))

@@ -175,9 +175,6 @@ def _etag(one: OfferedPolicy) -> str:
 def _shown(response: HttpResponse, project: Project, policy: str) -> PolicyWithRules:
     found = _offered(project, policy)
     response["ETag"] = _etag(found)
-    rules = {
-        code: RuleItem(kind=rule.kind, action=rule.action, numbered=rule.numbered)
-        for code, rule in read_policy(found.row.rules).rules.items()
-    }
+    rules = {code: RuleItem.model_validate(rule) for code, rule in read_policy(found.row.rules).rules.items()}
     versions = list(map(PolicyVersion.model_validate, history_of(project, policy)))
     return PolicyWithRules(**PolicyItem.model_validate(found).dict(), rules=rules, versions=versions)

@@ -14,15 +14,21 @@ from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Answer, Body
-from annotations.core.events import NOTE_READ
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.exchange.forms.exports import set_choices
-from annotations.jobs.api import JobItem, started
+from annotations.jobs.api import JobItem, located, started
 from annotations.models import Release
 from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.selectors.releases import leak_counts, note_counts, open_count, ready_exports, release_for
+from annotations.release.selectors.releases import (
+    leak_counts,
+    note_counts,
+    open_findings,
+    ready_exports,
+    release_for,
+    releases_of,
+)
 from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.previewing import Placed, preview_placed
@@ -65,15 +71,16 @@ class ReleaseItem(Schema):
     signed_at: datetime | None
 
     @classmethod
-    def of(cls, one: Release, open_findings: int) -> Self:
+    def of(cls, one: Release) -> Self:
         return cls(
             number=one.number, state=one.state, sets=specs_of(one.set_spec), searched_runs=one.searched_runs,
             keep_names=one.keep_names,
             policy=f"{one.policy.slug}:{one.policy.version}", purpose=one.purpose, recipient=one.recipient,
             expires_on=one.expires_on, notes=one.note_count, spans=one.span_count, erased=one.erased_count,
-            open_findings=open_findings, content_hash=one.content_hash, job=one.job.number if one.job else None,
-            created_by=one.created_by.username if one.created_by else None, created_at=one.created_at,
-            signed_by=one.signed_by.username if one.signed_by else None, signed_at=one.signed_at,
+            open_findings=open_findings(one).count(), content_hash=one.content_hash,
+            job=one.job.number if one.job else None, created_by=one.created_by.username if one.created_by else None,
+            created_at=one.created_at, signed_by=one.signed_by.username if one.signed_by else None,
+            signed_at=one.signed_at,
         )  # fmt: skip
 
 
@@ -200,12 +207,7 @@ def enter_release(request: ApiRequest, slug: str, number: int, right: Can = Can.
 def list_releases(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the releases of a project, the newest first."""
     access = enter(request, slug, Can.RELEASE)
-    rows = Release.objects.filter(project=access.project).select_related("policy", "job", "created_by", "signed_by")
-
-    def item(release: Release) -> ReleaseItem:
-        return ReleaseItem.of(release, open_count(release))
-
-    return paged_rows(request, paging, rows, item, newest_first=True, by="number")
+    return paged_rows(request, paging, releases_of(access.project), ReleaseItem.of, newest_first=True, by="number")
 
 
 @router.get(f"{PATH}/choices", response=ReleaseChoices)
@@ -234,13 +236,13 @@ def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery])
     if not specs:
         raise invalid(("set", _("The project has no annotations yet.")))
     with named({"set": "set", "version": "set", "empty": "set", "unmapped": "policy", "policy": "policy"}):
-        found = preview_placed(
-            project=access.project, set_spec=union_of(specs), policy=policy.row, wanted=wanted.note
-        )  # fmt: skip
-    NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
-    )
-    return found
+        return preview_placed(
+            project=access.project,
+            set_spec=union_of(specs),
+            policy=policy.row,
+            actor=access.user,
+            wanted=wanted.note,
+        )
 
 
 @router.post(PATH, response={202: ReleaseItem})
@@ -253,36 +255,33 @@ def new_release(request: ApiRequest, response: HttpResponse, slug: str, body: Ne
         policies=[body.policy],
         makers=maker_choices(),
     )
-    wanted = check(form)
+    check(form)
     with named({**REFUSED_AT, "maker": "maker", "long": "purpose", "kinds": "kinds"}):
+        policy = parsed_policy(form.cleaned_data["policy"])
         release = start_chosen(
-            project=access.project, sets=wanted["sets"], policy=parsed_policy(wanted["policy"]), maker=wanted["maker"],
-            may_leave=wanted["may_leave"], actor=access.user, kinds=body.kinds, runs=wanted["searched_runs"],
-            keep_names=wanted["keep_names"], purpose=wanted["purpose"],
-            recipient=wanted["recipient"], expires_on=wanted["expires_on"],
-        )  # fmt: skip
+            project=access.project, policy=policy, actor=access.user, kinds=body.kinds, **form.chosen()
+        )
     return _begun(response, release)
 
 
 @router.get(ONE, response=ReleaseDetail)
 def read_release(request: ApiRequest, slug: str, release: int) -> ReleaseDetail:
     """Read a release with its counts, its steps and its files."""
-    access = enter(request, slug, Can.RELEASE)
-    return _detail(access, release_for(access, release))
+    return _detail(*enter_release(request, slug, release))
 
 
 @router.post(f"{ONE}/prepare", response={202: ReleaseItem})
 def prepare_release(request: ApiRequest, response: HttpResponse, slug: str, release: int) -> Status[ReleaseItem]:
     """Prepare a release again whose surrogates were edited. Otherwise nothing changes."""
-    access = enter(request, slug, Can.RELEASE)
-    return _begun(response, prepare_again(release=release_for(access, release), actor=access.user))
+    access, found = enter_release(request, slug, release)
+    return _begun(response, prepare_again(release=found, actor=access.user))
 
 
 @router.post(f"{ONE}/withdraw", response=ReleaseDetail)
 def withdraw_release(request: ApiRequest, slug: str, release: int) -> ReleaseDetail:
     """Withdraw a release, so that it is exported no more. What recipients have remains with them."""
-    access = enter(request, slug, Can.RELEASE)
-    return _detail(access, withdraw(release=release_for(access, release), actor=access.user))
+    access, found = enter_release(request, slug, release)
+    return _detail(access, withdraw(release=found, actor=access.user))
 
 
 @router.post(f"{ONE}/export", response={202: JobItem})
@@ -302,16 +301,14 @@ def export_release(
 
 
 def _begun(response: HttpResponse, release: Release) -> Status[ReleaseItem]:
-    if release.job is not None:
-        response["Location"] = f"/api/v1/projects/{release.project.slug}/jobs/{release.job.number}"
-    return Status(202, ReleaseItem.of(release, open_count(release)))
+    return located(response, release.project.slug, release.job, ReleaseItem.of(release))
 
 
 def _detail(access: Access, release: Release) -> ReleaseDetail:
-    waiting = open_count(release)
-    steps = list(map(StepItem.model_validate, steps_of(access, release, waiting)))
+    item = ReleaseItem.of(release)
+    steps = list(map(StepItem.model_validate, steps_of(access, release, item.open_findings)))
     return ReleaseDetail(
-        **ReleaseItem.of(release, waiting).dict(), outdated=outdated(release), notes_by_state=note_counts(release),
+        **item.dict(), outdated=outdated(release), notes_by_state=note_counts(release),
         findings=leak_counts(release), figures=release.figures, steps=steps,
         files=[FileItem.of(one) for one in ready_exports(release)],
     )  # fmt: skip

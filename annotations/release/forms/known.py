@@ -1,11 +1,10 @@
 """Forms of known identifiers: a file of the patient master, and terms of the lists."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholeField
@@ -19,21 +18,24 @@ FORMATS = [
 ]
 
 
-def _within_limit(file: "UploadedFile[Any]") -> bytes:
-    if (file.size or 0) > MOST_BYTES:
-        raise ValidationError(_("This file is larger than 20 MB. Split it into several files."))
-    content: bytes = file.read()
-    return content
+class ContentField(forms.FileField):
+    """A file that cleans to its content."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"required": _("Choose a file.")}
+
+    def clean(self, data: Any, initial: Any = None) -> bytes:
+        file = super().clean(data, initial)
+        if file.size > MOST_BYTES:
+            raise ValidationError(_("This file is larger than 20 MB. Split it into several files."))
+        content: bytes = file.read()
+        return content
 
 
 class MasterForm(forms.Form):
-    """A file of the patient master; `file` cleans to its content."""
+    """A file of the patient master."""
 
     format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial="csv")
-    file = forms.FileField(label=_("File"), error_messages={"required": _("Choose a file.")})
-
-    def clean_file(self) -> bytes:
-        return _within_limit(self.cleaned_data["file"])
+    file = ContentField(label=_("File"))
 
 
 class TermsForm(forms.Form):
@@ -62,22 +64,19 @@ class TermsForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         field.choices = [("", _("Choose a label")), *((label.code, label.name) for label in labels)]
 
-    def clean_terms(self) -> list[str]:
-        return str(self.cleaned_data["terms"]).splitlines()
+    def labeled_terms(self) -> list[tuple[str, str]]:
+        """The terms of a valid form, each with its label."""
+        return [(term, self.cleaned_data["label"]) for term in self.cleaned_data["terms"].splitlines()]
 
 
 class ListsFileForm(forms.Form):
-    """A CSV file with terms of both lists; `file` cleans to its content."""
+    """A CSV file with terms of both lists."""
 
-    file = forms.FileField(
+    file = ContentField(
         label=_("CSV file"),
         help_text=_("UTF-8, with columns list (allow or deny), term and label."),
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
-        error_messages={"required": _("Choose a file.")},
     )
-
-    def clean_file(self) -> bytes:
-        return _within_limit(self.cleaned_data["file"])
 
 
 class TermForm(forms.Form):

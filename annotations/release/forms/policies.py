@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from django import forms
@@ -11,32 +12,12 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotations.core.forms import offer
 from annotations.models import Label, Project, ReleasePolicy
-from annotations.notes.selectors.in_context import label_looks
+from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.rules.redaction.policy import SHIPPED, Action, IdentifierType, LabelRule, actions_for
-from annotations.release.selectors.known import KIND_NAMES
-from annotations.release.services.policies import (
-    RuleDifference,
-    changes_between,
-    missing_labels,
-    policies_of,
-    versions_of,
-)
+from annotations.release.services.policies import missing_labels, policies_of, read_policy
 
 NAME_LENGTH = 80
 SLUG_LENGTH = 40
-
-
-def action_names() -> dict[Action, str]:
-    """What to do with the spans of a label, for menus."""
-    return {
-        Action.KEEP: _("Keep"),
-        Action.MASK: _("Mask"),
-        Action.REMOVE: _("Remove"),
-        Action.HASH: _("Hash"),
-        Action.GENERALIZE: _("Generalize"),
-        Action.SHIFT: _("Shift dates"),
-        Action.SURROGATE: _("Replace with a surrogate"),
-    }
 
 
 def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
@@ -47,38 +28,7 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
     shipped = SHIPPED.get(policy.slug)
     if shipped is None:
         return policy.name, ""
-    name, text = {
-        "mask": (_("Publication mask"), _("Every labeled span becomes the placeholder of its label.")),
-        "safe-harbor": (
-            _("HIPAA Safe Harbor"),
-            _(
-                "Years, ages up to 89, states, countries, three digits of ZIP codes, professions, sex and ethnicity "
-                "stay. All else is masked."
-            ),
-        ),
-        "limited": (
-            _("HIPAA limited data set"),
-            _(
-                "Dates, ages, cities, states, countries, ZIP codes, professions, sex and ethnicity stay. All else is "
-                "masked. A data use agreement is required."
-            ),
-        ),
-        "surrogate": (
-            _("Surrogates"),
-            _(
-                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted; ages up "
-                "to 89, countries and sex stay."
-            ),
-        ),
-        "hash": (
-            _("GDPR pseudonymization"),
-            _(
-                "Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted; ages up to 89, "
-                "states, countries and sex stay."
-            ),
-        ),
-        "remove": (_("Remove"), _("Every labeled span is removed.")),
-    }.get(policy.slug, (shipped.name, shipped.description))
+    name, text = _(shipped.name), _(shipped.description)
     changed = sum(rule["action"] != shipped.actions[IdentifierType(rule["kind"])] for rule in policy.rules.values())
     if changed:
         text = ngettext(
@@ -116,6 +66,15 @@ def offered_policies(project: Project) -> list[OfferedPolicy]:
 
 
 @dataclass(frozen=True)
+class RuleDifference:
+    """A label whose rule changed, with both rules in words. An empty text: there was, or is, no rule."""
+
+    look: LabelLook
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class Version:
     """A saved version of a policy, with its changes to the one before."""
 
@@ -126,18 +85,28 @@ class Version:
 
 def history_of(project: Project, slug: str) -> list[Version]:
     """The saved versions of a policy, newest first."""
-    kinds = {kind: str(name) for kind, name in KIND_NAMES.items()}
-    actions, looks = action_names(), label_looks(project)
-    rows = versions_of(project, slug)
-    pairs = [(row, rows[at + 1] if at + 1 < len(rows) else None) for at, row in enumerate(rows)]
+    looks = label_looks(project)
+    saved = ReleasePolicy.objects.filter(project=project, slug=slug).select_related("created_by")
+    rows = list(saved.order_by("-version"))
+    pairs = zip_longest(rows, rows[1:])
+    return [Version(row, _changes(before, row, looks) if before else [], before is None) for row, before in pairs]
+
+
+def _changes(before: ReleasePolicy, after: ReleasePolicy, looks: Mapping[str, LabelLook]) -> list[RuleDifference]:
+    """The labels whose rules differ, in the project's order. Merged labels are left out: they follow another label."""
+    old, new = read_policy(before.rules).rules, read_policy(after.rules).rules
     return [
-        Version(
-            row,
-            changes_between(before, row, kinds=kinds, actions=actions, looks=looks) if before else [],
-            before is None,
-        )
-        for row, before in pairs
+        RuleDifference(look, _in_words(old.get(code)), _in_words(new.get(code)))
+        for code, look in looks.items()
+        if old.get(code) != new.get(code)
     ]
+
+
+def _in_words(rule: LabelRule | None) -> str:
+    if rule is None:
+        return ""
+    about = {"kind": _(rule.kind.words), "action": _(rule.action.words)}
+    return (_("%(action)s, numbered (%(kind)s)") if rule.numbered else _("%(action)s (%(kind)s)")) % about
 
 
 @dataclass(frozen=True)
@@ -182,8 +151,8 @@ class PolicyForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._labels = labels
         self.initial.setdefault("name", name)
-        kinds = [("", _("Choose a kind")), *((str(kind), text) for kind, text in KIND_NAMES.items())]
-        actions = [("", _("Choose an action")), *((str(action), text) for action, text in action_names().items())]
+        kinds = [("", _("Choose a kind")), *((str(kind), _(kind.words)) for kind in IdentifierType)]
+        actions = [("", _("Choose an action")), *((str(action), _(action.words)) for action in Action)]
         for label in labels:
             rule = rules.get(label.code)
             about = {"label": label.name}
@@ -212,13 +181,13 @@ class PolicyForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
-        names = action_names()
         for label in self._labels:
             kind, action = found.get(f"kind-{label.code}"), found.get(f"action-{label.code}")
             if kind and action and action not in actions_for(IdentifierType(kind)):
-                possible = ", ".join(f"“{names[one]}”" for one in actions_for(IdentifierType(kind)))
+                possible = ", ".join(f"“{_(one.words)}”" for one in actions_for(IdentifierType(kind)))
                 reason = _("“%(action)s” is not possible for this kind. Choose one of: %(possible)s.")
-                self.add_error(f"action-{label.code}", reason % {"action": names[Action(action)], "possible": possible})
+                about = {"action": _(Action(action).words), "possible": possible}
+                self.add_error(f"action-{label.code}", reason % about)
         return found
 
     def rows(self) -> Iterator[PolicyRow]:

@@ -15,8 +15,7 @@ from annotations.models import AuditPlan, Label, LabelMapping
 from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.selectors.audits import Choices
-from annotations.release.selectors.known import KIND_NAMES
+from annotations.release.services.audits.planning import Choices
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import MOST_OWN_RISKS
 from annotations.release.services.files import RELEASE_FORMATS
@@ -254,14 +253,15 @@ class ReleaseForm(CertificateTerms):
         offer(self, "searched_runs", [(one.spec, one.name) for one in runs_among(sets)])
         offer(self, "policy", [(name, name) for name in policies])
         offer(self, "maker", [("", _("Rules on this machine")), *((one.value, one.title) for one in makers)])
-        kinds = [("", _("Not said: mask it")), *((str(kind), text) for kind, text in KIND_NAMES.items())]
+        kinds = [("", _("Not said: mask it")), *((str(kind), _(kind.words)) for kind in IdentifierType)]
         for label in labels:
             self.fields[kind_field(label.code)] = forms.ChoiceField(label=label.name, required=False)
             offer(self, kind_field(label.code), kinds)
 
-    def kinds(self) -> dict[str, IdentifierType]:
-        """The kinds of labels that a valid form says."""
-        return kinds_in_form(self.cleaned_data)
+    def chosen(self) -> dict[str, Any]:
+        """What a valid form says, as `start_chosen` takes it, but for the policy and the kinds of labels."""
+        names = ("sets", "maker", "may_leave", "searched_runs", "keep_names", "purpose", "recipient", "expires_on")
+        return {name: self.cleaned_data[name] for name in names}
 
     def clean_expires_on(self) -> Any:
         day = self.cleaned_data["expires_on"]

@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.models import (
     AuditMark,
     AuditNote,
@@ -19,37 +17,15 @@ from annotations.models import (
     AuditPlan,
     AuditPlanState,
     LeakFinding,
-    NoteMetadata,
     Project,
     Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleaseState,
     User,
 )
 from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
 from annotations.release.rules.audits.looks import AuditCounts, AuditVerdict, Design, judge, reached
-from annotations.release.rules.audits.sampling import SamplingUnit, is_simple
-from annotations.release.rules.audits.shown import AuditedPart, AuditedText, Bounds, PartKind
+from annotations.release.rules.audits.shown import AuditedPart, AuditedText, PartKind
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import stored_pieces
-
-# What an audit of a release could be like: its strata, its design, and the notes of its sample.
-
-
-# A stratum is a share of the release; with more, each would be too small to say anything about.
-MOST_STRATA = 30
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What a manager chooses. Shares are from 0 to 1."""
-
-    by: str = ""
-    confidence: float = 0.95
-    target: float = 0.01
-    planted: float = 0.1
-    leaks: int = 0
 
 
 def design_of(plan: AuditPlan) -> Design:
@@ -64,111 +40,10 @@ def design_of(plan: AuditPlan) -> Design:
     )
 
 
-def units_of(release: Release, by: str) -> list[SamplingUnit]:
-    """The released notes with stratum and patient, in the order of their ids. A stratum without a value is empty."""
-    rows = list(
-        ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE)
-        .order_by("pk")
-        .values_list("pk", "document_id", "document__language", "document__patient_id")
-    )
-    stratum = _strata(release, by, {document: language for _pk, document, language, _patient in rows})
-    return [SamplingUnit(pk, stratum[document], patient) for pk, document, _language, patient in rows]
-
-
-def _strata(release: Release, by: str, languages: Mapping[int, str]) -> Mapping[int, str]:
-    if by == AuditPlan.By.LANGUAGE:
-        return {note: language or release.project.language for note, language in languages.items()}
-    known: dict[int, str] = {}
-    if by in (AuditPlan.By.TYPE, AuditPlan.By.SITE):
-        column = "note_type" if by == AuditPlan.By.TYPE else "site"
-        rows = NoteMetadata.objects.filter(document__project=release.project_id).order_by()
-        known = dict(rows.values_list("document_id", column))
-    return {note: known.get(note, "") for note in languages}
-
-
-def designed(units: Sequence[SamplingUnit], choices: Choices) -> Design:
-    """The design for these notes. Raises ServiceError `by` where there are too many strata, `notes` without notes."""
-    members: dict[str, list[SamplingUnit]] = {}
-    for unit in units:
-        members.setdefault(unit.stratum, []).append(unit)
-    if not members:
-        raise ServiceError(_("The release has no notes to audit."), code="notes")
-    if len(members) > MOST_STRATA:
-        raise ServiceError(
-            _("There are %(n)d values. A sample can have at most %(most)d strata. Stratify by something else.")
-            % {"n": len(members), "most": MOST_STRATA},
-            code="by",
-        )
-    sizes = {name: len(members[name]) for name in sorted(members)}
-    rest = (choices.confidence, choices.target, choices.planted, choices.leaks)
-    # Whether a sample is a simple one depends on its size. A simple one is smaller, so it may stop being simple.
-    largest = Design(sizes, dict.fromkeys(sizes, False), *rest).looks[-1]
-    simple = {name: is_simple(members[name], largest[name]) for name in sizes}
-    drawn = Design(sizes, simple, *rest).looks[-1]
-    simple = {name: is_simple(members[name], drawn[name]) for name in sizes}
-    return Design(sizes, simple, *rest)
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """A part of the release, its notes, and how many of them are drawn."""
-
-    name: str
-    notes: int
-    drawn: int
-
-
-@dataclass(frozen=True)
-class AuditSample:
-    """The sample that choices give. `looks`: notes to read until the first, second and third look at the result.
-
-    `reachable`: false where even reading all notes can't meet the target.
-    """
-
-    notes: int
-    looks: list[int]
-    strata: list[Stratum]
-    planted: int
-    reachable: bool
-
-    @property
-    def first(self) -> int:
-        return self.looks[0]
-
-    @property
-    def most(self) -> int:
-        return self.looks[-1]
-
-
-def preview_of(release: Release, choices: Choices) -> AuditSample:
-    """The sample that choices would give. Raises ServiceError as `designed`."""
-    design = designed(units_of(release, choices.by), choices)
-    last = design.looks[-1]
-    return AuditSample(
-        notes=design.notes,
-        looks=[sum(look.values()) for look in design.looks],
-        strata=[Stratum(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
-        planted=design.planted_in(sum(last.values())),
-        reachable=design.reachable,
-    )
-
-
 def audited(access: Access) -> QuerySet[Release]:
     """The project's releases that have an audit, and for managers also the others."""
     rows = Release.objects.filter(project=access.project).select_related("policy", "audit")
     return rows if access.can(Can.RELEASE) else rows.filter(audit__isnull=False)
-
-
-def waiting_for(release: Release) -> str:
-    """Why no audit can be planned now, as a sentence; empty if it can."""
-    if release.state != ReleaseState.PREPARED:
-        return _("An audit can be planned while a release is prepared and not yet signed. This one is: %(state)s.") % {
-            "state": release.get_state_display()
-        }
-    states = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.DONE)
-    if held := states.count():
-        return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}
-    return ""
 
 
 # What was read in an audit, and what follows from it.
@@ -491,7 +366,7 @@ def shown_of(row: AuditNote) -> AuditedText:
     """The text that an auditor reads, with its planted leak. A release that was prepared again may have lost that."""
     planted, numbered = None, []
     if row.planted_start is not None and row.planted_end is not None:
-        planted = Bounds(row.planted_start, row.planted_end)
+        planted = row.planted_start, row.planted_end
         numbered = [code for code, rule in row.plan.release.policy.rules.items() if rule.get("numbered")]
     return AuditedText(row.note.document.text, row.note.text, stored_pieces(row.note.pieces), planted, numbered)
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.spans import pairs_of
-from annotations.models import Document, LeakFinding, Release, User
+from annotations.models import Document, LeakFinding, Release
 from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece, span_to_released
@@ -156,8 +156,8 @@ def _cut(text: str, start: int, end: int, findings: Sequence[Marked]) -> list[Bi
 
 SHOWN, OF_STRING = 20, 50
 """Findings of one string: on the list of strings, and on each page of the string."""
-FILTERS = ("open", "decided", "all")
 FILTER_NAMES = {"open": _("Open"), "decided": _("Decided"), "all": _("All")}
+FILTERS = tuple(FILTER_NAMES)
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Finding
         source_name=source_name,
         source_line=line_at(source_text, finding.source_start or 0) if placed else None,
         source_at=f"{finding.source_start}-{finding.source_end}" if placed else "",
-        decided_by=_username(finding.decided_by),
+        decided_by=finding.decided_by.username if finding.decided_by else "",
     )
 
 
@@ -311,7 +311,3 @@ def _where(finding: LeakFinding) -> tuple[str, int, int]:
     if finding.decision == LeakFinding.Answer.REPLACE:
         return note.document.text, finding.original_start, finding.original_end
     return note.text, finding.start, finding.end
-
-
-def _username(user: User | None) -> str:
-    return user.username if user else ""

@@ -1,58 +1,23 @@
 """The label of each kind of identifier in a project."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, ListedTermKind, Project
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.release.rules.known.matcher import VERSION, Denied, Profile, find
-from annotations.release.rules.known.person import FIELDS, Identifier, MasterPerson, Mention, identifiers
+from annotations.release.rules.known.person import FIELDS, MasterPerson, Mention
 from annotations.release.rules.known.reading import folded
 from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 
-# What an identifier is, for people; in the order of menus.
-KIND_NAMES: Final = {
-    IdentifierType.NAME: gettext_lazy("Patient or relative"),
-    IdentifierType.STAFF: gettext_lazy("Staff member"),
-    IdentifierType.USERNAME: gettext_lazy("Username"),
-    IdentifierType.DATE: gettext_lazy("Date"),
-    IdentifierType.AGE: gettext_lazy("Age"),
-    IdentifierType.PROFESSION: gettext_lazy("Profession"),
-    IdentifierType.HOSPITAL: gettext_lazy("Hospital"),
-    IdentifierType.ORGANIZATION: gettext_lazy("Organization"),
-    IdentifierType.STREET: gettext_lazy("Street"),
-    IdentifierType.ZIP: gettext_lazy("ZIP code"),
-    IdentifierType.CITY: gettext_lazy("City"),
-    IdentifierType.REGION: gettext_lazy("Region or state"),
-    IdentifierType.COUNTRY: gettext_lazy("Country"),
-    IdentifierType.LOCATION: gettext_lazy("Other place"),
-    IdentifierType.PHONE: gettext_lazy("Phone number"),
-    IdentifierType.FAX: gettext_lazy("Fax number"),
-    IdentifierType.EMAIL: gettext_lazy("E-mail address"),
-    IdentifierType.URL: gettext_lazy("Web address"),
-    IdentifierType.IP: gettext_lazy("IP address"),
-    IdentifierType.NATIONAL_ID: gettext_lazy("National ID"),
-    IdentifierType.RECORD: gettext_lazy("Medical record number"),
-    IdentifierType.HEALTH_PLAN: gettext_lazy("Health plan number"),
-    IdentifierType.ACCOUNT: gettext_lazy("Account number"),
-    IdentifierType.LICENSE: gettext_lazy("License or certificate"),
-    IdentifierType.VEHICLE: gettext_lazy("Vehicle"),
-    IdentifierType.DEVICE: gettext_lazy("Device"),
-    IdentifierType.BIOMETRIC: gettext_lazy("Biometric identifier"),
-    IdentifierType.ID: gettext_lazy("Other number or code"),
-    IdentifierType.SEX: gettext_lazy("Sex"),
-    IdentifierType.FAMILY: gettext_lazy("Family relation"),
-    IdentifierType.ETHNICITY: gettext_lazy("Ethnicity"),
-    IdentifierType.OTHER: gettext_lazy("Other"),
-}
 # The kinds that mentions have.
 USED: Final = (
     IdentifierType.NAME, IdentifierType.DATE, IdentifierType.PHONE, IdentifierType.EMAIL, IdentifierType.STREET,
@@ -113,21 +78,20 @@ def labels_by_kind(project: Project) -> dict[IdentifierType, str]:
     Where no label is near, it is a label for anything, else that of names: a mention is never left out. Raises
     ServiceError `labels` for a project without any of these.
     """
-    own = _own(project)
+    own: dict[IdentifierType, str] = {}  # The first label of each kind; those whose kind only words tell come last.
+    for code, kind in kinds_of_labels(project).items():
+        own.setdefault(kind, code)
     last = own.get(IdentifierType.OTHER) or own.get(IdentifierType.NAME)
     found = {}
     for kind in USED:
         near = next((own[each] for each in (kind, *_NEAREST[kind]) if each in own), None)
         label = near or last
         if label is None:
-            raise ServiceError(
-                _(
-                    "No label of this project fits known identifiers of the kind “%(kind)s”. Add a label for names, "
-                    "such as NAME, or one for all others, such as OTHER."
-                )
-                % {"kind": kind},
-                code="labels",
+            message = _(
+                "No label of this project fits known identifiers of the kind “%(kind)s”. Add a label for names, "
+                "such as NAME, or one for all others, such as OTHER."
             )
+            raise ServiceError(message % {"kind": kind}, code="labels")
         found[kind] = label
     return found
 
@@ -153,14 +117,6 @@ def kinds_of_labels(project: Project) -> dict[str, IdentifierType]:
     return found
 
 
-def _own(project: Project) -> dict[IdentifierType, str]:
-    """The first label of each kind; labels whose kind only their words tell come last."""
-    found: dict[IdentifierType, str] = {}
-    for code, kind in kinds_of_labels(project).items():
-        found.setdefault(kind, code)
-    return found
-
-
 # What a project has of known identifiers, for pages and commands: counts, never a value.
 
 
@@ -168,8 +124,8 @@ def _own(project: Project) -> dict[IdentifierType, str]:
 class MasterState:
     """Counts of a project's patient master and lists.
 
-    `fields`: patients with a value, by field of Person. `covered`: notes whose patient has a row; `uncovered`: notes
-    whose patient has none; `nameless`: notes without a patient id. `without_notes`: patients without a note.
+    `fields`: patients with a value, by field of MasterPerson. `covered`: notes whose patient has a row; `uncovered`:
+    notes whose patient has none; `nameless`: notes without a patient id. `without_notes`: patients without a note.
     """
 
     patients: int
@@ -189,15 +145,14 @@ def master_state(project: Project) -> MasterState:
     notes = Document.objects.filter(project=project)
     with_row = notes.filter(patient_id__in=people.order_by().values("patient_id"))
     masks = people.order_by().values_list("fields").annotate(count=Count("id"))
-    fields = dict.fromkeys(FIELDS, 0)
+    fields = Counter[str]()
     for mask, count in masks:
-        for name in names_of(mask):
-            fields[name] += count
+        fields.update(dict.fromkeys(names_of(mask), count))
     total, nameless, covered = notes.count(), notes.filter(patient_id="").count(), with_row.count()
     terms = dict(ListedTerm.objects.filter(project=project).order_by().values_list("kind").annotate(count=Count("id")))
     return MasterState(
         patients=people.count(),
-        fields=fields,
+        fields={name: fields[name] for name in FIELDS if fields[name]},
         notes=total,
         covered=covered,
         uncovered=total - nameless - covered,
@@ -264,36 +219,21 @@ def names_of(mask: int) -> list[str]:
 BATCH = 500
 
 
-@dataclass(frozen=True, slots=True)
-class DeniedTerm:
-    """A term that must not stand in a released text, and the code of its label."""
-
-    text: str
-    label: str
-
-
 def people_of(project: Project, patients: Collection[str]) -> dict[str, MasterPerson]:
     """The people of the patient master with these patient ids. Patients without a row are missing.
 
     Raises ServiceError `sealed` under another secret key.
     """
-    return dict(_people(project, patients))
-
-
-def _people(project: Project, patients: Collection[str]) -> Iterator[tuple[str, MasterPerson]]:
     key: Key | None = None
+    found = {}
     wanted = sorted({patient for patient in patients if patient})
     for at in range(0, len(wanted), BATCH):
         some = wanted[at : at + BATCH]
         rows = KnownPerson.objects.filter(project=project, patient_id__in=some).order_by()
         for patient, sealed in rows.values_list("patient_id", "sealed"):
             key = key or project_key(project)
-            yield patient, MasterPerson.read(key.open(bytes(sealed)))
-
-
-def identifiers_of(project: Project, patients: Collection[str]) -> dict[str, list[Identifier]]:
-    """The known identifiers of these patients, each as it is usually written. Patients without a row are missing."""
-    return {patient: identifiers(person) for patient, person in _people(project, patients)}
+            found[patient] = MasterPerson.read(key.open(bytes(sealed)))
+    return found
 
 
 def terms_of(project: Project, kind: str) -> list[tuple[ListedTerm, str]]:
@@ -304,13 +244,13 @@ def terms_of(project: Project, kind: str) -> list[tuple[ListedTerm, str]]:
 
 
 def allowed_terms(project: Project) -> frozenset[str]:
-    """The terms of the allow list, folded (domain.knowing.folding)."""
+    """The terms of the allow list, folded."""
     return frozenset(folded(text) for _row, text in terms_of(project, ListedTermKind.ALLOW))
 
 
-def denied_terms(project: Project) -> list[DeniedTerm]:
-    """The terms of the deny list, as they were added."""
-    return [DeniedTerm(text, row.label) for row, text in terms_of(project, ListedTermKind.DENY)]
+def denied_terms(project: Project) -> list[tuple[str, str]]:
+    """The terms that must not stand in a released text, each with the code of its label, as they were added."""
+    return [(text, row.label) for row, text in terms_of(project, ListedTermKind.DENY)]
 
 
 # Find the known identifiers of patients in texts, with the lists of the project.
@@ -329,7 +269,7 @@ class Finder:
         self._project = project
         self._allowed = allowed_terms(project)
         terms = denied_terms(project) if denied else []
-        self._denied = Denied((term.text, term.label) for term in terms) if terms else None
+        self._denied = Denied(terms) if terms else None
         self._profiles: dict[str, Profile | None] = {}
 
     def find(self, notes: Sequence[tuple[str, str]]) -> list[list[Mention]]:

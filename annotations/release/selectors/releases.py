@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -25,10 +25,10 @@ from annotations.models import (
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 
 
-def releases_of(project: Project) -> list[Release]:
+def releases_of(project: Project) -> QuerySet[Release]:
     """The releases of a project, newest first."""
-    rows = Release.objects.filter(project=project).select_related("policy", "job", "created_by", "signed_by")
-    return list(rows.order_by("-number"))
+    rows = Release.objects.filter(project=project).order_by("-number")
+    return rows.select_related("policy", "job", "created_by", "signed_by")
 
 
 def release_for(access: Access, number: int) -> Release:
@@ -36,10 +36,7 @@ def release_for(access: Access, number: int) -> Release:
     rows = Release.objects.select_related(
         "project", "policy", "job", "author", "gold_version", "created_by", "signed_by"
     )
-    try:
-        return rows.get(project=access.project, number=number)
-    except Release.DoesNotExist:
-        raise Http404("This release does not exist.") from None
+    return get_object_or_404(rows, project=access.project, number=number)
 
 
 def enter_release(user: User, slug: str, number: int, right: Can = Can.RELEASE) -> tuple[Access, Release]:
@@ -48,14 +45,9 @@ def enter_release(user: User, slug: str, number: int, right: Can = Can.RELEASE) 
     return access, release_for(access, number)
 
 
-def findings_of(release: Release) -> QuerySet[LeakFinding]:
-    """The findings of the leak gate in a release, in the order of the release's notes."""
-    return LeakFinding.objects.filter(note__release=release).order_by("note", "where", "start", "id")
-
-
 def open_findings(release: Release) -> QuerySet[LeakFinding]:
-    """The findings that nobody has decided yet."""
-    return findings_of(release).filter(decision="")
+    """The findings of the leak gate that nobody has decided yet."""
+    return LeakFinding.objects.filter(note__release=release, decision="").order_by()
 
 
 def note_counts(release: Release) -> dict[str, int]:
@@ -89,23 +81,14 @@ def open_counts(releases: Iterable[Release]) -> dict[int, int]:
     return dict(rows.values_list("note__release").annotate(count=Count("pk")))
 
 
-def open_count(release: Release) -> int:
-    """The number of open findings of a release."""
-    return LeakFinding.objects.filter(note__release=release, decision="").count()
-
-
 @dataclass(frozen=True)
 class Figure:
-    """A count by label or action, with the share of all spans (0 to 1)."""
+    """A count by label or action, with its percentage of all spans."""
 
     name: str
     count: int
-    share: float
+    percent: int
     look: LabelLook | None = None
-
-    @property
-    def percent(self) -> int:
-        return round(100 * self.share)
 
 
 def figures_of(release: Release) -> dict[str, Any] | None:
@@ -171,7 +154,9 @@ def _exceptions(stored: Mapping[str, int]) -> list[tuple[str, int]]:
 
 def _figures(rows: Sequence[tuple[str, int, LabelLook | None]]) -> list[Figure]:
     total = sum(n for _name, n, _look in rows)
-    return [Figure(look.name if look else name, n, n / total if total else 0, look) for name, n, look in rows]
+    return [
+        Figure(look.name if look else name, n, round(100 * n / total) if total else 0, look) for name, n, look in rows
+    ]
 
 
 def released_notes(release: Release) -> QuerySet[ReleasedNote]:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from django.db.models import Count, Min, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.bulk import among
@@ -20,7 +21,6 @@ from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.people import FAMILY, GIVEN, field_of, read_person, title_before
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first
 from annotations.release.rules.surrogates.writing import Writer, part_name
-from annotations.release.selectors.known import KIND_NAMES
 
 # The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found.
 
@@ -220,8 +220,8 @@ class EntityView:
     restorable: bool
 
     @property
-    def kind_name(self) -> object:
-        return KIND_NAMES[IdentifierType(self.row.kind)]
+    def kind_name(self) -> str:
+        return _(IdentifierType(self.row.kind).words)
 
 
 def entities_of(project: Project, kind: str = "", state: str = "all") -> QuerySet[SurrogateEntity]:
@@ -237,10 +237,10 @@ def entities_of(project: Project, kind: str = "", state: str = "all") -> QuerySe
 
 
 def counts_by_kind(project: Project) -> dict[IdentifierType, int]:
-    """How many entities the index has of each kind that occurs, in the order of KIND_NAMES."""
+    """How many entities the index has of each kind that occurs, in the order of menus."""
     rows = SurrogateEntity.objects.filter(project=project).order_by().values_list("kind").annotate(Count("pk"))
     found = dict(rows)
-    return {kind: found[kind] for kind in KIND_NAMES if kind in found}
+    return {kind: found[kind] for kind in IdentifierType if kind in found}
 
 
 def found_by(project: Project, text: str) -> QuerySet[SurrogateEntity]:

@@ -84,9 +84,8 @@ def _check_label(release: Release, chosen: Sequence[LeakFinding], answer: str, l
     """Raise ServiceError `label` if a label is needed for what is replaced, or is none of the policy's."""
     rules = release.policy.rules
     if label and label not in rules:
-        raise ServiceError(
-            _("The policy has no label “%(label)s”. Choose one of its labels.") % {"label": label}, code="label"
-        )
+        message = _("The policy has no label “%(label)s”. Choose one of its labels.")
+        raise ServiceError(message % {"label": label}, code="label")
     unlabeled = any(one.where == Where.TEXT and one.label not in rules for one in chosen)
     if answer == Answer.REPLACE and unlabeled and not label:
         message = _("No label fits some findings, or several do. Choose the label whose placeholder replaces them.")

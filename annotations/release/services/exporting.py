@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.errors import ServiceError, check_choice
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
@@ -18,6 +18,7 @@ from annotations.exchange.services.exporting import Told, label_definitions
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import write_to_path, write_zip
 from annotations.formats.notes import Loss, OutNote
+from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import cancel, once
 from annotations.models import (
     Job,
@@ -67,9 +68,8 @@ def start_release_export(
 
 def check_export(release: Release, format: str, *, leave_out: bool) -> None:
     """Raise ServiceError where the release can't be exported now, as `start_release_export` says."""
-    if format not in RELEASE_FORMATS:
-        message = _("There is no format “%(format)s”. Choose one of: %(choices)s.")
-        raise ServiceError(message % {"format": format, "choices": ", ".join(RELEASE_FORMATS)}, code="format")
+    unknown = _("There is no format “%(name)s”. Choose one of: %(choices)s.")
+    check_choice(format, RELEASE_FORMATS, unknown, code="format")
     if release.state not in (ReleaseState.PREPARED, ReleaseState.SIGNED):
         message = _("Release %(number)s can't be exported. Its state is: %(state)s.")
         raise ServiceError(message % {"number": release.number, "state": release.get_state_display()}, code="state")
@@ -80,22 +80,17 @@ def check_export(release: Release, format: str, *, leave_out: bool) -> None:
         )
 
 
-def run_release_export(
-    *,
-    release_id: int,
-    format: str,
-    leave_out: bool,
-    actor_id: int | None,
-    progress: Progress,
-    labels: ExportLabels | None,
-) -> dict[str, Any]:
+def run_release_export(claim: Claim) -> dict[str, Any]:
     """Write an export as a stored zip file and return its counts with its `file_id`.
 
-    Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
+    After a crash the job starts over: a partial file is never committed. Raises ServiceError; ErasedMeanwhile if a note
+    was erased meanwhile.
     """
-    release = Release.objects.select_related("project__label_set", "policy").get(pk=release_id)
-    actor = User.objects.filter(pk=actor_id).first() if actor_id else None
-    export = _Export(release, format, leave_out, progress, labels)
+    params, format = claim.params, str(claim.params["format"])
+    release = Release.objects.select_related("project__label_set", "policy").get(pk=params["release_id"])
+    actor = User.objects.filter(pk=claim.actor_id or 0).first()
+    labels = ExportLabels.from_params(params["labels"]) if "labels" in params else None
+    export = _Export(release, format, bool(params.get("leave_out")), claim.progress, labels)
     with tempfile.TemporaryFile() as content:
         write_zip(content, export.files())
         content.seek(0)

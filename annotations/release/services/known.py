@@ -3,10 +3,10 @@
 import io
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -57,9 +57,8 @@ class Imported(events.MasterImported):
 def stage_master(*, project: Project, content: bytes, format: str, actor: User) -> tuple[KnownUpload, Job]:
     """Store a file encrypted and start the job that reads it. The same file of the same person is stored once.
 
-    Nothing of the master changes before `import_upload`. Raises ServiceError.
+    Nothing of the master changes before `import_upload`.
     """
-    _check(content, format)
     key = project_key(project)
     digest = key.hexdigest("known upload", b64encode(content).decode())
     with transaction.atomic():
@@ -77,16 +76,6 @@ def stage_master(*, project: Project, content: bytes, format: str, actor: User) 
             events.MASTER_STAGED.record(actor=actor, project_id=project.pk, data={})
         job = once(JOB, project, {"upload": upload.pk}, actor, str(upload.pk))
     return upload, job
-
-
-def _check(content: bytes, format: str) -> None:
-    if format not in FORMATS:
-        message = _("There is no format “%(name)s”. Choose one of: %(choices)s.")
-        raise ServiceError(message % {"name": format, "choices": ", ".join(FORMATS)}, code="format")
-    if not content:
-        raise ServiceError(_("The file is empty. Choose another file."), code="file")
-    if len(content) > MOST_BYTES:
-        raise ServiceError(_("The file is larger than 20 MB. Split it into several files."), code="file")
 
 
 def staged_content(upload: KnownUpload) -> bytes:
@@ -130,9 +119,8 @@ def import_upload(*, project: Project, upload_id: int, actor: User | None) -> Im
         hold(project.pk)
         upload = KnownUpload.objects.select_for_update().filter(project=project, pk=upload_id).first()
         if upload is None or upload.state != KnownUploadState.READ:
-            raise ServiceError(
-                _("This upload no longer exists or is still being read. Upload the file again."), code="gone"
-            )
+            message = _("This upload no longer exists or is still being read. Upload the file again.")
+            raise ServiceError(message, code="gone")
         people = project_key(project).open(bytes(upload.sealed))
         found = {patient: MasterPerson.read(values) for patient, values in people.items()}
         done = store_people(project=project, people=found, problems=upload.report.get("problem_count", 0), actor=actor)
@@ -232,23 +220,18 @@ MOST: Final = 20_000
 COLUMNS: Final = ("list", "term", "label")
 
 
-class Added(TypedDict):
-    """Terms that are new, and terms that the list had already."""
-
+@dataclass(frozen=True)
+class AddedTerms:
     added: int
     already: int
 
 
-def add_terms(*, project: Project, kind: str, terms: Iterable[str], label: str = "", actor: User | None) -> Added:
-    """Add terms to a list (ListedTermKind). Terms that differ in case or accents only are the same.
+def add_terms(*, project: Project, kind: str, terms: Sequence[tuple[str, str]], actor: User | None) -> AddedTerms:
+    """Add terms, each with the code of its label, to a list (ListedTermKind).
 
-    A denied term needs the code of a label. A term that is on the list already gets the new label. Raises ServiceError.
+    Terms that differ in case or accents only are the same. A denied term needs a label. A term that is on the list
+    already gets the new label. Raises ServiceError.
     """
-    return add_labeled_terms(project=project, kind=kind, terms=[(term, label) for term in terms], actor=actor)
-
-
-def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str, str]], actor: User | None) -> Added:
-    """Add terms, each with the code of its label, as `add_terms` does."""
     if kind not in ListedTermKind.values:
         raise ServiceError(_("The list must be “allow” or “deny”."), code="list")
     accepted, _ids = accepted_labels(project)
@@ -291,16 +274,15 @@ def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str,
         events.TERMS_ADDED.record(
             actor=actor, project_id=project.pk, data={"list": str(kind), "added": len(new), "already": already}
         )
-    return {"added": len(new), "already": already}
+    return AddedTerms(len(new), already)
 
 
 def _check_term(text: str, number: int) -> None:
     if len(text) > LONGEST or unkeepable(text) or len(folded(text).replace(" ", "")) < 2:
-        raise ServiceError(
-            _("Line %(number)d is not a term: a term has at least two letters or digits, at most %(most)d characters.")
-            % {"number": number, "most": LONGEST},
-            code="terms",
+        message = _(
+            "Line %(number)d is not a term: a term has at least two letters or digits, at most %(most)d characters."
         )
+        raise ServiceError(message % {"number": number, "most": LONGEST}, code="terms")
 
 
 def remove_term(*, project: Project, term_id: int, actor: User | None) -> int:
@@ -314,7 +296,7 @@ def remove_term(*, project: Project, term_id: int, actor: User | None) -> int:
     return 1
 
 
-def import_lists(*, project: Project, content: bytes, actor: User | None) -> dict[str, Added]:
+def import_lists(*, project: Project, content: bytes, actor: User | None) -> dict[str, AddedTerms]:
     """Add the terms of a CSV file with the columns list, term and label. Return the counts by list.
 
     Nothing is added if a line is wrong. Raises ServiceError, which names lines and columns, never a term.
@@ -330,17 +312,16 @@ def import_lists(*, project: Project, content: bytes, actor: User | None) -> dic
     found: dict[str, list[tuple[str, str]]] = {str(kind): [] for kind in ListedTermKind.values}
     for number, row in enumerate(rows, 2):
         if row.get("list") not in found or not row.get("term"):
-            raise ServiceError(
-                _("Line %(number)d needs “allow” or “deny” in the column “list”, and a term in the column “term”.")
-                % {"number": number},
-                code="file",
+            message = _(
+                "Line %(number)d needs “allow” or “deny” in the column “list”, and a term in the column “term”."
             )
+            raise ServiceError(message % {"number": number}, code="file")
         found[row["list"]].append((_unescaped(row["term"]), (row.get("label") or "").strip()))
     if not rows:
         raise ServiceError(_("The file has no terms. It needs the columns list, term and label."), code="file")
     with transaction.atomic():
         return {
-            kind: add_labeled_terms(project=project, kind=kind, terms=terms, actor=actor)
+            kind: add_terms(project=project, kind=kind, terms=terms, actor=actor)
             for kind, terms in found.items()
             if terms
         }

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import label_rows
 from annotations.models import Label, Project, ReleasePolicy, User
-from annotations.notes.selectors.in_context import LabelLook
 from annotations.release.events import POLICY_SAVED
 from annotations.release.rules.redaction.policy import (
     SHIPPED,
@@ -81,10 +80,9 @@ def _checked_kinds(project: Project, said: Mapping[str, IdentifierType]) -> Mapp
     kinds, codes = kinds_in(project), set(codes_of(project))
     for code, kind in said.items():
         if code not in codes or kinds.get(code, kind) != kind:
+            message = _("The type of “%(label)s” can't be said here. These labels have none yet: %(labels)s.")
             raise ServiceError(
-                _("The type of “%(label)s” can't be said here. These labels have none yet: %(labels)s.")
-                % {"label": code[:80], "labels": ", ".join(sorted(codes - kinds.keys())) or "–"},
-                code="kinds",
+                message % {"label": code[:80], "labels": ", ".join(sorted(codes - kinds.keys())) or "–"}, code="kinds"
             )
     return said
 
@@ -185,21 +183,18 @@ def save_policy(
     """
     name = good_name(name)
     if not name or len(name) > LONGEST_NAME:
-        raise ServiceError(
-            _("The name of a policy has 1 to %(most)s characters.") % {"most": LONGEST_NAME}, code="name"
-        )
+        message = _("The name of a policy has 1 to %(most)s characters.")
+        raise ServiceError(message % {"most": LONGEST_NAME}, code="name")
     if not slug or slug != slugify(slug) or len(slug) > 40:
-        raise ServiceError(
-            _("The short name of a policy has 1 to 40 characters: a-z, 0-9, “_” and “-”. Change it."), code="slug"
-        )
+        message = _("The short name of a policy has 1 to 40 characters: a-z, 0-9, “_” and “-”. Change it.")
+        raise ServiceError(message, code="slug")
     as_dicts = {code: rule.as_dict() if isinstance(rule, LabelRule) else dict(rule) for code, rule in rules.items()}
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor, seen=seen)
         if new and (slug in SHIPPED or saved.version > 1):
-            raise ServiceError(
-                _("The short name “%(slug)s” is taken. Choose another one.") % {"slug": slug}, code="slug"
-            )
+            message = _("The short name “%(slug)s” is taken. Choose another one.")
+            raise ServiceError(message % {"slug": slug}, code="slug")
         return saved
 
 
@@ -256,34 +251,12 @@ def _unknown(project: Project, slug: str, version: int | None) -> ServiceError:
     if version is not None:
         numbers = ReleasePolicy.objects.filter(project=project, slug=slug).order_by("version")
         known = ", ".join(str(number) for number in numbers.values_list("version", flat=True)) or "1"
-        return ServiceError(
-            _("The policy “%(slug)s” has no version %(version)s. Versions: %(known)s.")
-            % {"slug": slug, "version": version, "known": known},
-            code="policy",
-        )
+        message = _("The policy “%(slug)s” has no version %(version)s. Versions: %(known)s.")
+        return ServiceError(message % {"slug": slug, "version": version, "known": known}, code="policy")
+    message = _("There is no policy “%(slug)s”. Choose one of: %(known)s.")
     return ServiceError(
-        _("There is no policy “%(slug)s”. Choose one of: %(known)s.")
-        % {"slug": slug, "known": ", ".join(policy.slug for policy in policies_of(project))},
-        code="policy",
+        message % {"slug": slug, "known": ", ".join(policy.slug for policy in policies_of(project))}, code="policy"
     )
-
-
-# The versions of a policy, and what each changed.
-
-
-@dataclass(frozen=True)
-class RuleDifference:
-    """A label whose rule changed, with both rules in words. An empty text: there was, or is, no rule."""
-
-    look: LabelLook
-    before: str
-    after: str
-
-
-def versions_of(project: Project, slug: str) -> list[ReleasePolicy]:
-    """The saved versions of a policy, newest first."""
-    rows = ReleasePolicy.objects.filter(project=project, slug=slug).select_related("created_by")
-    return list(rows.order_by("-version"))
 
 
 def with_merged(project: Project, rules: Mapping[str, LabelRule]) -> dict[str, LabelRule]:
@@ -299,74 +272,7 @@ def with_merged(project: Project, rules: Mapping[str, LabelRule]) -> dict[str, L
     return found
 
 
-def changes_between(
-    before: ReleasePolicy,
-    after: ReleasePolicy,
-    *,
-    kinds: Mapping[IdentifierType, str],
-    actions: Mapping[Action, str],
-    looks: Mapping[str, LabelLook],
-) -> list[RuleDifference]:
-    """The labels whose rules differ, in the project's order. Merged labels are left out: they follow another label."""
-    old, new = read_policy(before.rules).rules, read_policy(after.rules).rules
-
-    def words(rule: LabelRule | None) -> str:
-        if rule is None:
-            return ""
-        about = {"kind": kinds[rule.kind], "action": actions[rule.action]}
-        if rule.numbered:
-            return _("%(action)s, numbered (%(kind)s)") % about
-        return _("%(action)s (%(kind)s)") % about
-
-    codes = [code for code in looks if code in old or code in new]
-    return [
-        RuleDifference(looks[code], words(old.get(code)), words(new.get(code)))
-        for code in codes
-        if old.get(code) != new.get(code)
-    ]
-
-
 # An example of what a rule does, for the editor of policies.
-
-
-# Examples of identifiers of each kind, for the editor of policies. All are invented.
-
-
-EXAMPLES: dict[IdentifierType, tuple[str, str]] = {
-    IdentifierType.NAME: ("Maria Rossi", "Laura Conti"),
-    IdentifierType.STAFF: ("Dr. Adam Wilson", "Dr. Kevin Chang"),
-    IdentifierType.USERNAME: ("mrossi84", "lconti51"),
-    IdentifierType.AGE: ("93", "93"),
-    IdentifierType.DATE: ("12/03/2021", "29/04/2021"),
-    IdentifierType.PROFESSION: ("teacher", "accountant"),
-    IdentifierType.HOSPITAL: ("San Giovanni Hospital", "Santa Lucia Hospital"),
-    IdentifierType.ORGANIZATION: ("Northwind Ltd", "Bluewater Ltd"),
-    IdentifierType.STREET: ("12 Garden Street", "48 Mill Lane"),
-    IdentifierType.ZIP: ("10126", "40121"),
-    IdentifierType.CITY: ("Torino", "Bologna"),
-    IdentifierType.REGION: ("Piemonte", "Emilia-Romagna"),
-    IdentifierType.COUNTRY: ("Italy", "France"),
-    IdentifierType.LOCATION: ("Lake Orta", "Lake Iseo"),
-    IdentifierType.PHONE: ("011 555 0142", "051 555 0187"),
-    IdentifierType.FAX: ("011 555 0143", "051 555 0188"),
-    IdentifierType.EMAIL: ("maria.rossi@example.org", "laura.conti@example.org"),
-    IdentifierType.URL: ("https://rossi.example.org", "https://conti.example.org"),
-    IdentifierType.IP: ("192.0.2.44", "198.51.100.17"),
-    IdentifierType.NATIONAL_ID: ("078-05-1120", "219-09-9999"),
-    IdentifierType.RECORD: ("MRN 4471203", "MRN 8820156"),
-    IdentifierType.HEALTH_PLAN: ("HP-55-01928", "HP-71-33408"),
-    IdentifierType.ACCOUNT: ("ACC 7719-02", "ACC 3305-48"),
-    IdentifierType.LICENSE: ("LIC 28391", "LIC 60417"),
-    IdentifierType.VEHICLE: ("AB 123 CD", "FE 806 KM"),
-    IdentifierType.DEVICE: ("SN 0091-A7", "SN 5520-C3"),
-    IdentifierType.BIOMETRIC: ("iris template 17", "iris template 52"),
-    IdentifierType.ID: ("ID 90210-7", "ID 36418-2"),
-    IdentifierType.SEX: ("woman", "woman"),
-    IdentifierType.FAMILY: ("her brother", "her brother"),
-    IdentifierType.ETHNICITY: ("Sami", "Frisian"),
-    IdentifierType.OTHER: ("the red house", "other detail"),
-}
-"""For each kind an identifier and a possible surrogate."""
 
 
 LABEL = "EXAMPLE"
@@ -388,15 +294,15 @@ _INVENTED: Final = Replacing(
     latest_year=None,
     hashed=lambda mention: hashlib.sha256(mention.text.encode()).hexdigest()[:16],
     number=lambda _mention: 1,
-    surrogate=lambda mention: EXAMPLES[mention.kind][1],
+    surrogate=lambda mention: mention.kind.surrogate,
 )
 
 
-def example_of(rule: LabelRule, placeholder: str) -> PolicyExample | None:
-    """What the rule does with an identifier of its kind; None where the rule is not possible."""
-    if rule.action not in actions_for(rule.kind):
+def example_of(rule: LabelRule | None, placeholder: str) -> PolicyExample | None:
+    """What the rule does with an identifier of its kind; None without a rule, and where it is not possible."""
+    if rule is None or rule.action not in actions_for(rule.kind):
         return None
-    text = EXAMPLES[rule.kind][0]
+    text = rule.kind.example
     spans, policy = [Span(0, len(text), LABEL)], Policy({LABEL: rule})
     released = release_text(text, spans, policy, {LABEL: placeholder}, _INVENTED)
     return PolicyExample(text, released.text)

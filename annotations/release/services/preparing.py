@@ -13,6 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, Label, LeakFinding, Project
 from annotations.release.rules.known.person import Mention as KnownMention
+from annotations.release.rules.known.person import identifiers
 from annotations.release.rules.leaks.gate import Gate, Leak
 from annotations.release.rules.leaks.needles import Needle, needles_of
 from annotations.release.rules.leaks.prepared import Prepared as Sought
@@ -28,7 +29,7 @@ from annotations.release.rules.redaction.released import (
     span_to_original,
 )
 from annotations.release.rules.redaction.releasing import Planned, planned, release_text, writes_label
-from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, identifiers_of
+from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, people_of
 from annotations.release.services import searching
 from annotations.release.services.replacing import (
     DAY_FIRST,
@@ -133,17 +134,11 @@ class Preparer:
 
     @cached_property
     def _denied(self) -> list[Needle]:
-        return [
-            Needle(term.text, term.label, self._kind_of(term.label), Origin.DENIED)
-            for term in denied_terms(self.project)
-        ]
+        terms = denied_terms(self.project)
+        return [Needle(text, label, self._kind_of(label), Origin.DENIED) for text, label in terms]
 
     def _kind_of(self, label: str) -> IdentifierType:
         return self._policy.rules[label].kind if label in self._policy.rules else IdentifierType.OTHER
-
-    @property
-    def makes_surrogates(self) -> bool:
-        return any(rule.action == Action.SURROGATE for rule in self._policy.rules.values())
 
     def avoid_originals(self, check: Callable[[], object]) -> None:
         """From now on, make no surrogate that is a name in a note of the release.
@@ -177,7 +172,8 @@ class Preparer:
         everything = [*notes, *siblings]
         self._require({span.label for note in everything for span in note.spans})
         spans = {note.pk: chosen_spans(note, self._policy) for note in everything}
-        surrogates = self._surrogates(everything, spans) if self.makes_surrogates else {}
+        replaces = any(rule.action == Action.SURROGATE for rule in self._policy.rules.values())
+        surrogates = self._surrogates(everything, spans) if replaces else {}
         needles = self._needles(everything)
         sought: dict[tuple[object, str], Sought] = {}
         latest: dict[object, int] = {}
@@ -237,11 +233,11 @@ class Preparer:
             needles = needles_of(note.text, distinct.values(), self._policy, note.pk)
             found.setdefault(_whose(note), []).extend(reversed(needles))
         patients = {note.patient for note in notes if note.patient}
-        for patient, known in identifiers_of(self.project, patients).items():
-            for one in known:
-                label = self._label_of.get(one.kind, "")
+        for patient, person in people_of(self.project, patients).items():
+            for text, kind in identifiers(person):
+                label = self._label_of.get(kind, "")
                 if not label or self._policy.rules[label].action != Action.KEEP:
-                    found[patient].append(Needle(one.text, label, one.kind, Origin.KNOWN))
+                    found[patient].append(Needle(text, label, kind, Origin.KNOWN))
         for patient in patients:
             if len(patient) >= SHORTEST_PATIENT_ID:
                 found[patient].append(self._patient_id(patient))

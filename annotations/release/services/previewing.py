@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.models import Document, LeakFinding, Project, ReleasePolicy
+from annotations.core.events import NOTE_READ
+from annotations.models import Document, LeakFinding, Project, Release, ReleasedNote, ReleasePolicy, User
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy, rules_for
 from annotations.release.rules.redaction.released import Released
 from annotations.release.services.batches import MEANWHILE, retried
 from annotations.release.services.policies import codes_of, completed, kinds_in, read_policy
-from annotations.release.services.preparing import Preparer
+from annotations.release.services.preparing import Prepared, Preparer
 from annotations.release.services.replacing import Original
 from annotations.release.services.sources import ReleasedAnnotations, covered_notes, source_of
 from annotations.text.spans import Span
@@ -48,9 +50,19 @@ def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document:
     def prepared() -> ReleasePreview:
         siblings = same[:MOST_SIBLINGS] if document.patient_id else ()
         note, *others = preparer.originals([(one, ()) for one in [document, *siblings]])
-        return _prepared(preparer, note, others)
+        found = _unstored(preparer, note, others)
+        leaks = [one for one in found.found if one.where == LeakFinding.Where.TEXT]
+        return ReleasePreview(note.text, note.spans, found.released, leaks)
 
     return retried(prepared)
+
+
+def _unstored(preparer: Preparer, note: Original, siblings: Sequence[Original] = ()) -> Prepared:
+    """Prepare a note; the new surrogates are not stored."""
+    with transaction.atomic():
+        (prepared,) = preparer.prepare([note], siblings)
+        transaction.set_rollback(True)
+    return prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +77,21 @@ class Placed:
     total: int
 
 
-def preview_placed(*, project: Project, set_spec: str, policy: ReleasePolicy, wanted: int = 0) -> Placed:
+def preview_placed(*, project: Project, set_spec: str, policy: ReleasePolicy, actor: User, wanted: int = 0) -> Placed:
     """Preview the first note of the release with the id `wanted` or a higher one, else the first note.
 
-    Raises ServiceError as `preview`, and `empty` if the release would have no notes.
+    Nothing is stored but that the note was read. Raises ServiceError as `preview`, and `empty` if the release would
+    have no notes.
     """
     notes = covered_notes(project, source_of(project, set_spec))
     note = notes.filter(pk__gte=wanted).first() or notes.first()
     if note is None:
         raise ServiceError(_("No note has these annotations."), code="empty")
+    shown = preview(project=project, set_spec=set_spec, policy=policy, document=note)
+    NOTE_READ.record(actor=actor, project_id=project.pk, document_id=note.pk, data={"what": "release preview"})
     return Placed(
         note,
-        preview(project=project, set_spec=set_spec, policy=policy, document=note),
+        shown,
         notes.filter(pk__lt=note.pk).order_by("-pk").values_list("pk", flat=True).first(),
         notes.filter(pk__gt=note.pk).values_list("pk", flat=True).first(),
         notes.filter(pk__lte=note.pk).count(),
@@ -84,15 +99,11 @@ def preview_placed(*, project: Project, set_spec: str, policy: ReleasePolicy, wa
     )
 
 
-def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) -> ReleasePreview:
-    if not preparer.makes_surrogates:
-        (prepared,) = preparer.prepare([note], siblings)
-    else:
-        with transaction.atomic():
-            (prepared,) = preparer.prepare([note], siblings)
-            transaction.set_rollback(True)
-    found = [one for one in prepared.found if one.where == LeakFinding.Where.TEXT]
-    return ReleasePreview(note.text, note.spans, prepared.released, found)
+def show_released(*, release: Release, note: int, actor: User) -> ReleasedNote:
+    """Return a note of the release by the id of its original, and record that somebody read it. Raises Http404."""
+    row = get_object_or_404(ReleasedNote.objects.select_related("document"), release=release, document_id=note)
+    NOTE_READ.record(actor=actor, project_id=release.project_id, document_id=note, data={"what": "released note"})
+    return row
 
 
 # A note as readers of the original may also see it: with placeholders, or with surrogates. Nothing is stored.
@@ -119,13 +130,10 @@ def viewed(*, document: Document, spans: Sequence[Span], view: str) -> Released:
 
     def prepared() -> Released:
         try:
-            with transaction.atomic():
-                (found,) = preparer.prepare([note])
-                transaction.set_rollback(True)
+            return _unstored(preparer, note).released
         except MEANWHILE:
             if not Document.objects.filter(pk=document.pk).exists():
                 raise ServiceError(_("This note no longer exists. Reload the page."), code="note") from None
             raise
-        return found.released
 
     return retried(prepared)

@@ -44,9 +44,8 @@ def specs_of(spec: str) -> list[str]:
     try:
         rows = list(csv_reading.reader([spec[len(UNION) :]], delimiter="+", skipinitialspace=True, strict=True))
     except csv_reading.Error:
-        raise ServiceError(
-            _("A quotation mark in “%(spec)s” isn't closed, or “+” is missing after it.") % {"spec": spec}, code="set"
-        ) from None
+        message = _("A quotation mark in “%(spec)s” isn't closed, or “+” is missing after it.")
+        raise ServiceError(message % {"spec": spec}, code="set") from None
     return [part.strip() for part in rows[0]] if rows else []
 
 
@@ -123,9 +122,8 @@ def source_of(project: Project, spec: str) -> ReleasedAnnotations:
     """Find what a specification names. Raises ServiceError `set` or `version`, with the possible choices."""
     parts = specs_of(spec)
     if spec.startswith(UNION) and len(set(parts)) < 2:
-        raise ServiceError(
-            _("A union has two or more different annotation sets, as in union:gold:1+run:rules-1."), code="set"
-        )
+        message = _("A union has two or more different annotation sets, as in union:gold:1+run:rules-1.")
+        raise ServiceError(message, code="set")
     try:
         return ReleasedAnnotations(spec, [wanted_set(project, part) for part in dict.fromkeys(parts)])
     except ServiceError as error:

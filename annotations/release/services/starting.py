@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Max
@@ -98,7 +99,7 @@ def start_release(
         data: ReleaseStarted = {
             "release": release.number,
             "policy": policy.pk,
-            "set": "+".join(_kind(one.spec) for one in source.wanted),
+            "set": "+".join(one.spec.partition(":")[0] for one in source.wanted),
             "authors": [one.author.pk for one in source.wanted if one.author],
             "gold_versions": [one.version.number for one in source.wanted if one.version],
             "notes": release.note_count,
@@ -116,32 +117,21 @@ def start_chosen(
     may_leave: bool,
     actor: User | None,
     kinds: Mapping[str, IdentifierType] | None = None,
-    runs: Sequence[str] = (),
-    keep_names: bool = False,
-    purpose: str = "",
-    recipient: str = "",
-    expires_on: date | None = None,
-    token: str = "",
+    **others: Any,
 ) -> Release:
     """Start a release as a person chose it: specifications of annotation sets, a policy, and a maker of surrogates.
 
     `policy` is a short name and a version (None: the newest). `kinds`: those of labels of which nobody has said it; the
-    others of these labels are masked. Raises ServiceError as `start_release`, `policy_named`
-    and `checked_maker`.
+    others of these labels are masked. `others` are as in `start_release`. Raises ServiceError as `start_release`,
+    `policy_named` and `checked_maker`.
     """
-    slug, version = policy
     return start_release(
         project=project,
         set_spec=union_of(sets),
-        policy=policy_named(project, slug, version, actor=actor, kinds=kinds),
+        policy=policy_named(project, *policy, actor=actor, kinds=kinds),
         actor=actor,
-        purpose=purpose,
-        recipient=recipient,
-        expires_on=expires_on,
         surrogate_maker=checked_maker(project, maker, may_leave=may_leave),
-        searched_runs=runs,
-        keep_names=keep_names,
-        token=token,
+        **others,
     )
 
 
@@ -156,11 +146,10 @@ def checked_texts(purpose: str, recipient: str) -> tuple[str, str]:
     """The purpose and the recipient without surrounding white space. Raises ServiceError `long` or their name."""
     purpose, recipient = good_name(purpose, code="purpose"), good_name(recipient, code="recipient")
     if len(purpose) > LONGEST_PURPOSE or len(recipient) > LONGEST_RECIPIENT:
-        raise ServiceError(
-            _("The purpose has at most %(purpose)s characters and the recipient at most %(recipient)s. Shorten them.")
-            % {"purpose": LONGEST_PURPOSE, "recipient": LONGEST_RECIPIENT},
-            code="long",
+        message = _(
+            "The purpose has at most %(purpose)s characters and the recipient at most %(recipient)s. Shorten them."
         )
+        raise ServiceError(message % {"purpose": LONGEST_PURPOSE, "recipient": LONGEST_RECIPIENT}, code="long")
     return purpose, recipient
 
 
@@ -170,15 +159,10 @@ def _runs(project: Project, specs: Sequence[str]) -> list[str]:
     for spec in dict.fromkeys(specs):
         source = source_of(project, spec)
         if source.author is None or source.author.kind not in Author.MODELS:
-            raise ServiceError(
-                _("“%(spec)s” is no run. Name runs of the project, as in run:rules-1.") % {"spec": spec}, code="runs"
-            )
+            message = _("“%(spec)s” is no run. Name runs of the project, as in run:rules-1.")
+            raise ServiceError(message % {"spec": spec}, code="runs")
         found.append(spec)
     return found
-
-
-def _kind(spec: str) -> str:
-    return spec.partition(":")[0]
 
 
 def _make_rows(release: Release, source: ReleasedAnnotations) -> int:
@@ -220,11 +204,10 @@ def prepare_again(*, release: Release, actor: User | None) -> Release:
         rows = Release.objects.select_for_update(of=("self",)).select_related("project", "policy", "job")
         locked = rows.get(pk=release.pk)
         if locked.state not in (ReleaseState.PREPARING, ReleaseState.PREPARED):
-            raise ServiceError(
-                _("Only a release that is not signed can be prepared again. This one is: %(state)s. Make a new one.")
-                % {"state": locked.get_state_display()},
-                code="state",
+            message = _(
+                "Only a release that is not signed can be prepared again. This one is: %(state)s. Make a new one."
             )
+            raise ServiceError(message % {"state": locked.get_state_display()}, code="state")
         if outdated(locked):
             ReleasedNote.objects.filter(release=locked).update(state=ReleasedNoteState.PENDING)
             locked.state, locked.begun_at = ReleaseState.PREPARING, timezone.now()

@@ -10,8 +10,9 @@ from annotations.core.errors import ServiceError
 from annotations.models import Certificate, Event, Release, ReleaseState
 from annotations.release.events import RELEASE_EXPORTED
 from annotations.release.rules.audits.looks import at_most, whole
-from annotations.release.selectors.audits import AuditResult, audit_result, waiting_for
+from annotations.release.selectors.audits import AuditResult, audit_result
 from annotations.release.selectors.certificates import certificates_of
+from annotations.release.services.audits.planning import waiting_for
 from annotations.release.services.certificates.signing import UNDECIDED, check_signable
 
 # What the page of a release shows about its certificates.

@@ -5,7 +5,7 @@ A stretch and what replaced it are links to each other (#o3 and #n3), so that th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django import template
 from django.template import Context
@@ -88,14 +88,6 @@ def _chip(bit: Bit, here: str) -> str:
     return action_name(bit.action)
 
 
-@dataclass(frozen=True)
-class NoteView:
-    """A view of a note: its rows, or why it is not possible."""
-
-    rows: Sequence[SideBySideLine]
-    error: str = ""
-
-
 def asked_view(context: Context) -> str:
     """The view ?view= of the note's page; empty for the original text."""
     asked = context["request"].GET.get("view", "")
@@ -120,8 +112,11 @@ def note_views(context: Context) -> list[tuple[str, str, str, bool]]:
 
 
 @register.simple_tag(takes_context=True)
-def note_view(context: Context) -> NoteView | None:
-    """The note as ?view= asks; None for the original text. Spans that the page hides have no effect."""
+def note_view(context: Context) -> dict[str, Any] | None:
+    """The note as ?view= asks: its `rows`, or the `error`, why it is not possible; None for the original text.
+
+    Spans that the page hides have no effect.
+    """
     view = asked_view(context)
     if not view:
         return None
@@ -132,8 +127,8 @@ def note_view(context: Context) -> NoteView | None:
     try:
         found = viewed(document=note, spans=spans, view=view)
     except ServiceError as error:
-        return NoteView([], str(error))
-    return NoteView(beside(note.text, found.text, found.pieces, looks=label_looks(access.project)))
+        return {"error": str(error)}
+    return {"rows": beside(note.text, found.text, found.pieces, looks=label_looks(access.project))}
 
 
 @register.simple_tag
@@ -158,15 +153,7 @@ def _viewed(bit: Bit) -> SafeString:
 @register.filter
 def action_name(action: Action | str) -> str:
     """What a release does with a stretch, in a word or two."""
-    return {
-        Action.KEEP: _("kept"),
-        Action.MASK: _("masked"),
-        Action.REMOVE: _("removed"),
-        Action.HASH: _("hashed"),
-        Action.GENERALIZE: _("generalized"),
-        Action.SHIFT: _("shifted"),
-        Action.SURROGATE: _("surrogate"),
-    }[Action(action)]
+    return _(Action(action).done)
 
 
 # What an audit found, in words and percentages.

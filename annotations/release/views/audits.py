@@ -17,24 +17,20 @@ from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
 from annotations.core.requests import Request, error_as_message, paged
 from annotations.core.spans import SpanItem
-from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, AuditPlanState, Release, ReleaseState
+from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release
 from annotations.notes.selectors.in_context import label_looks, line_at
 from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors.audits import (
-    Choices,
     audited,
     labeled_parts,
     leak_marks,
-    preview_of,
-    result_of,
     shown_of,
-    waiting_for,
 )
 from annotations.release.selectors.releases import enter_release
 from annotations.release.services.audits import reading
-from annotations.release.services.audits.planning import discard_plan, plan_audit
-from annotations.release.services.audits.reading import decide_leak, last_finished, reading_note, show_leaks, show_note
+from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit, preview_of, waiting_for
+from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
 
 
 @require_POST
@@ -214,17 +210,12 @@ def release_audit(request: Request, slug: str, number: int) -> HttpResponse:
 
 
 def _of_plan(access: Access, plan: AuditPlan) -> dict[str, Any]:
-    result = result_of(plan)
-    mine = AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNoteState.DONE).count()
-    looks = label_looks(access.project)
-    return {
-        "result": result if access.can(Can.RELEASE) or result.complete else None,
-        "mine": mine,
-        "begun": reading_note(plan, access.user),
-        "reopens": last_finished(plan, access.user),
-        "is_open": plan.state == AuditPlanState.OPEN and plan.release.state == ReleaseState.PREPARED,
+    progress, looks = progress_of(access, plan), label_looks(access.project)
+    context = {**vars(progress), "ends": [sum(look.values()) for look in plan.looks]}
+    if (result := progress.result) is None:
+        return context
+    return context | {
         "untouched": not result.read and not plan.notes.exclude(state=AuditNoteState.WAITING).exists(),
-        "ends": [sum(look.values()) for look in plan.looks],
         "share_read": round(100 * result.read / plan.drawn) if plan.drawn else 100,
         "strata": list(result.strata.items()) if plan.by else [],
         # Labels without a leak have the same bound, which the page shows once.

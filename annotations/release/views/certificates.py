@@ -6,12 +6,11 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.answers import file_answer
 from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
@@ -21,7 +20,7 @@ from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.layout import sections
 from annotations.release.rules.certificates.verifying import PAGE, CheckState, Verification
 from annotations.release.selectors.certificates import public_keys
-from annotations.release.selectors.releases import enter_release, release_for
+from annotations.release.selectors.releases import enter_release
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import (
     UNDECIDED,
@@ -78,24 +77,13 @@ def _context(access: Access, release: Release, form: SignForm, accepted: list[st
 
 
 @require_safe
-def certificate_json(request: Request, slug: str, number: int, certificate: int) -> HttpResponse:
-    """Send the JSON of a certificate: the same bytes every time."""
-    return _download(request, slug, number, certificate, "json")
-
-
-@require_safe
-def certificate_pdf(request: Request, slug: str, number: int, certificate: int) -> HttpResponse:
-    """Send the PDF of a certificate: the same bytes every time."""
-    return _download(request, slug, number, certificate, "pdf")
-
-
-def _download(request: Request, slug: str, number: int, certificate: int, format: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.AUDIT_RELEASES)
-    file = certificate_file(
-        release=release_for(access, number), number=certificate, format=format, actor=access.user,
-        record=request.method == "GET",
-    )  # fmt: skip
-    return file_answer(file.data, file.type, file.name)
+def certificate_download(request: Request, slug: str, number: int, certificate: int, format: str) -> HttpResponse:
+    """Send a certificate as JSON or PDF: the same bytes every time."""
+    access, release = enter_release(request.user, slug, number, Can.AUDIT_RELEASES)
+    gets = request.method == "GET"
+    return file_answer(
+        *certificate_file(release=release, number=certificate, format=format, actor=access.user, record=gets)
+    )
 
 
 # Verifying certificates, and the public keys of this instance, for every signed-in person.
@@ -140,7 +128,4 @@ def signing_key_pem(request: Request, fingerprint: str) -> HttpResponse:
     found = next((key for key in public_keys() if key.fingerprint == fingerprint), None)
     if found is None:
         raise Http404("This instance has no such key.")
-    response = HttpResponse(found.pem, content_type="application/x-pem-file")
-    name = f"deidreview-{fingerprint[:16]}.pem"
-    response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
-    return response
+    return file_answer(found.pem.encode(), "application/x-pem-file", f"deidreview-{fingerprint[:16]}.pem")

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
 from annotations.core.changes import malformed
-from annotations.core.events import NOTE_READ, record_reads
+from annotations.core.events import record_reads
 from annotations.core.requests import Request, body_of, bounds_of, error_as_message, numbers, one_of, paged
-from annotations.models import Document, Label, LeakFinding, Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import Document, Label, LeakFinding, Release, ReleasedNoteState, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.selectors.findings import (
     FILTER_NAMES,
@@ -33,7 +33,7 @@ from annotations.release.selectors.findings import (
 )
 from annotations.release.selectors.releases import around_note, enter_release
 from annotations.release.services.deciding import UNDO, answer_chosen
-from annotations.release.services.previewing import SURROGATES, viewed
+from annotations.release.services.previewing import SURROGATES, show_released, viewed
 from annotations.text.names import whole
 from annotations.text.spans import Span
 
@@ -142,9 +142,7 @@ MOST_SPANS = 10_000
 def release_note(request: Request, slug: str, number: int, pk: int) -> HttpResponse:
     """Show the original and the released text of a note side by side. Opening the page is recorded."""
     access, release = enter_release(request.user, slug, number)
-    rows = ReleasedNote.objects.filter(release=release).select_related("document")
-    note = get_object_or_404(rows, document_id=pk)
-    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "released note"})
+    note = show_released(release=release, note=pk, actor=access.user)
     findings = list(note.findings.all())
     previous, following = around_note(note)
     waiting, pieces = note.state == ReleasedNoteState.PENDING, stored_pieces(note.pieces)

@@ -1,11 +1,11 @@
 """The page “Known identifiers”: the patient master and its uploads. The lists are in views.lists."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from typing import Any, Final
 
 from django.contrib import messages
 from django.db.models import Count
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -19,9 +19,10 @@ from annotations.core.requests import Request, error_as_message, paged, takes_up
 from annotations.models import Document, KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm
+from annotations.release.rules.known.person import FIELD_NAMES
 from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
 from annotations.release.services.known import (
-    Added,
+    AddedTerms,
     add_terms,
     clear_master,
     delete_person,
@@ -34,52 +35,25 @@ from annotations.release.services.known import (
     stage_master,
 )
 
-# What the pages call fields and problems.
-
-
-FIELD_NAMES: Final = {
-    "patient_id": gettext_lazy("Patient ID"),
-    "given": gettext_lazy("Given names"),
-    "family": gettext_lazy("Family names"),
-    "second_family": gettext_lazy("Second family names"),
-    "birth_dates": gettext_lazy("Birth date"),
-    "sex": gettext_lazy("Sex"),
-    "phones": gettext_lazy("Phone numbers"),
-    "emails": gettext_lazy("E-mail addresses"),
-    "streets": gettext_lazy("Streets"),
-    "zips": gettext_lazy("ZIP codes"),
-    "cities": gettext_lazy("Cities"),
-    "national_ids": gettext_lazy("National IDs"),
-    "records": gettext_lazy("Medical record numbers"),
-    "insurance": gettext_lazy("Insurance numbers"),
-    "ids": gettext_lazy("Other IDs"),
-    "relatives": gettext_lazy("Names of relatives"),
+_PROBLEMS: Final = {
+    "no id": gettext_lazy("Row %(row)d has no patient ID and is left out."),
+    "bad id": gettext_lazy(
+        "Row %(row)d has a patient ID of more than 80 characters, or with control characters, and is left out."
+    ),
+    "cells": gettext_lazy("Row %(row)d has more cells than the first line and is left out."),
+    "date": gettext_lazy("Row %(row)d, column “%(column)s”: this is not a date. The value is left out."),
+    "fhir": gettext_lazy("Resource %(row)d, element “%(column)s”, does not follow FHIR R4 and is left out."),
+    "many": gettext_lazy(
+        "Row %(row)d, “%(column)s”: the patient has more than 100 values. Only the first ones are kept."
+    ),
+    "value": gettext_lazy("Row %(row)d, column “%(column)s”: the value is too long or not text, and is left out."),
 }
+"""A sentence for each problem of a file, with row and column, never a value."""
 
 
-def problem_lines(problems: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence for each problem of a file, with row and column, never a value."""
-    return [_sentence(problem) % {"row": problem["row"], "column": problem["column"]} for problem in problems]
-
-
-def _sentence(problem: Mapping[str, Any]) -> str:
-    match problem["code"]:
-        case "no id":
-            return _("Row %(row)d has no patient ID and is left out.")
-        case "bad id":
-            return _(
-                "Row %(row)d has a patient ID of more than 80 characters, or with control characters, and is left out."
-            )
-        case "cells":
-            return _("Row %(row)d has more cells than the first line and is left out.")
-        case "date":
-            return _("Row %(row)d, column “%(column)s”: this is not a date. The value is left out.")
-        case "fhir":
-            return _("Resource %(row)d, element “%(column)s”, does not follow FHIR R4 and is left out.")
-        case "many":
-            return _("Row %(row)d, “%(column)s”: the patient has more than 100 values. Only the first ones are kept.")
-        case _:
-            return _("Row %(row)d, column “%(column)s”: the value is too long or not text, and is left out.")
+def field_name(name: str) -> str:
+    """What the pages call a field of the master."""
+    return _("Patient ID") if name == "patient_id" else _(FIELD_NAMES[name])
 
 
 TERMS = 50
@@ -122,7 +96,7 @@ def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]
     return {
         "access": access,
         "state": state,
-        "fields": [(FIELD_NAMES[name], count) for name, count in state.fields.items() if count],
+        "fields": [(field_name(name), count) for name, count in state.fields.items()],
         "uploads": uploads_of(access.project),
         "lists": lists,
         "master": MasterForm(),
@@ -135,16 +109,17 @@ def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]
 def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show what an upload holds, as counts and names of columns. POST `do`: import or discard."""
     access = enter(request.user, slug, Can.MANAGE)
-    upload = uploads_of(access.project).filter(pk=pk).first()
-    if upload is None:
-        raise Http404("This upload does not exist.")
+    upload = get_object_or_404(uploads_of(access.project), pk=pk)
     if request.method == "POST":
         match request.POST.get("do"):
             case "discard":
                 discard_upload(project=access.project, upload_id=pk)
                 messages.info(request, _("Upload discarded. The patient master is unchanged."))
             case "import":
-                _import_upload(request, access, pk)
+                said = _("Patient master imported. New: %(added)d, changed: %(changed)d, unchanged: %(unchanged)d.")
+                with error_as_message(request):
+                    done = import_upload(project=access.project, upload_id=pk, actor=access.user)
+                    messages.success(request, said % done)
             case _:
                 messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
         return redirect("known", slug)
@@ -152,17 +127,10 @@ def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
         "access": access,
         "upload": upload,
         "read": upload.state == KnownUploadState.READ,
-        "columns": [(name, FIELD_NAMES[field]) for name, field in upload.report.get("columns", {}).items()],
-        "problems": problem_lines(upload.report.get("problems", [])),
+        "columns": [(name, field_name(field)) for name, field in upload.report.get("columns", {}).items()],
+        "problems": [str(_PROBLEMS[one["code"]]) % one for one in upload.report.get("problems", [])],
     }
     return render(request, "release/known/upload.html", context)
-
-
-def _import_upload(request: Request, access: Access, pk: int) -> None:
-    said = _("Patient master imported. New: %(added)d, changed: %(changed)d, unchanged: %(unchanged)d.")
-    with error_as_message(request):
-        done = import_upload(project=access.project, upload_id=pk, actor=access.user)
-        messages.success(request, said % done)
 
 
 # The allow and deny lists: add and remove terms, import and export both lists.
@@ -190,11 +158,7 @@ def _add(request: Request, access: Access) -> HttpResponse:
         wanted = form.cleaned_data
         with error_beside(form):
             done = add_terms(
-                project=access.project,
-                kind=wanted["which"],
-                terms=wanted["terms"],
-                label=wanted["label"],
-                actor=access.user,
+                project=access.project, kind=wanted["which"], terms=form.labeled_terms(), actor=access.user
             )
             return _listed(request, access, [done])
     return render(request, "release/known/known.html", context_of(request, access, terms=form), status=422)
@@ -220,9 +184,9 @@ def _import_terms(request: Request, access: Access) -> HttpResponse:
     return render(request, "release/known/known.html", context_of(request, access, lists_file=form), status=422)
 
 
-def _listed(request: Request, access: Access, done: Collection[Added]) -> HttpResponse:
+def _listed(request: Request, access: Access, done: Collection[AddedTerms]) -> HttpResponse:
     """Say how many terms were added."""
-    added, already = sum(each["added"] for each in done), sum(each["already"] for each in done)
+    added, already = sum(each.added for each in done), sum(each.already for each in done)
     text = ngettext("%(count)d term was added.", "%(count)d terms were added.", added) % {"count": added}
     if already:
         again = ngettext("%(count)d was on the list already.", "%(count)d were on the list already.", already)
@@ -256,7 +220,7 @@ def known_people(request: Request, slug: str) -> HttpResponse:
     page = paged(request, people_listed(access.project), ROWS)
     notes = Document.objects.filter(project=access.project, patient_id__in=[row.patient_id for row in page])
     counts = dict(notes.order_by().values_list("patient_id").annotate(count=Count("id")))
-    rows = [(row, counts.get(row.patient_id, 0), [FIELD_NAMES[name] for name in names_of(row.fields)]) for row in page]
+    rows = [(row, counts.get(row.patient_id, 0), [field_name(name) for name in names_of(row.fields)]) for row in page]
     return render(request, "release/known/people.html", {"access": access, "page": page, "rows": rows})
 
 
@@ -266,7 +230,7 @@ def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
     """One patient, with masked values. POST `do`: show, which shows the values and is recorded, or delete."""
     access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(people_listed(access.project), pk=pk)
-    fields = [(FIELD_NAMES[name], ["•••"]) for name in names_of(row.fields)]
+    fields = [(field_name(name), ["•••"]) for name in names_of(row.fields)]
     shown = False
     if request.method == "POST":
         match request.POST.get("do"):
@@ -277,7 +241,7 @@ def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
             case "show":
                 person = show_person(project=access.project, row=row, actor=access.user)
                 if person is not None:
-                    fields = [(FIELD_NAMES[name], values) for name, values in person.as_dict().items()]
+                    fields = [(field_name(name), values) for name, values in person.as_dict().items()]
                     shown = True
             case _:
                 messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))

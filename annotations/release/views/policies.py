@@ -15,9 +15,7 @@ from annotations.core.requests import Request
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.forms.policies import PolicyForm, history_of, offered_policies, policy_texts
-from annotations.release.rules.redaction.policy import LabelRule
 from annotations.release.services.policies import (
-    PolicyExample,
     example_of,
     policies_of,
     read_policy,
@@ -73,14 +71,10 @@ def _rows(access: Access, form: PolicyForm) -> list[dict[str, Any]]:
     for fields in form.rows():
         label = fields.label
         look = looks.get(label.code) or LabelLook(label.code, label.name)
-        example = _example_of(rules.get(label.code), label)
+        example = example_of(rules.get(label.code), label.placeholder)
         rows.append({"fields": fields, "look": look, "example": example, "first": label.category_id != category})
         category = label.category_id
     return rows
-
-
-def _example_of(rule: LabelRule | None, label: Label) -> PolicyExample | None:
-    return example_of(rule, label.placeholder) if rule else None
 
 
 def _example(request: Request, access: Access, form: PolicyForm, labels: list[Label]) -> HttpResponse:
@@ -88,7 +82,7 @@ def _example(request: Request, access: Access, form: PolicyForm, labels: list[La
     label = next((one for one in labels if one.code == request.POST["example"]), None)
     if label is None:
         raise Http404("This label does not exist.")
-    shown = _example_of(form.shown_rules().get(label.code), label)
+    shown = example_of(form.shown_rules().get(label.code), label.placeholder)
     return render(request, "release/policy_example.html", {"access": access, "example": shown})
 
 

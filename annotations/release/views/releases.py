@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.requests import Request, error_as_message, number, paged
 from annotations.exchange.forms.exports import SetChoice, set_choices
@@ -37,8 +36,8 @@ from annotations.release.selectors.findings import Marked, beside
 from annotations.release.selectors.releases import (
     enter_release,
     figures_of,
-    open_count,
     open_counts,
+    open_findings,
     ready_exports,
     released_notes,
     releases_of,
@@ -97,14 +96,14 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         if found.job and (found.state == ReleaseState.PREPARING or _settling(found, found.job))
         else None
     )
-    open_findings = open_count(found)
+    waiting = open_findings(found).count()
     return {
         "access": access,
         "release": found,
         "sets": named_sets(access.project, [found])[found.pk],
         "status": status,
-        "open": open_findings,
-        "steps": steps_of(access, found, open_findings),
+        "open": waiting,
+        "steps": steps_of(access, found, waiting),
         "outdated": outdated(found),
         "figures": figures_of(found),
         "page": paged(request, released_notes(found), NOTES),
@@ -122,11 +121,8 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
     access, found = enter_release(request.user, slug, number)
     mappings = {str(one.pk): one for one in mappings_of(access.project)}
     form = ReleaseExportForm(request.POST, about=about_formats(), mappings=list(mappings.values()))
-    if "format" in form.errors:
-        messages.error(request, _("Choose one of the formats. Nothing was exported."))
-        return redirect("release", slug, number)
-    if "labels" in form.errors:
-        messages.error(request, _("This label mapping no longer exists. Choose another one. Nothing was exported."))
+    if not form.is_valid():
+        messages.error(request, _("Choose one of the formats and label mappings of the list. Nothing was exported."))
         return redirect("release", slug, number)
     mapping = mappings.get(form.cleaned_data["labels"])
     with error_as_message(request):
@@ -232,23 +228,16 @@ def _form(
 
 def _start(request: Request, access: Access, form: ReleaseForm, offered: list[OfferedPolicy]) -> HttpResponse | None:
     """Start the release, or put the reason why not into the form."""
-    data = form.cleaned_data
-    policy = next(one for one in offered if one.value == data["policy"])
+    policy = next(one for one in offered if one.value == form.cleaned_data["policy"])
+    chosen = form.chosen() | ({} if policy.has_surrogates else {"maker": ""})
     with error_beside(form, REFUSED_AT):
         release = start_chosen(
             project=access.project,
-            sets=data["sets"],
             policy=(policy.row.slug, policy.row.version or 1),
-            maker=data["maker"] if policy.has_surrogates else "",
-            may_leave=data["may_leave"],
-            runs=data["searched_runs"],
-            keep_names=data["keep_names"],
             actor=access.user,
-            kinds=form.kinds(),
-            purpose=data["purpose"],
-            recipient=data["recipient"],
-            expires_on=data["expires_on"],
+            kinds=kinds_in_form(form.cleaned_data),
             token=form_token(request),
+            **chosen,
         )
         messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
         return redirect("release", access.project.slug, release.number)
@@ -264,12 +253,10 @@ def _previewed(access: Access, request: Request, sets: list[SetChoice], offered:
     try:
         wanted = number(request.POST, "note") or 0
         row = completed(access.project, policy.row, kinds_in_form(request.POST))
-        found = preview_placed(project=access.project, set_spec=union_of(specs), policy=row, wanted=wanted)
+        spec = union_of(specs)
+        found = preview_placed(project=access.project, set_spec=spec, policy=row, actor=access.user, wanted=wanted)
     except ServiceError as error:
         return {"error": str(error)}
-    NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
-    )
     made = found.preview
     marks = [Marked(leak.start, leak.end) for leak in made.leaks]
     rows = beside(made.text, made.released.text, made.released.pieces, marks, looks=label_looks(access.project))

@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, error_as_message, numbers, one_of, paged
 from annotations.models import SurrogateEntity
 from annotations.release.forms.known import ChangeForm, SearchForm
-from annotations.release.selectors.known import KIND_NAMES
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.surrogates import (
     MOST_FOUND,
     STATES,
@@ -35,7 +35,7 @@ def surrogates(request: Request, slug: str) -> HttpResponse:
     """List the entities of the index, of one kind or state; a POST searches for a name or a surrogate."""
     access = enter(request.user, slug, Can.RELEASE)
     counts = counts_by_kind(access.project)
-    kind = one_of(request, "kind", ["", *map(str, KIND_NAMES)])
+    kind = one_of(request, "kind", ["", *map(str, IdentifierType)])
     state = one_of(request, "state", STATES)
     form = SearchForm(request.POST if request.method == "POST" else None, auto_id="surrogates-%s")
     searched = form.cleaned_data["text"] if form.is_bound and form.is_valid() else ""
@@ -49,7 +49,7 @@ def surrogates(request: Request, slug: str) -> HttpResponse:
         "searched": searched,
         "kind": kind,
         "state": state,
-        "kinds": [(one, KIND_NAMES[one], number) for one, number in counts.items()],
+        "kinds": [(one, _(one.words), number) for one, number in counts.items()],
         "total": sum(counts.values()),
     }
     return render(request, "release/surrogates/surrogates.html", context, status=422 if form.errors else 200)

@@ -29,8 +29,8 @@ from annotations.release.events import (
     AUDIT_NOTE_FINISHED,
     AUDIT_PLANNED,
 )
-from annotations.release.selectors.audits import Choices, audit_result, shown_of
-from annotations.release.services.audits.planning import discard_plan, plan_audit
+from annotations.release.selectors.audits import audit_result, shown_of
+from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit
 from annotations.release.services.audits.reading import (
     LEASE,
     decide_leak,

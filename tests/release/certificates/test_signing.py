@@ -34,7 +34,14 @@ from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.services import deciding
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.people import readers_of
-from annotations.release.services.certificates.signing import certify, content_of, newest_key, prospect, sign, signer
+from annotations.release.services.certificates.signing import (
+    certify,
+    content_of,
+    newest_key,
+    private_part,
+    prospect,
+    sign,
+)
 from annotations.release.services.certificates.verifying import verify_certificate
 from annotations.release.services.starting import outdated
 from annotations.release.services.steps import state_of
@@ -67,7 +74,7 @@ def test_signing_stores_json_pdf_and_the_state(released):
     assert [risk["by"] for risk in release.risks] == ["mia"] * 3
     opened = open_certificate(bytes(certificate.pdf))
     assert opened.json == bytes(certificate.json) and opened.fingerprint == fingerprint_of(bytes(newest_key().public))
-    assert signed_pdf(render(bytes(certificate.json)), signer().private) == bytes(certificate.pdf)
+    assert signed_pdf(render(bytes(certificate.json)), private_part(newest_key())) == bytes(certificate.pdf)
     event = Event.objects.get(verb=RELEASE_SIGNED)
     digest = hashlib.sha256(opened.json).hexdigest()
     assert event.data == {"release": 1, "certificate": 1, "sha256": digest, "notes": 3, "risks": 3}
@@ -272,11 +279,11 @@ def test_two_first_uses_make_one_key(at_once):
 
 @pytest.mark.django_db
 def test_the_private_key_is_sealed(settings):
-    opened = signer()
-    assert opened.private not in bytes(SigningKey.objects.get().sealed)
+    key = newest_key()
+    assert private_part(key) not in bytes(SigningKey.objects.get().sealed)
     settings.SECRET_KEY = "another secret key that is long enough for this test"
     with pytest.raises(ServiceError) as raised:
-        signer()
+        private_part(key)
     assert raised.value.code == "sealed"
 
 

@@ -9,7 +9,7 @@ from annotations.ops.selectors.free_texts import free_texts
 from annotations.projects.selectors.labels import shipped_set
 from annotations.projects.services.labels import merge_labels
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
-from annotations.release.selectors.known import USED, DeniedTerm, allowed_terms, denied_terms, labels_by_kind
+from annotations.release.selectors.known import USED, allowed_terms, denied_terms, labels_by_kind
 from annotations.release.services.known import LONGEST, add_terms
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -29,7 +29,7 @@ def test_terms_are_added_by_line_and_once(world, mia):
     html = check_page(add(mia, terms="Villa Azúl\n\n villa  AZUL \nTorre Blu"))
     assert "Torre Blu" in html
     check_page(add(mia, label="HOSPITAL"))
-    assert denied_terms(world.project) == [DeniedTerm("Villa Azúl", "HOSPITAL"), DeniedTerm("Torre Blu", "CITY")]
+    assert denied_terms(world.project) == [("Villa Azúl", "HOSPITAL"), ("Torre Blu", "CITY")]
     add(mia, which="allow", terms="Árbol Grande")
     assert allowed_terms(world.project) == {"arbol grande"}
     said = repr(list(Event.objects.values_list("data", flat=True)))
@@ -62,7 +62,7 @@ def test_a_term_is_removed_once_but_not_that_of_another_project(world, mia):
     for sent in (term.pk, term.pk, "x"):
         assert mia.post(LISTS, {"do": "remove", "term": sent}).status_code == 302
         assert not ListedTerm.objects.exists()
-    add_terms(project=world.other, kind="allow", terms=["Villa"], actor=None)
+    add_terms(project=world.other, kind="allow", terms=[("Villa", "")], actor=None)
     mia.post(LISTS, {"do": "remove", "term": ListedTerm.objects.get().pk})
     assert ListedTerm.objects.exists()
 
@@ -74,7 +74,7 @@ def test_both_lists_as_a_file_and_back(world, mia):
     ListedTerm.objects.all().delete()
     mia.post(LISTS, file(content))
     assert ListedTerm.objects.count() == 3
-    assert [term.text for term in denied_terms(world.project)] == ["Villa; Azúl", "-Torre Blu"]
+    assert [text for text, _label in denied_terms(world.project)] == ["Villa; Azúl", "-Torre Blu"]
     assert Event.objects.filter(verb="terms.exported").count() == 1
     # An erasure lists the terms for a check.
     texts = [(text.count, text.url) for text in free_texts(world.project) if "allow and deny" in text.what]

@@ -7,6 +7,7 @@ from django.http import Http404
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
+from annotations.jobs.api import JobItem
 from annotations.jobs.services import queue
 from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.jobs.waiting import wait_for
@@ -78,19 +79,8 @@ def _check_job(access: Access, job: Job, *, acts: bool) -> None:
 
 
 def _described(job: Job) -> dict[str, Any]:
-    return {
-        "number": job.number,
-        "kind": job.kind,
-        "queue": job.queue,
-        "state": job.state,
-        "stopping": job.cancel_requested,
-        "pausing": job.pause_requested,
-        "done": job.done,
-        "total": job.total,
-        "error": job.error,
-        "created_at": job.created_at.isoformat(timespec="seconds"),
-        "finished_at": job.finished_at.isoformat(timespec="seconds") if job.finished_at else None,
-    }
+    answer = JobItem.model_validate(job).model_dump(mode="json")
+    return answer | {"queue": job.queue, "stopping": job.cancel_requested, "pausing": job.pause_requested}
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -7,8 +7,8 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import AuditPlan, Project, Release, User
 from annotations.release.rules.audits.looks import at_least, at_most, whole
-from annotations.release.selectors.audits import Choices, audit_figures, result_of
-from annotations.release.services.audits.planning import discard_plan, plan_audit
+from annotations.release.selectors.audits import audit_figures, result_of
+from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit
 
 
 class Command(JourneyCommand):

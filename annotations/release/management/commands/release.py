@@ -119,7 +119,7 @@ class Command(JourneyCommand):
             policy=parsed_policy(options["policy"]),
             maker=options["surrogates_by"],
             may_leave=options["may_leave"],
-            runs=options["search_run"],
+            searched_runs=options["search_run"],
             keep_names=options["keep_names"],
             kinds=kinds,
             actor=actor,
@@ -204,9 +204,8 @@ def _kinds(said: Sequence[str]) -> dict[str, IdentifierType]:
     for text in said:
         code, _equals, kind = text.rpartition("=")
         if not code or kind not in set(IdentifierType):
-            raise ServiceError(
-                f"“{text[:120]}” is not LABEL=KIND. KIND is one of: {', '.join(IdentifierType)}.", code="kinds"
-            )
+            message = f"“{text[:120]}” is not LABEL=KIND. KIND is one of: {', '.join(IdentifierType)}."
+            raise ServiceError(message, code="kinds")
         found[code] = IdentifierType(kind)
     return found
 

@@ -36,14 +36,7 @@ class Command(JourneyCommand):
             raise ServiceError(f"Can't read “{path}”: {error.strerror}.", code="path") from error
         files = files_at(options["release"]) if options["release"] else None
         verdict = verify_certificate(data, files, options["key"])
-        content = verdict.content
-        result: dict[str, Any] = {
-            "verified": verdict.verified,
-            "release": content.get("release"),
-            "certificate": content.get("number"),
-            "key": verdict.fingerprint or None,
-            "checks": [check.as_dict() for check in verdict.checks],
-        }
+        result = verdict.as_dict()
         if not verdict.verified:
             failed = [check.message for check in verdict.checks if check.state is CheckState.FAILED]
             result["failed"] = "Not verified. " + " ".join(failed)

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Pieces, ReplacedPiece
-from annotations.text.spans import Stretch
+from annotations.text.spans import Bounds
 from annotations.text.tokens import tokenize
 
 _NUMBER = re.compile(r"[0-9]+(?=\D?$)")  # "[NAME 2]"
@@ -40,12 +40,6 @@ class AuditedPart:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    start: int
-    end: int
-
-
 def can_plant(original: str, released: str, piece: ReplacedPiece) -> bool:
     """Whether the release replaced the piece, so that its identifier can be planted."""
     words = original[piece.start : piece.end]
@@ -67,7 +61,7 @@ class AuditedText:
         original: str,
         released: str,
         pieces: Pieces,
-        planted: Stretch | None = None,
+        planted: Bounds | None = None,
         numbered: Collection[str] = (),
     ) -> None:
         self._original = original
@@ -87,8 +81,8 @@ class AuditedText:
         for piece in pieces:
             add(original[at : piece.start], piece.start, PartKind.SAME)
             own = original[piece.start : piece.end]
-            if planted and (piece.start, piece.end) == (planted.start, planted.end):
-                self.planted = Bounds(piece.start, piece.end)
+            if (piece.start, piece.end) == planted:
+                self.planted = planted
                 add(own, piece.end, PartKind.SAME)
                 continue
             new = released[piece.new_start : piece.new_end]
@@ -134,7 +128,7 @@ class AuditedText:
 
     def finds_planted(self, start: int, end: int) -> bool:
         """Whether a marked stretch of the original overlaps the planted leak."""
-        return self.planted is not None and self.planted.start < end and start < self.planted.end
+        return self.planted is not None and self.planted[0] < end and start < self.planted[1]
 
     def is_leak(self, start: int, end: int) -> bool:
         """Whether a marked stretch of the original is a leak of the release, and not only a planted one.
@@ -143,10 +137,9 @@ class AuditedText:
         """
         if not self.finds_planted(start, end):
             return True
-        assert self.planted is not None
         return any(
             (end_ - start_ >= _WORD or self._original[start_:end_].isdecimal())
-            and not (self.planted.start < end_ and start_ < self.planted.end)
+            and not self.finds_planted(start_, end_)
             and not self.is_replaced(start_, end_)
             for start_, end_ in (
                 (start + token.start, start + token.end) for token in tokenize(self._original[start:end])

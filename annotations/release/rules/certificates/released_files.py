@@ -16,20 +16,8 @@ from annotations.text.hashes import gold_hash, text_sha256
 
 MANIFEST: Final = "release.json"
 SIGNATURE: Final = "release.json.sig"
-BESIDE: Final = frozenset(
-    {
-        MANIFEST,
-        SIGNATURE,
-        LOSSES,
-        NAMES,
-        "certificate.json",
-        "certificate.pdf",
-        "annotation.conf",
-        "visual.conf",
-        "tools.conf",
-        "kb_shortcuts.conf",
-    }
-)
+_OF_BRAT: Final = frozenset({"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf"})
+BESIDE: Final = _OF_BRAT | {MANIFEST, SIGNATURE, LOSSES, NAMES, "certificate.json", "certificate.pdf"}
 """Files of an export that are not notes. The signed list of files covers them."""
 
 NOTES_JSONL: Final = "notes.jsonl"

@@ -79,6 +79,16 @@ class Verification:
         """Whether no check failed."""
         return all(check.state is not CheckState.FAILED for check in self.checks)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The result as JSON. `key` is the fingerprint of the signer's key."""
+        return {
+            "verified": self.verified,
+            "release": self.content.get("release"),
+            "certificate": self.content.get("number"),
+            "key": self.fingerprint or None,
+            "checks": [check.as_dict() for check in self.checks],
+        }
+
     def passed(self, code: str, message: str) -> None:
         self.checks.append(Check(code, CheckState.PASSED, message))
 
@@ -132,9 +142,8 @@ def check_certificate(opened: Opened, known: Known, verdict: Verification, words
     if known.has_records and known.superseded_by is None and not known.withdrawn:
         verdict.passed("superseded", "No newer certificate replaces this one, and the release stands.")
     elif not known.has_records:
-        verdict.not_checked(
-            "superseded", "Only the issuing instance knows whether a newer certificate replaces this one."
-        )
+        message = "Only the issuing instance knows whether a newer certificate replaces this one."
+        verdict.not_checked("superseded", message)
 
 
 def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification) -> None:
@@ -189,10 +198,8 @@ def check_files(
         if wrong:
             verdict.failed(code, message, wrong)
     if len(found.names) != notes:
-        verdict.failed(
-            "notes",
-            f"The number of notes differs. In the certificate: {notes}; in the {words.files}: {len(found.names)}.",
-        )
+        message = f"The number of notes differs. In the certificate: {notes}; in the {words.files}: {len(found.names)}."
+        verdict.failed("notes", message)
     else:
         verdict.passed("notes", f"The {words.files} has as many notes as the certificate covers: {notes}.")
     if found.texts == hashes.get("texts"):
@@ -264,9 +271,8 @@ def _check_spans(
             "compared.",
         )
     elif "losses.csv" in names:
-        verdict.not_checked(
-            "spans", "The format could not hold all spans (see losses.csv), so that spans can't be compared."
-        )
+        message = "The format could not hold all spans (see losses.csv), so that spans can't be compared."
+        verdict.not_checked("spans", message)
     else:
         verdict.failed("spans", "The spans differ from the certified ones.")
 

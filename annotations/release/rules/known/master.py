@@ -123,9 +123,8 @@ def read_csv(data: bytes, *, month_first: bool = False) -> Master:
     master.columns = {name.strip(): field for name, field in zip(rows[0], fields, strict=True) if field}
     master.unknown = [name.strip() for name, field in zip(rows[0], fields, strict=True) if not field and name.strip()]
     if len([field for field in fields if field]) < 2:
-        raise MasterError(
-            "The file has no other column with a known name beside the patient IDs. Check the first line."
-        )
+        message = "The file has no other column with a known name beside the patient IDs. Check the first line."
+        raise MasterError(message)
     orders = {at: _order(rows[1:], at, month_first) for at, field in enumerate(fields) if field == "birth_dates"}
     for number, row in enumerate(rows[1:], 2):
         if not any(cell.strip() for cell in row):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from annotations.release.rules.known import days, reading
@@ -29,27 +29,20 @@ _CODES: Final = ("phones", "zips", "national_ids", "records", "insurance", "ids"
 _GROUPING: Final = frozenset(" \t\r\n -‐‑–./()·_")
 
 
-@dataclass(slots=True)
 class Codes:
     """The codes of a person, without separators, and all their beginnings."""
 
-    kinds: dict[str, IdentifierType] = field(default_factory=dict)
-    prefixes: set[str] = field(default_factory=set)
-    verbatim: set[str] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, person: MasterPerson) -> "Codes":
-        """Prepare a person's numbers and codes."""
-        made = cls()
+    def __init__(self, person: MasterPerson) -> None:
+        self.kinds: dict[str, IdentifierType] = {}
+        self.verbatim: set[str] = set()
         for name in _CODES:
             kind = FIELD_KINDS[name]
             for value in getattr(person, name):
-                made.verbatim.add(value)
+                self.verbatim.add(value)
                 for code in telephone_forms(value) if kind == IdentifierType.PHONE else _forms(value):
                     if len(code) >= LEAST:
-                        made.kinds.setdefault(code, kind)
-        made.prefixes = {code[:end] for code in made.kinds for end in range(1, len(code) + 1)}
-        return made
+                        self.kinds.setdefault(code, kind)
+        self.prefixes = {code[:end] for code in self.kinds for end in range(1, len(code) + 1)}
 
     def find(self, note: reading.FoldedText) -> Iterator[Mention]:
         """The mentions of the codes in a note. They may overlap."""
@@ -161,19 +154,13 @@ class Street:
         return cls(written, core, numbers, frozenset(words), kinds)
 
 
-@dataclass(slots=True)
 class Places:
     """The streets and cities of a person, ready to be looked up."""
 
-    streets: list[Street] = field(default_factory=list)
-    cities: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, person: MasterPerson) -> "Places":
-        """Prepare a person's addresses."""
-        streets = [street for value in person.streets if (street := Street.of(value)) is not None]
+    def __init__(self, person: MasterPerson) -> None:
+        self.streets = [street for value in person.streets if (street := Street.of(value)) is not None]
         cities = [(value.strip(" \t'’.,"), tuple(reading.FoldedText(value).words)) for value in person.cities]
-        return cls(streets, [(value, words) for value, words in cities if words and len("".join(words)) > 1])
+        self.cities = [(value, words) for value, words in cities if len("".join(words)) > 1]
 
     def find(self, note: reading.FoldedText) -> Iterator[Mention]:
         """The mentions of streets and cities in a note. They may overlap."""
@@ -340,9 +327,9 @@ class Profile:
     """A person's identifiers, prepared once for all of the person's notes."""
 
     def __init__(self, person: MasterPerson) -> None:
-        self._names = KnownNames.of(person)
-        self._codes = Codes.of(person)
-        self._places = Places.of(person)
+        self._names = KnownNames(person)
+        self._codes = Codes(person)
+        self._places = Places(person)
         self._days = [day for value in person.birth_dates if (day := days.day_of(value)) is not None]
         self._emails = {value.strip().casefold(): value for value in person.emails}
 

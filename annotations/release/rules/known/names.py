@@ -6,7 +6,7 @@ not where it stands beside another surname.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntFlag
 from typing import Final
 
@@ -15,22 +15,12 @@ from annotations.release.rules.known.person import How, MasterPerson, Mention, f
 from annotations.release.rules.redaction.policy import IdentifierType
 
 # How customary abbreviations of Spanish names are written.
-_SHORT: Final = {
-    "maria": ("ma",),
-    "francisco": ("fco",),
-    "francisca": ("fca",),
-    "antonio": ("ant",),
-    "fernandez": ("fdez", "fdz"),
-    "gonzalez": ("glez", "gzlez"),
-    "rodriguez": ("rguez", "rdguez"),
-    "martinez": ("mtnez", "mtz"),
-    "hernandez": ("hdez", "hdz"),
-    "sanchez": ("schez",),
-    "dominguez": ("dguez",),
-    "gutierrez": ("gtrez", "gtez"),
-    "garcia": ("gcia",),
-    "jimenez": ("jmnez",),
-}
+_SHORT_LIST: Final = (
+    "maria ma; francisco fco; francisca fca; antonio ant; fernandez fdez fdz; gonzalez glez gzlez; rodriguez rguez "
+    "rdguez; martinez mtnez mtz; hernandez hdez hdz; sanchez schez; dominguez dguez; gutierrez gtrez gtez; garcia "
+    "gcia; jimenez jmnez"
+)
+_SHORT: Final = {name: short for name, *short in map(str.split, _SHORT_LIST.split(";"))}
 _ABBREVIATIONS: Final = frozenset(short for shorts in _SHORT.values() for short in shorts)
 _JOINTS: Final = frozenset(" \t\r\n ,.-‐‑–'’´`/_·")
 _LONGEST_GAP: Final = 8
@@ -55,43 +45,35 @@ class ChainWord:
     initial: bool = False
 
 
-@dataclass(slots=True)
 class KnownNames:
-    """The words of a person's names, ready to be looked up. All are folded."""
+    """The words of a person's names, ready to be looked up. All are folded.
 
-    words: dict[str, Role] = field(default_factory=dict)
-    before: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Particles before a word of a surname: "cruz" → ("de", "la")."""
-    verbatim: set[str] = field(default_factory=set)
-    prefixes: set[str] = field(default_factory=set)
-    typos: tuple[str, ...] = ()
-    initials: dict[str, Role] = field(default_factory=dict)
-    orders: set[str] = field(default_factory=set)
-    """The initials of whole names: "mr" for Mario Rossi."""
+    `before`: particles before a word of a surname, "cruz" → ("de", "la"). `orders`: the initials of whole names, "mr"
+    for Mario Rossi.
+    """
 
-    @classmethod
-    def of(cls, person: MasterPerson) -> "KnownNames":
-        """Prepare a person's names."""
-        made = cls()
+    def __init__(self, person: MasterPerson) -> None:
+        self.words: dict[str, Role] = {}
+        self.before: dict[str, tuple[str, ...]] = {}
+        self.verbatim = {*full_names(person), *person.relatives}
+        self.initials: dict[str, Role] = {}
+        self.orders: set[str] = set()
         for role, values in ((Role.GIVEN, person.given), (Role.FAMILY, (*person.family, *person.second_family))):
             for value in values:
-                made._add(value, role)
+                self._add(value, role)
         for relative in person.relatives:
             given, family = _split(relative)
-            made._add(given, Role.GIVEN)
-            made._add(family, Role.FAMILY)
-            made.verbatim.add(relative)
-        made.verbatim.update(full_names(person))
+            self._add(given, Role.GIVEN)
+            self._add(family, Role.FAMILY)
         for given in person.given:
             firsts = "".join(word[0] for word in _words(given))
             for at, family in enumerate(person.family):
                 second = person.second_family[at : at + 1]
                 lasts = "".join(word[0] for part in (family, *second) for word in _words(part)[:1])
                 for some in {lasts, lasts[:1]}:
-                    made.orders.update((firsts + some, firsts[:1] + some, some + firsts, some + firsts[:1]))
-        made.typos = tuple(word for word in made.words if len(word) >= reading.LEAST_FOR_TYPO)
-        made.prefixes = {word[:end] for word in made.words for end in range(1, len(word))}
-        return made
+                    self.orders.update((firsts + some, firsts[:1] + some, some + firsts, some + firsts[:1]))
+        self.typos = tuple(word for word in self.words if len(word) >= reading.LEAST_FOR_TYPO)
+        self.prefixes = {word[:end] for word in self.words for end in range(1, len(word))}
 
     def _add(self, name: str, role: Role) -> None:
         folded = _words(name, particles=True)

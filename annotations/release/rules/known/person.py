@@ -3,19 +3,16 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from annotations.release.rules.redaction.policy import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType, gettext_noop
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
-    """A string that identifies a person, as it is usually written, and what it is."""
-
-    text: str
-    kind: IdentifierType
+def _values(words: str, kind: IdentifierType | None = None) -> Any:
+    """A field: its name for people, and what its values are where they stand alone. The sex identifies nobody."""
+    return field(default=(), metadata={"words": words, "kind": kind})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +22,21 @@ class MasterPerson:
     `birth_dates` are ISO dates. `relatives` are full names.
     """
 
-    given: tuple[str, ...] = ()
-    family: tuple[str, ...] = ()
-    second_family: tuple[str, ...] = ()
-    birth_dates: tuple[str, ...] = ()
-    sex: tuple[str, ...] = ()
-    phones: tuple[str, ...] = ()
-    emails: tuple[str, ...] = ()
-    streets: tuple[str, ...] = ()
-    zips: tuple[str, ...] = ()
-    cities: tuple[str, ...] = ()
-    national_ids: tuple[str, ...] = ()
-    records: tuple[str, ...] = ()
-    insurance: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    relatives: tuple[str, ...] = ()
+    given: tuple[str, ...] = _values(gettext_noop("Given names"))
+    family: tuple[str, ...] = _values(gettext_noop("Family names"))
+    second_family: tuple[str, ...] = _values(gettext_noop("Second family names"))
+    birth_dates: tuple[str, ...] = _values(gettext_noop("Birth date"), IdentifierType.DATE)
+    sex: tuple[str, ...] = _values(gettext_noop("Sex"))
+    phones: tuple[str, ...] = _values(gettext_noop("Phone numbers"), IdentifierType.PHONE)
+    emails: tuple[str, ...] = _values(gettext_noop("E-mail addresses"), IdentifierType.EMAIL)
+    streets: tuple[str, ...] = _values(gettext_noop("Streets"), IdentifierType.STREET)
+    zips: tuple[str, ...] = _values(gettext_noop("ZIP codes"), IdentifierType.ZIP)
+    cities: tuple[str, ...] = _values(gettext_noop("Cities"), IdentifierType.CITY)
+    national_ids: tuple[str, ...] = _values(gettext_noop("National IDs"), IdentifierType.NATIONAL_ID)
+    records: tuple[str, ...] = _values(gettext_noop("Medical record numbers"), IdentifierType.RECORD)
+    insurance: tuple[str, ...] = _values(gettext_noop("Insurance numbers"), IdentifierType.HEALTH_PLAN)
+    ids: tuple[str, ...] = _values(gettext_noop("Other IDs"), IdentifierType.ID)
+    relatives: tuple[str, ...] = _values(gettext_noop("Names of relatives"), IdentifierType.NAME)
 
     def as_dict(self) -> dict[str, list[str]]:
         """The fields that have values."""
@@ -51,20 +48,10 @@ class MasterPerson:
         return cls(**{name: tuple(map(str, data[name])) for name in FIELDS if name in data})
 
 
-FIELDS: Final = tuple(field.name for field in fields(MasterPerson))
-# What a field's values are, for the fields whose values stand alone. The sex identifies nobody.
-FIELD_KINDS: Final = {
-    "phones": IdentifierType.PHONE,
-    "emails": IdentifierType.EMAIL,
-    "streets": IdentifierType.STREET,
-    "zips": IdentifierType.ZIP,
-    "cities": IdentifierType.CITY,
-    "national_ids": IdentifierType.NATIONAL_ID,
-    "records": IdentifierType.RECORD,
-    "insurance": IdentifierType.HEALTH_PLAN,
-    "ids": IdentifierType.ID,
-    "relatives": IdentifierType.NAME,
-    "birth_dates": IdentifierType.DATE,
+FIELD_NAMES: Final[dict[str, str]] = {one.name: one.metadata["words"] for one in fields(MasterPerson)}
+FIELDS: Final = tuple(FIELD_NAMES)
+FIELD_KINDS: Final[dict[str, IdentifierType]] = {
+    one.name: one.metadata["kind"] for one in fields(MasterPerson) if one.metadata["kind"]
 }
 
 
@@ -83,11 +70,10 @@ def _at(values: Sequence[str], at: int) -> str:
     return values[at] if at < len(values) else values[0] if len(values) == 1 else ""
 
 
-def identifiers(person: MasterPerson) -> list[Identifier]:
-    """The distinct strings that identify the person, each as it is usually written; names first."""
-    found = [Identifier(name, IdentifierType.NAME) for name in full_names(person)]
-    for field, kind in FIELD_KINDS.items():
-        found += [Identifier(value, kind) for value in getattr(person, field)]
+def identifiers(person: MasterPerson) -> list[tuple[str, IdentifierType]]:
+    """The distinct strings that identify the person, each as it is usually written, with their kinds; names first."""
+    found = [(name, IdentifierType.NAME) for name in full_names(person)]
+    found += ((value, kind) for name, kind in FIELD_KINDS.items() for value in getattr(person, name))
     return list(dict.fromkeys(found))
 
 

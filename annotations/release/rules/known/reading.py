@@ -174,61 +174,19 @@ NUMBER_CUES: Final = _set(
     "id mrn nhc nass cip cipa dni nie nif ssn record number no n num numero nr nro historia cartella codice code "
     "expediente poliza policy plan polizza tessera episodio"
 )
-# Street types with their abbreviations. Some abbreviations stand for several.
-_STREET_TYPES: Final = {
-    "street": "street st str streets",
-    "avenue": "avenue ave av avenida avda avd avgda avinguda",
-    "road": "road rd",
-    "drive": "drive dr drv",
-    "lane": "lane ln",
-    "boulevard": "boulevard blvd bulevar",
-    "court": "court ct",
-    "place": "place pl",
-    "terrace": "terrace ter terr",
-    "circle": "circle cir",
-    "highway": "highway hwy",
-    "parkway": "parkway pkwy",
-    "square": "square sq plaza pza plza placa",
-    "calle": "calle c cl cll carrer",
-    "paseo": "paseo pso po p passeig",
-    "carretera": "carretera ctra crta ctera",
-    "camino": "camino cno cmno cami",
-    "ronda": "ronda rda",
-    "glorieta": "glorieta gta",
-    "pasaje": "pasaje pje psje",
-    "travesia": "travesia trva tr",
-    "way": "way wy",
-    "trail": "trail trl",
-    "urbanizacion": "urbanizacion urb",
-    "cuesta": "cuesta cta",
-    "alameda": "alameda",
-    "rambla": "rambla rbla",
-    "acceso": "acceso",
-    "callejon": "callejon cjon",
-    "canada": "canada",
-    "pasadizo": "pasadizo",
-    "vial": "vial",
-    "via": "via v",
-    "viale": "viale vle",
-    "piazza": "piazza p pza pzza",
-    "piazzale": "piazzale ple pzle",
-    "corso": "corso cso",
-    "largo": "largo lgo",
-    "vicolo": "vicolo vlo vco vic",
-    "strada": "strada str",
-    "contrada": "contrada cda",
-    "rotonda": "rotonda",
-    "borgo": "borgo bgo",
-    "incrocio": "incrocio",
-    "stretto": "stretto",
-    "canale": "canale",
-    "lungomare": "lungomare",
-    "salita": "salita",
-}
+# Street types, each with its abbreviations, of which some stand for several.
+_STREET_TYPES: Final = (
+    "street st str streets; avenue ave av avenida avda avd avgda avinguda; road rd; drive dr drv; lane ln; "
+    "boulevard blvd bulevar; court ct; place pl; terrace ter terr; circle cir; highway hwy; parkway pkwy; square "
+    "sq plaza pza plza placa; calle c cl cll carrer; paseo pso po p passeig; carretera ctra crta ctera; camino "
+    "cno cmno cami; ronda rda; glorieta gta; pasaje pje psje; travesia trva tr; way wy; trail trl; urbanizacion "
+    "urb; cuesta cta; alameda; rambla rbla; acceso; callejon cjon; canada; pasadizo; vial; via v; viale vle; "
+    "piazza p pza pzza; piazzale ple pzle; corso cso; largo lgo; vicolo vlo vco vic; strada str; contrada cda; "
+    "rotonda; borgo bgo; incrocio; stretto; canale; lungomare; salita"
+)
+_LISTED: Final = [words.split() for words in _STREET_TYPES.split("; ")]
 STREET_TYPES: Final = {
-    abbreviation: frozenset(kind for kind, words in _STREET_TYPES.items() if abbreviation in words.split())
-    for listed in _STREET_TYPES.values()
-    for abbreviation in listed.split()
+    word: frozenset(words[0] for words in _LISTED if word in words) for listed in _LISTED for word in listed
 }
 # Words of an address around its numbers.
 ADDRESS_WORDS: Final = _set(

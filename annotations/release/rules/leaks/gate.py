@@ -29,18 +29,10 @@ from typing import Final, TypeVar
 from annotations.release.rules.known.reading import ALWAYS_CAPITAL, CUES, FoldedText, lone_capital
 from annotations.release.rules.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.release.rules.leaks.encoded import Decoded, is_encoded
-from annotations.release.rules.leaks.needles import (
-    PART_LETTERS,
-    Needle,
-    Sought,
-    describes,
-    is_part,
-    is_short_name,
-    names_place,
-)
+from annotations.release.rules.leaks.needles import LOCATIONS, PART_LETTERS, Needle, Sought, is_part, is_short_name
 from annotations.release.rules.leaks.prepared import Dates, Prepared, Strings, Worded
 from annotations.release.rules.redaction.dates import names_day
-from annotations.release.rules.redaction.policy import Action
+from annotations.release.rules.redaction.policy import DESCRIPTIONS, Action
 from annotations.release.rules.redaction.released import BARRIER, TITLES, Pieces, ReplacedPiece, blanked, piece_around
 from annotations.text.search import WORD, Folded, all_words, lines_of, plain_words, words
 from annotations.text.spans import Bounds
@@ -179,10 +171,10 @@ class Gate:
             return SHORT
         if all(self._is_generic(word, needle) or len(word) == 1 for word in found):
             return GENERIC
-        return DESCRIPTION if part and describes(needle) else ""
+        return DESCRIPTION if part and needle.kind in DESCRIPTIONS else ""
 
     def _is_generic(self, word: str, needle: Needle) -> bool:
-        return word in self._generic or (word in self._place_words and names_place(needle))
+        return word in self._generic or (word in self._place_words and needle.kind in LOCATIONS)
 
     def _rarest(self, found: tuple[str, ...]) -> str:
         if len(found) == 1:

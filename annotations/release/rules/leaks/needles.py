@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 from annotations.release.rules.known.reading import CUES, PARTICLES
 from annotations.release.rules.redaction.policy import (
     CODES,
-    DESCRIPTIONS,
     INSTITUTIONS,
     PEOPLE,
     PLACES,
@@ -22,9 +21,11 @@ from annotations.text.spans import Span
 PART_LETTERS: Final = 4
 """The fewest letters of a part of an identifier that is sought by itself."""
 
-_WHOLE_ONLY: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
+WHOLE_ONLY: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
+"""Kinds that are sought only as a whole."""
 _PART_DIGITS: Final = 5
-_PLACES: Final = INSTITUTIONS | PLACES - {IdentifierType.ZIP}
+LOCATIONS: Final = INSTITUTIONS | PLACES - {IdentifierType.ZIP}
+"""Kinds of names of places and institutions."""
 # The number last, or first and then up to a comma.
 _STREET: Final = re.compile(r"[^\d]{3,}\d+(?=[^\w.])|\d+\w? [^,;]+(?=[,;])")
 
@@ -105,40 +106,20 @@ class Sought:
     def is_capitalized_place(self) -> bool:
         """Whether a part comes only from names of places and institutions, in which it is not in lower case."""
         return all(
-            needle.kind in _PLACES and not _lower_in(needle.text, self.words[0]) for needle in self._needles.values()
+            needle.kind in LOCATIONS and not _lower_in(needle.text, self.words[0]) for needle in self._needles.values()
         )
 
 
 def is_part(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
     """Whether a word of a needle with these words is a part that is sought by itself: 448172 of A-448172, too."""
-    long = len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in _WHOLE_ONLY
+    long = len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in WHOLE_ONLY
     return len(found) > 1 and (long or (len(word) >= _PART_DIGITS and word.isdigit() and needle.kind in CODES))
 
 
 def is_short_name(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
     """Whether a word of a person's name is too short to be sought anywhere but where a name stands: Gil, Lee."""
-    short = len(found) > 1 and 1 < len(word) < PART_LETTERS and word.isalpha() and names_person(needle)
+    short = len(found) > 1 and 1 < len(word) < PART_LETTERS and word.isalpha() and needle.kind in PEOPLE
     return short and word not in CUES and word not in PARTICLES
-
-
-def is_whole_only(needle: Needle) -> bool:
-    """Whether the needle is a date or an age, which is sought only as a whole."""
-    return needle.kind in _WHOLE_ONLY
-
-
-def names_person(needle: Needle) -> bool:
-    """Whether the needle names a person."""
-    return needle.kind in PEOPLE
-
-
-def describes(needle: Needle) -> bool:
-    """Whether parts of the needle are common words that identify nobody."""
-    return needle.kind in DESCRIPTIONS
-
-
-def names_place(needle: Needle) -> bool:
-    """Whether the needle names a place or an institution."""
-    return needle.kind in _PLACES
 
 
 def _core(text: str) -> str:

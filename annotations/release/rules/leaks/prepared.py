@@ -10,9 +10,9 @@ from typing import Final
 from annotations.release.rules.known.days import MONTHS, Dated, Day, days_in, in_figures, in_words
 from annotations.release.rules.known.reading import FoldedText
 from annotations.release.rules.leaks.digits import Numbers
-from annotations.release.rules.leaks.needles import Needle, Sought, is_whole_only, names_person, names_place
+from annotations.release.rules.leaks.needles import LOCATIONS, WHOLE_ONLY, Needle, Sought
 from annotations.release.rules.leaks.respelled import Misspelled, Spacing
-from annotations.release.rules.redaction.policy import IdentifierType
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.text.search import folded, words
 from annotations.text.spans import Bounds
 
@@ -108,11 +108,11 @@ class Prepared:
                 self._by_word[word].append(worded)
             if needle.kind is IdentifierType.DATE:
                 dates.add(needle)
-            elif len(found) == 1 or names_person(needle):
+            elif len(found) == 1 or needle.kind in PEOPLE:
                 self._spacing.add(found, needle)
-            if names_person(needle) or names_place(needle):
-                self._misspelled.add(found, with_digits=names_person(needle))
-            if len(found) > 1 and not is_whole_only(needle) and (joined := "".join(found)).isalpha():
+            if needle.kind in PEOPLE | LOCATIONS:
+                self._misspelled.add(found, with_digits=needle.kind in PEOPLE)
+            if len(found) > 1 and needle.kind not in WHOLE_ONLY and (joined := "".join(found)).isalpha():
                 self._by_word[joined].append(((joined,), needle))
         self._foreign = [word for word in self._by_word if not word.isascii()]
 

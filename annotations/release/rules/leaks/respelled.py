@@ -14,7 +14,8 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from annotations.release.rules.known.reading import PARTICLES, ordinary
-from annotations.release.rules.leaks.needles import PART_LETTERS, Needle, names_person
+from annotations.release.rules.leaks.needles import PART_LETTERS, Needle
+from annotations.release.rules.redaction.policy import PEOPLE
 from annotations.release.rules.redaction.released import TITLES
 
 Respelled = tuple[str, int, int]
@@ -40,7 +41,7 @@ class Spacing:
 
     def add(self, found: Collection[str], needle: Needle) -> None:
         """Look for the words of a needle: a person's name, or a single word."""
-        person = names_person(needle)
+        person = needle.kind in PEOPLE
         initials = "".join(word[0] for word in found) if person and len(found) > 1 else ""
         for word in found:
             if len(word) >= PART_LETTERS and word.isascii() and word.isalpha():

@@ -1,51 +1,72 @@
 """Policies: an action for every label."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
+
+
+def gettext_noop(text: str) -> str:
+    """Mark a text that pages translate, as the function of Django does."""
+    return text
+
 
 # The kinds of identifiers that policies and surrogates tell apart, and the kind of each label of a shipped set.
-
-
 class IdentifierType(StrEnum):
-    """What an identifier is, whatever a label set calls it."""
+    """What an identifier is, whatever a label set calls it.
 
-    NAME = "name"  # patients, relatives, friends
-    STAFF = "staff"  # people who treat them
-    USERNAME = "username"
-    AGE = "age"
-    DATE = "date"
-    PROFESSION = "profession"
-    HOSPITAL = "hospital"
-    ORGANIZATION = "organization"
-    STREET = "street"
-    ZIP = "zip"
-    CITY = "city"
-    REGION = "region"
-    COUNTRY = "country"
-    LOCATION = "location"  # any other or mixed place
-    PHONE = "phone"
-    FAX = "fax"
-    EMAIL = "email"
-    URL = "url"
-    IP = "ip"
-    NATIONAL_ID = "national id"
-    RECORD = "medical record"
-    HEALTH_PLAN = "health plan"
-    ACCOUNT = "account"
-    LICENSE = "license"
-    VEHICLE = "vehicle"
-    DEVICE = "device"
-    BIOMETRIC = "biometric"
-    ID = "id"  # any other number or code of a person
-    SEX = "sex"
-    FAMILY = "family"  # relatives as words: "his brother", marital status
-    ETHNICITY = "ethnicity"
-    OTHER = "other"
+    `words` say it in menus; `example` is an invented identifier, and `surrogate` what could replace that.
+    """
+
+    words: str
+    example: str
+    surrogate: str
+
+    def __new__(cls, value: str, words: str = "", example: str = "", surrogate: str = "") -> Self:
+        kind = str.__new__(cls, value)
+        kind._value_, kind.words, kind.example, kind.surrogate = value, words, example, surrogate
+        return kind
+
+    NAME = "name", gettext_noop("Patient or relative"), "Maria Rossi", "Laura Conti"  # patients, relatives, friends
+    STAFF = "staff", gettext_noop("Staff member"), "Dr. Adam Wilson", "Dr. Kevin Chang"  # people who treat them
+    USERNAME = "username", gettext_noop("Username"), "mrossi84", "lconti51"
+    AGE = "age", gettext_noop("Age"), "93", "93"
+    DATE = "date", gettext_noop("Date"), "12/03/2021", "29/04/2021"
+    PROFESSION = "profession", gettext_noop("Profession"), "teacher", "accountant"
+    HOSPITAL = "hospital", gettext_noop("Hospital"), "San Giovanni Hospital", "Santa Lucia Hospital"
+    ORGANIZATION = "organization", gettext_noop("Organization"), "Northwind Ltd", "Bluewater Ltd"
+    STREET = "street", gettext_noop("Street"), "12 Garden Street", "48 Mill Lane"
+    ZIP = "zip", gettext_noop("ZIP code"), "10126", "40121"
+    CITY = "city", gettext_noop("City"), "Torino", "Bologna"
+    REGION = "region", gettext_noop("Region or state"), "Piemonte", "Emilia-Romagna"
+    COUNTRY = "country", gettext_noop("Country"), "Italy", "France"
+    LOCATION = "location", gettext_noop("Other place"), "Lake Orta", "Lake Iseo"  # any other or mixed place
+    PHONE = "phone", gettext_noop("Phone number"), "011 555 0142", "051 555 0187"
+    FAX = "fax", gettext_noop("Fax number"), "011 555 0143", "051 555 0188"
+    EMAIL = "email", gettext_noop("E-mail address"), "maria.rossi@example.org", "laura.conti@example.org"
+    URL = "url", gettext_noop("Web address"), "https://rossi.example.org", "https://conti.example.org"
+    IP = "ip", gettext_noop("IP address"), "192.0.2.44", "198.51.100.17"
+    NATIONAL_ID = "national id", gettext_noop("National ID"), "078-05-1120", "219-09-9999"
+    RECORD = "medical record", gettext_noop("Medical record number"), "MRN 4471203", "MRN 8820156"
+    HEALTH_PLAN = "health plan", gettext_noop("Health plan number"), "HP-55-01928", "HP-71-33408"
+    ACCOUNT = "account", gettext_noop("Account number"), "ACC 7719-02", "ACC 3305-48"
+    LICENSE = "license", gettext_noop("License or certificate"), "LIC 28391", "LIC 60417"
+    VEHICLE = "vehicle", gettext_noop("Vehicle"), "AB 123 CD", "FE 806 KM"
+    DEVICE = "device", gettext_noop("Device"), "SN 0091-A7", "SN 5520-C3"
+    BIOMETRIC = "biometric", gettext_noop("Biometric identifier"), "iris template 17", "iris template 52"
+    ID = "id", gettext_noop("Other number or code"), "ID 90210-7", "ID 36418-2"  # any other number or code of a person
+    SEX = "sex", gettext_noop("Sex"), "woman", "woman"
+    FAMILY = (
+        "family",
+        gettext_noop("Family relation"),
+        "her brother",
+        "her brother",
+    )  # relatives as words: "his brother", marital status
+    ETHNICITY = "ethnicity", gettext_noop("Ethnicity"), "Sami", "Frisian"
+    OTHER = "other", gettext_noop("Other"), "the red house", "other detail"
 
 
 PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
@@ -91,15 +112,23 @@ def _shipped() -> dict[str, dict[str, IdentifierType]]:
 
 
 class Action(StrEnum):
-    """What a release does with the spans of a label."""
+    """What a release does with the spans of a label: `words` in menus, `done` of a stretch."""
 
-    KEEP = "keep"
-    MASK = "mask"
-    REMOVE = "remove"
-    HASH = "hash"
-    GENERALIZE = "generalize"
-    SHIFT = "shift"
-    SURROGATE = "surrogate"
+    words: str
+    done: str
+
+    def __new__(cls, value: str, words: str = "", done: str = "") -> Self:
+        action = str.__new__(cls, value)
+        action._value_, action.words, action.done = value, words, done
+        return action
+
+    KEEP = "keep", gettext_noop("Keep"), gettext_noop("kept")
+    MASK = "mask", gettext_noop("Mask"), gettext_noop("masked")
+    REMOVE = "remove", gettext_noop("Remove"), gettext_noop("removed")
+    HASH = "hash", gettext_noop("Hash"), gettext_noop("hashed")
+    GENERALIZE = "generalize", gettext_noop("Generalize"), gettext_noop("generalized")
+    SHIFT = "shift", gettext_noop("Shift dates"), gettext_noop("shifted")
+    SURROGATE = "surrogate", gettext_noop("Replace with a surrogate"), gettext_noop("surrogate")
 
 
 _ALWAYS = (Action.KEEP, Action.MASK, Action.REMOVE, Action.HASH)
@@ -210,9 +239,15 @@ class ShippedPolicy:
     actions: Mapping[IdentifierType, Action]
 
 
-def _all(action: Action, **but: Action) -> dict[IdentifierType, Action]:
-    """The same action for every kind, but for those named."""
-    return {kind: but.get(kind.name, action) for kind in IdentifierType}
+def _all(action: Action, **but: Collection[IdentifierType]) -> dict[IdentifierType, Action]:
+    """The same action for every kind, but for those named beside another action."""
+    others = {kind: Action(other) for other, kinds in but.items() for kind in kinds}
+    return {kind: others.get(kind, action) for kind in IdentifierType}
+
+
+_DESCRIBED: Final = frozenset({IdentifierType.PROFESSION, IdentifierType.SEX, IdentifierType.ETHNICITY})
+_DAYS: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
+_STATES: Final = frozenset({IdentifierType.REGION, IdentifierType.COUNTRY})
 
 
 # 164.514(b)(2)(i) lists identifiers of the individual and of relatives, employers and household members: names (A), all
@@ -223,31 +258,16 @@ def _all(action: Action, **but: Action) -> dict[IdentifierType, Action]:
 # masked, and so are staff, and words for relatives, whose spans often hold names. "Other" spans count as (R).
 _SAFE_HARBOR: Final = _all(
     Action.MASK,
-    DATE=Action.GENERALIZE,
-    AGE=Action.GENERALIZE,
-    ZIP=Action.GENERALIZE,
-    LOCATION=Action.GENERALIZE,
-    REGION=Action.KEEP,
-    COUNTRY=Action.KEEP,
-    PROFESSION=Action.KEEP,
-    SEX=Action.KEEP,
-    ETHNICITY=Action.KEEP,
+    generalize=_DAYS | {IdentifierType.ZIP, IdentifierType.LOCATION},
+    keep=_DESCRIBED | _STATES,
 )
 
 # 164.514(e)(2) excludes 16 direct identifiers of the individual and of relatives, employers and household members.
 # Dates, ages, and "town or city, State, and zip code" stay. A mixed place may be a street, so it is generalized.
 _LIMITED: Final = _all(
     Action.MASK,
-    DATE=Action.KEEP,
-    AGE=Action.KEEP,
-    CITY=Action.KEEP,
-    ZIP=Action.KEEP,
-    REGION=Action.KEEP,
-    COUNTRY=Action.KEEP,
-    LOCATION=Action.GENERALIZE,
-    PROFESSION=Action.KEEP,
-    SEX=Action.KEEP,
-    ETHNICITY=Action.KEEP,
+    generalize={IdentifierType.LOCATION},
+    keep=_DESCRIBED | _DAYS | _STATES | {IdentifierType.CITY, IdentifierType.ZIP},
 )
 
 # Words for relatives, ethnicity and other characteristics have no surrogate that would be true and harmless. Countries
@@ -255,57 +275,69 @@ _LIMITED: Final = _all(
 # other countries an unlabeled mention of the own one would stand out (an attacker found 28 of 32).
 _SURROGATE: Final = _all(
     Action.SURROGATE,
-    DATE=Action.SHIFT,
-    AGE=Action.GENERALIZE,
-    COUNTRY=Action.KEEP,
-    SEX=Action.KEEP,
-    FAMILY=Action.MASK,
-    ETHNICITY=Action.MASK,
-    OTHER=Action.MASK,
-    BIOMETRIC=Action.MASK,
+    shift={IdentifierType.DATE},
+    generalize={IdentifierType.AGE},
+    keep={IdentifierType.COUNTRY, IdentifierType.SEX},
+    mask={IdentifierType.FAMILY, IdentifierType.ETHNICITY, IdentifierType.OTHER, IdentifierType.BIOMETRIC},
 )
 
 # Article 4(5): the data can no longer be attributed to a person without additional information, which is the project's
 # key. Equal identifiers stay equal, so that records can be linked.
 _HASH: Final = _all(
-    Action.HASH, DATE=Action.SHIFT, AGE=Action.GENERALIZE, REGION=Action.KEEP, COUNTRY=Action.KEEP, SEX=Action.KEEP
+    Action.HASH,
+    shift={IdentifierType.DATE},
+    generalize={IdentifierType.AGE},
+    keep=_STATES | {IdentifierType.SEX},
 )
 
 SHIPPED: Final[dict[str, ShippedPolicy]] = {
     policy.slug: policy
     for policy in (
         ShippedPolicy(
-            "mask", "Publication mask", "Every labeled span becomes the placeholder of its label.", _all(Action.MASK)
+            "mask",
+            gettext_noop("Publication mask"),
+            gettext_noop("Every labeled span becomes the placeholder of its label."),
+            _all(Action.MASK),
         ),
         ShippedPolicy(
             "safe-harbor",
-            "HIPAA Safe Harbor",
-            "Years, ages up to 89, states, countries, three digits of ZIP codes, professions, sex and ethnicity stay. "
-            "All else is masked.",
+            gettext_noop("HIPAA Safe Harbor"),
+            gettext_noop(
+                "Years, ages up to 89, states, countries, three digits of ZIP codes, professions, sex and ethnicity "
+                "stay. All else is masked."
+            ),
             _SAFE_HARBOR,
         ),
         ShippedPolicy(
             "limited",
-            "HIPAA limited data set",
-            "Dates, ages, cities, states, countries, ZIP codes, professions, sex and ethnicity stay. All else is "
-            "masked. A data use agreement is required.",
+            gettext_noop("HIPAA limited data set"),
+            gettext_noop(
+                "Dates, ages, cities, states, countries, ZIP codes, professions, sex and ethnicity stay. All else is "
+                "masked. A data use agreement is required."
+            ),
             _LIMITED,
         ),
         ShippedPolicy(
             "surrogate",
-            "Surrogates",
-            "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted; ages up to "
-            "89, countries and sex stay.",
+            gettext_noop("Surrogates"),
+            gettext_noop(
+                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted; ages up "
+                "to 89, countries and sex stay."
+            ),
             _SURROGATE,
         ),
         ShippedPolicy(
             "hash",
-            "GDPR pseudonymization",
-            "Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted; ages up to 89, "
-            "states, countries and sex stay.",
+            gettext_noop("GDPR pseudonymization"),
+            gettext_noop(
+                "Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted; ages up to 89, "
+                "states, countries and sex stay."
+            ),
             _HASH,
         ),
-        ShippedPolicy("remove", "Remove", "Every labeled span is removed.", _all(Action.REMOVE)),
+        ShippedPolicy(
+            "remove", gettext_noop("Remove"), gettext_noop("Every labeled span is removed."), _all(Action.REMOVE)
+        ),
     )
 }
 """The shipped policies by short name, in the order in which pages offer them."""

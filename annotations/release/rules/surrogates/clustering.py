@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import Final
@@ -30,14 +30,14 @@ _NOT_WORD: Final = re.compile(r"[\W_]+")
 _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 
 
-@dataclass(slots=True)
 class _Group:
     """Mentions of one person so far."""
 
-    kind: IdentifierType
-    person: NamedPerson
-    mentions: list[Mentioned] = field(default_factory=list)
-    names: list[NamedPerson] = field(default_factory=list)
+    def __init__(self, mention: Mentioned, name: NamedPerson) -> None:
+        self.kind, self.person = mention.kind, name
+        self.mentions: list[Mentioned] = []
+        self.names: list[NamedPerson] = []
+        self.add(mention, name)
 
     def add(self, mention: Mentioned, name: NamedPerson) -> None:
         self.mentions.append(mention)
@@ -122,17 +122,14 @@ def _people(mentions: Sequence[Mentioned], language: str) -> list[_Group]:
         one, other = mentions[at], mentions[at + 1]
         near = one.note == other.note and other.start - one.end <= _NEAR and one.kind == other.kind
         if near and at not in paired and {field_of(one.before), field_of(other.before)} == {GIVEN, FAMILY}:
-            group = _Group(one.kind, names[at])
-            group.add(one, names[at])
+            group = _Group(one, names[at])
             group.add(other, names[at + 1])
             _join(groups, group)
             paired |= {at, at + 1}
     rest = [at for at in range(len(mentions)) if at not in paired]
     whole = [at for at in rest if _is_full(names[at])]
     for at in sorted(whole, key=lambda at: -len(names[at].given) - len(names[at].family)):
-        group = _Group(mentions[at].kind, names[at])
-        group.add(mentions[at], names[at])
-        _join(groups, group)
+        _join(groups, _Group(mentions[at], names[at]))
     for at in (at for at in rest if not _is_full(names[at])):
         _join_part(groups, mentions[at], names[at])
     return groups
@@ -170,9 +167,7 @@ def _join_part(groups: list[_Group], mention: Mentioned, name: NamedPerson) -> N
     if fitting:
         fitting[0].add(mention, name)
     else:
-        group = _Group(mention.kind, name)
-        group.add(mention, name)
-        groups.append(group)
+        groups.append(_Group(mention, name))
 
 
 def same_person(one: NamedPerson, other: NamedPerson) -> bool:

@@ -33,12 +33,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class NamePool:
-    """The names of a language, by folded text, and pools to draw from by (band, gender, accented)."""
+    """The names of a language, by folded text, and pools to draw from by group, band, and whether they have accents.
+
+    The groups are "surname", and given names by gender: f, m and empty for all. `chains` make up names of a group.
+    """
 
     given: Mapping[str, Known]
     surnames: Mapping[str, Known]
-    given_pools: Mapping[tuple[int, str, bool], list[str]]
-    surname_pools: Mapping[tuple[int, bool], list[str]]
+    pools: Mapping[tuple[str, int, bool], list[str]]
     chains: Mapping[str, "Chain"] = field(repr=False)
 
 
@@ -102,8 +104,9 @@ def names_of(language: str) -> NamePool:
     women = _single(name for provider in providers for name in provider.first_names_female)
     given: dict[str, Known] = {}
     for gender, listed in (("m", men), ("f", women)):
-        often = {folded(name) for name in common[f"{language} {'male' if gender == 'm' else 'female'}"]}
-        for name in [*common[f"{language} {'male' if gender == 'm' else 'female'}"], *listed]:
+        usual = common[f"{language} {'male' if gender == 'm' else 'female'}"]
+        often = {folded(name) for name in usual}
+        for name in [*usual, *listed]:
             key = folded(name)
             before = given.get(key)
             if before is not None and gender not in before.gender and not (before.band < (key not in often)):
@@ -117,20 +120,14 @@ def names_of(language: str) -> NamePool:
         key = folded(name)
         if key not in surnames or (accented(name) and not accented(surnames[key].text)):
             surnames[key] = Known(name, "", COMMON if key in often else KNOWN)
-    given_pools: dict[tuple[int, str, bool], list[str]] = {}
-    for known in given.values():
-        for gender in {known.gender, ""}:
-            given_pools.setdefault((known.band, gender, accented(known.text)), []).append(known.text)
-    surname_pools: dict[tuple[int, bool], list[str]] = {}
-    for known in surnames.values():
-        surname_pools.setdefault((known.band, accented(known.text)), []).append(known.text)
-    chains = {
-        "surname": Chain(known.text for known in surnames.values()),
-        "m": Chain(known.text for known in given.values() if known.gender == "m"),
-        "f": Chain(known.text for known in given.values() if known.gender == "f"),
-        "": Chain(known.text for known in given.values()),
-    }
-    return NamePool(given, surnames, given_pools, surname_pools, chains)
+    groups = {gender: [name for name in given.values() if gender in ("", name.gender)] for gender in ("m", "f", "")}
+    groups["surname"] = list(surnames.values())
+    pools: dict[tuple[str, int, bool], list[str]] = {}
+    for group, members in groups.items():
+        for known in members:
+            pools.setdefault((group, known.band, accented(known.text)), []).append(known.text)
+    chains = {group: Chain(known.text for known in members) for group, members in groups.items()}
+    return NamePool(given, surnames, pools, chains)
 
 
 def _single(names: Iterable[str]) -> list[str]:

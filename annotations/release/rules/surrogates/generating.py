@@ -117,10 +117,9 @@ def _names_in(flat: str, person: NamedPerson, parts: Mapping[str, str]) -> list[
     found.sort()
     initials: list[tuple[int, int, str]] = []
     letters = {
-        word[0]: plain(parts.get(part_name("given", at), " ")).casefold()[0] for at, word in enumerate(person.given)
-    }
-    letters |= {
-        word[0]: plain(parts.get(part_name("family", at), " ")).casefold()[0] for at, word in enumerate(person.family)
+        word[0]: plain(parts.get(part_name(role, at), " ")).casefold()[0]
+        for role, words in (("given", person.given), ("family", person.family))
+        for at, word in enumerate(words)
     }
     covered = {at for start, end, _ in found for at in range(start, end)}
     for at, letter in enumerate(flat):

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -54,25 +54,21 @@ class SurrogateDraft:
         return ""
 
     def surname(self, key: str, text: str = "") -> str:
-        known = self.lists.surnames.get(key)
-        band = self._band(known, bool(key) and len(key) > 1)
-        marked = folding.accented(known.text) if known else folding.accented(text)
-        if band != gazetteers.RARE:
-            pool = self.lists.surname_pools.get((band, marked)) or self.lists.surname_pools[gazetteers.KNOWN, False]
-            if found := self.pick(pool):
-                return self.use(found)
-        return self.coin("surname", text or key)
+        return self._name("surname", self.lists.surnames, key, text)
 
     def given(self, key: str, gender: str, text: str = "") -> str:
-        known = self.lists.given.get(key)
+        return self._name(gender, self.lists.given, key, text)
+
+    def _name(self, group: str, names: Mapping[str, gazetteers.Known], key: str, text: str) -> str:
+        """A name of a group: "surname", or given names of f, m or no gender."""
+        known = names.get(key)
         band = self._band(known, bool(key) and len(key) > 1)
         marked = folding.accented(known.text) if known else folding.accented(text)
         if band != gazetteers.RARE:
-            pools = self.lists.given_pools
-            pool = pools.get((band, gender, marked)) or pools[gazetteers.KNOWN, gender, False]
-            if found := self.pick(pool):
+            pools = self.lists.pools
+            if found := self.pick(pools.get((group, band, marked)) or pools[group, gazetteers.KNOWN, False]):
                 return self.use(found)
-        return self.coin(gender, text or key)
+        return self.coin(group, text or key)
 
     def _band(self, known: gazetteers.Known | None, written: bool) -> int:
         if self.attempt > 8:

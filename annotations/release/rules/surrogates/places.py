@@ -45,14 +45,13 @@ def areas() -> dict[str, Area]:
         code, regions, names, towns = (part.strip() for part in line.split("|"))
         cities = {town.strip(): code + "0" * (not at) for at, town in enumerate(towns.split(";"))}
         out[f"es:{code}"] = Area(f"es:{code}", "es", "", _list(names), _list(regions), cities)
-    for line in lines("places_us.txt"):
-        short, name, towns = (part.strip() for part in line.split("|"))
-        cities = dict(town.strip().rsplit(" ", 1) for town in towns.split(";"))
-        out[f"us:{short}"] = Area(f"us:{short}", "us", short, [name], [name], cities)
-    for line in lines("places_gb.txt"):
-        name, towns = (part.strip() for part in line.split("|"))
-        cities = dict(town.strip().rsplit(" ", 1) for town in towns.split(";"))
-        out[f"gb:{name}"] = Area(f"gb:{name}", "gb", "", [name], [name], cities)
+    for country in ("us", "gb"):
+        for line in lines(f"places_{country}.txt"):
+            *shorts, name, towns = (part.strip() for part in line.split("|"))  # counties have no abbreviation
+            short = "".join(shorts)
+            cities = dict(town.strip().rsplit(" ", 1) for town in towns.split(";"))
+            key = f"{country}:{short or name}"
+            out[key] = Area(key, country, short, [name], [name], cities)
     italian: dict[str, dict[str, str]] = {}
     for cap, places in provider("address", "it_IT").cap_city_province.items():
         for town, province in places:

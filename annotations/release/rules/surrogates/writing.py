@@ -66,7 +66,7 @@ class Writer:
         if not name.parts:
             return " ".join(self.part(part_name(role, 0)) for role in ("given", people.FAMILY))
         out, at = [], 0
-        unmarked = self._unmarked(name)
+        unmarked = self._unmarked(name, person)
         for part in name.parts:
             out.append(mention.text[at : part.start])
             out.append(self._part(part, person, unmarked))
@@ -98,7 +98,7 @@ class Writer:
         chain = self._lists.chains["surname" if name.startswith("family") else self._surrogate.parts.get("gender", "")]
         return chain.coin(source)
 
-    def _unmarked(self, name: people.NamedPerson) -> bool:
+    def _unmarked(self, name: people.NamedPerson, person: people.NamedPerson) -> bool:
         """Whether the mention leaves out accents that its names have in the lists."""
         missing = False
         for part in name.parts:
@@ -107,29 +107,21 @@ class Writer:
             key = folded(part.text)
             known = (self._lists.surnames if part.role == people.FAMILY else self._lists.given).get(key)
             missing = missing or (known is not None and accented(known.text))
-        return missing or (not any(map(accented, self._cluster.forms)) and self._misses_elsewhere())
-
-    def _misses_elsewhere(self) -> bool:
-        person = self._person
-        if person is None:
-            return False
-        known = [self._lists.given.get(word) for word in person.given] + [
-            self._lists.surnames.get(word) for word in person.family
-        ]
-        return any(entry is not None and accented(entry.text) for entry in known)
+        if missing or any(map(accented, self._cluster.forms)):
+            return missing
+        entries = [*map(self._lists.given.get, person.given), *map(self._lists.surnames.get, person.family)]
+        return any(entry is not None and accented(entry.text) for entry in entries)
 
     def _template(self, text: str) -> str:
         if not self._slots:
             return cased_phrase(text, self._surrogate.parts.get("value", ""))
         word = text.replace(".", "")
-        if (
-            is_acronym(word)
-            and self._cluster.kind not in (IdentifierType.PROFESSION, IdentifierType.COUNTRY)
-            and len(self._slots) != 1
-        ):
-            return pour(acronym_of(self._surrogate.parts.get("value", "")).ljust(len(word), "A")[: len(word)], text)
-        if is_acronym(word) and self._slots and self._slots[0].key != folded(word) and self._cluster.forms[0] != text:
-            return pour(acronym_of(self._surrogate.parts.get("value", "")).ljust(len(word), "A")[: len(word)], text)
+        if is_acronym(word):
+            named = self._cluster.kind not in (IdentifierType.PROFESSION, IdentifierType.COUNTRY)
+            short = self._slots[0].key != folded(word) and self._cluster.forms[0] != text
+            if short or (named and len(self._slots) != 1):
+                value = acronym_of(self._surrogate.parts.get("value", ""))
+                return pour(value.ljust(len(word), "A")[: len(word)], text)
         own = [slot.key for slot in self._slots]
         out, at = [], 0
         used: set[int] = set()
@@ -148,11 +140,9 @@ class Writer:
 
     def _left_out(self, text: str) -> bool:
         """Whether the text leaves out an accent that the lists know."""
-        for word in text.split():
-            known = self._lists.surnames.get(folded(word)) or self._lists.given.get(folded(word))
-            if known is not None and accented(known.text):
-                return True
-        return False
+        keys = [folded(word) for word in text.split()]
+        known = [self._lists.surnames.get(key) or self._lists.given.get(key) for key in keys]
+        return any(entry is not None and accented(entry.text) for entry in known)
 
 
 def cased_phrase(like: str, new: str) -> str:

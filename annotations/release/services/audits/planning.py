@@ -1,7 +1,8 @@
 """Plan the audit of a release: draw the sample and plant leaks in it; discard a plan that nobody has begun to read."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -9,13 +10,137 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold
 from annotations.core.sealing import Key, project_key
-from annotations.models import AuditNote, AuditNoteState, AuditPlan, Release, ReleasedNote, User
+from annotations.models import (
+    AuditNote,
+    AuditNoteState,
+    AuditPlan,
+    NoteMetadata,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    ReleaseState,
+    User,
+)
 from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
 from annotations.release.rules.audits.looks import MOST_LEAKS, Design
-from annotations.release.rules.audits.sampling import DrawnNote, draw
+from annotations.release.rules.audits.sampling import DrawnNote, SamplingUnit, draw, is_simple
 from annotations.release.rules.audits.shown import can_plant
-from annotations.release.selectors.audits import Choices, designed, units_of, waiting_for
 from annotations.release.selectors.findings import stored_pieces
+
+# A stratum is a share of the release; with more, each would be too small to say anything about.
+MOST_STRATA = 30
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a manager chooses. Shares are from 0 to 1."""
+
+    by: str = ""
+    confidence: float = 0.95
+    target: float = 0.01
+    planted: float = 0.1
+    leaks: int = 0
+
+
+def units_of(release: Release, by: str) -> list[SamplingUnit]:
+    """The released notes with stratum and patient, in the order of their ids. A stratum without a value is empty."""
+    rows = list(
+        ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE)
+        .order_by("pk")
+        .values_list("pk", "document_id", "document__language", "document__patient_id")
+    )
+    stratum = _strata(release, by, {document: language for _pk, document, language, _patient in rows})
+    return [SamplingUnit(pk, stratum[document], patient) for pk, document, _language, patient in rows]
+
+
+def _strata(release: Release, by: str, languages: Mapping[int, str]) -> Mapping[int, str]:
+    if by == AuditPlan.By.LANGUAGE:
+        return {note: language or release.project.language for note, language in languages.items()}
+    known: dict[int, str] = {}
+    if by in (AuditPlan.By.TYPE, AuditPlan.By.SITE):
+        column = "note_type" if by == AuditPlan.By.TYPE else "site"
+        rows = NoteMetadata.objects.filter(document__project=release.project_id).order_by()
+        known = dict(rows.values_list("document_id", column))
+    return {note: known.get(note, "") for note in languages}
+
+
+def designed(units: Sequence[SamplingUnit], choices: Choices) -> Design:
+    """The design for these notes. Raises ServiceError `by` where there are too many strata, `notes` without notes."""
+    members: dict[str, list[SamplingUnit]] = {}
+    for unit in units:
+        members.setdefault(unit.stratum, []).append(unit)
+    if not members:
+        raise ServiceError(_("The release has no notes to audit."), code="notes")
+    if len(members) > MOST_STRATA:
+        message = _("There are %(n)d values. A sample can have at most %(most)d strata. Stratify by something else.")
+        raise ServiceError(message % {"n": len(members), "most": MOST_STRATA}, code="by")
+    sizes = {name: len(members[name]) for name in sorted(members)}
+    rest = (choices.confidence, choices.target, choices.planted, choices.leaks)
+    # Whether a sample is a simple one depends on its size. A simple one is smaller, so it may stop being simple.
+    largest = Design(sizes, dict.fromkeys(sizes, False), *rest).looks[-1]
+    simple = {name: is_simple(members[name], largest[name]) for name in sizes}
+    drawn = Design(sizes, simple, *rest).looks[-1]
+    simple = {name: is_simple(members[name], drawn[name]) for name in sizes}
+    return Design(sizes, simple, *rest)
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """A part of the release, its notes, and how many of them are drawn."""
+
+    name: str
+    notes: int
+    drawn: int
+
+
+@dataclass(frozen=True)
+class AuditSample:
+    """The sample that choices give. `looks`: notes to read until the first, second and third look at the result.
+
+    `reachable`: false where even reading all notes can't meet the target.
+    """
+
+    notes: int
+    looks: list[int]
+    strata: list[Stratum]
+    planted: int
+    reachable: bool
+
+    @property
+    def first(self) -> int:
+        return self.looks[0]
+
+    @property
+    def most(self) -> int:
+        return self.looks[-1]
+
+
+def preview_of(release: Release, choices: Choices) -> AuditSample:
+    """The sample that choices would give. Raises ServiceError as `designed`."""
+    design = designed(units_of(release, choices.by), choices)
+    last = design.looks[-1]
+    return AuditSample(
+        notes=design.notes,
+        looks=[sum(look.values()) for look in design.looks],
+        strata=[Stratum(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
+        planted=design.planted_in(sum(last.values())),
+        reachable=design.reachable,
+    )
+
+
+def waiting_for(release: Release) -> str:
+    """Why no audit can be planned now, as a sentence; empty if it can."""
+    if release.state != ReleaseState.PREPARED:
+        return _("An audit can be planned while a release is prepared and not yet signed. This one is: %(state)s.") % {
+            "state": release.get_state_display()
+        }
+    states = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.DONE)
+    if held := states.count():
+        return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}
+    return ""
+
+
+# Planning.
 
 BATCH = 200
 
@@ -124,7 +249,8 @@ def _plant_some(rows: Sequence[AuditNote], wanted: int, key: Key, seed: str) -> 
         if done >= wanted:
             break
         some = rows[at : at + BATCH]
-        notes = _texts(row.note_id for row in some)
+        texts = ReleasedNote.objects.filter(pk__in=[row.note_id for row in some]).select_related("document")
+        notes = texts.only("pieces", "text", "document__text").in_bulk()
         for row in some:
             note = notes[row.note_id]
             fitting = [piece for piece in stored_pieces(note.pieces) if can_plant(note.document.text, note.text, piece)]
@@ -137,8 +263,3 @@ def _plant_some(rows: Sequence[AuditNote], wanted: int, key: Key, seed: str) -> 
             if done == wanted:
                 break
     return done
-
-
-def _texts(notes: Iterable[int]) -> dict[int, ReleasedNote]:
-    rows = ReleasedNote.objects.filter(pk__in=list(notes)).select_related("document")
-    return {row.pk: row for row in rows.only("pieces", "text", "document__text")}

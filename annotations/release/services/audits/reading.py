@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -123,9 +122,8 @@ def mark(*, note: AuditNote, start: int, end: int, label: str, user: User) -> Au
             raise ServiceError(_("Choose a label of the project."), code="label")
         begin, past = shown.to_original(start, end)
         if shown.is_replaced(begin, past):
-            raise ServiceError(
-                _("This text was already replaced. Mark only text of the original note."), code="replaced"
-            )
+            message = _("This text was already replaced. Mark only text of the original note.")
+            raise ServiceError(message, code="replaced")
         made, _new = AuditMark.objects.update_or_create(note=row, start=begin, end=past, defaults={"label": label})
         _extend(row)
         events.AUDIT_MARKED.record(data={**_act(row), "start": begin, "end": past, "label": label}, **_whose(user, row))
@@ -320,22 +318,18 @@ def _dismiss(mark: AuditMark, actor: User | None, *, dismissed: bool) -> None:
     """Store whether the stretch identifies nobody, unless that is stored already."""
     verb = events.AUDIT_LEAK_DISMISSED if dismissed else events.AUDIT_LEAK_RESTORED
     row = mark.note
-    data: events.AuditMarked = {
-        "release": row.plan.release.number, "position": row.position, "start": mark.start, "end": mark.end,
-        "label": mark.label,
-    }  # fmt: skip
-    whose: Whose = {"actor": actor, "project_id": row.plan.release.project_id, "document_id": row.note.document_id}
+    data: events.AuditMarked = {**_act(row), "start": mark.start, "end": mark.end, "label": mark.label}
     with transaction.atomic():
         found = AuditMark.objects.filter(pk=mark.pk, dismissed_at__isnull=dismissed)
         if found.update(dismissed_by=actor if dismissed else None, dismissed_at=timezone.now() if dismissed else None):
             _judge(AuditPlan.objects.select_for_update(of=("self",)).get(pk=row.plan_id))
-            verb.record(data=data, **whose)
+            verb.record(data=data, **_whose(actor, row))
 
 
 # Show auditors their progress and a note, and managers the leaks. The audit log records whose notes were read.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Progress:
     """An audit for one person. `mine`: the notes that they have read; `begun`: they read one now.
 
@@ -346,19 +340,18 @@ class Progress:
     mine: int
     begun: bool
     reopens: bool
-    result: dict[str, Any] | None
+    result: audits.AuditResult | None
 
 
 def progress_of(access: Access, plan: AuditPlan) -> Progress:
     result = audits.result_of(plan)
-    seen = access.can(Can.RELEASE) or result.complete
     own = AuditNote.objects.filter(plan=plan, reader=access.user)
     return Progress(
         open=plan.state == AuditPlanState.OPEN and plan.release.state == ReleaseState.PREPARED,
         mine=own.filter(state=AuditNoteState.DONE).count(),
         begun=own.filter(state=AuditNoteState.READING).exists(),
         reopens=last_finished(plan, access.user) is not None,
-        result=audits.audit_figures(plan, result) if seen else None,
+        result=result if access.can(Can.RELEASE) or result.complete else None,
     )
 
 

@@ -232,6 +232,7 @@ def draft(
     identifiers = identifier_rows(rules, looked_for(release))
     leaks, searched = leak_counts(release, audited=False), _searched(release)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
+    readings = {one.user.pk: one.read for one in audit.auditors} if audit else {}
     content = parts.filled(
         parts.Content,
         signing,
@@ -267,7 +268,7 @@ def draft(
             surrogates=_surrogates(release, surrogate),
             utility=parts.Utility(characters=rows.characters, kept=rows.characters_kept, share=kept_share(rows)),
         ),
-        governance=parts.Governance(risks=[], readers=readers_of(release, _auditors(audit))),
+        governance=parts.Governance(risks=[], readers=readers_of(release, readings)),
     )
     # The values stay what they are; only fractions are rounded.
     rounded: parts.Content = parts.written(content)
@@ -367,8 +368,3 @@ def _surrogate_measures(release: Release) -> dict[str, Any]:
     found = release.figures.get("surrogates") or {}
     flat = {name: value for name, value in found.items() if value is None or isinstance(value, int | float | str)}
     return flat | {f"f1_{name}": value for name, value in (found.get("f1") or {}).items()}
-
-
-def _auditors(audit: AuditResult | None) -> dict[int, int]:
-    """The notes that each auditor has read, by user id."""
-    return {one.user.pk: one.read for one in audit.auditors} if audit else {}

@@ -116,9 +116,8 @@ def imported_notes(release: Release) -> int:
     )
     if not imported:
         return 0
-    made_of: dict[
-        int | None, int | None
-    ] = {}  # the set of which gold was made, by set; None where a person finished it
+    # The set of which gold was made, by set; None where a person finished it.
+    made_of: dict[int | None, int | None] = {}
     events = Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
     for pk, verb, data in events.values_list("annotation_set_id", "verb", "data"):
         made_of[pk] = data.get("from_set") if verb == GOLD_MADE else None

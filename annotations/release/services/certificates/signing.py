@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 from django.db import transaction
@@ -36,30 +35,21 @@ _PURPOSE = "signing key"
 _KEYS = 0x516E
 
 
-@dataclass(frozen=True, repr=False)
-class Signer:
-    """The newest signing key with its private part. Keep it no longer than the work for which it was opened."""
-
-    row: SigningKey
-    private: bytes
-
-
-def signer() -> Signer:
-    """Return the key that signs now, which is made on first use. Two first uses at a time give the same key.
+def private_part(key: SigningKey) -> bytes:
+    """The private part of a key. Keep it no longer than the work for which it was opened.
 
     Raises OtherSecretKey under another secret key than the one that sealed it.
     """
-    row = newest_key()
-    return Signer(row, opened_by_instance(_PURPOSE, bytes(row.sealed)))
+    return opened_by_instance(_PURPOSE, bytes(key.sealed))
 
 
 def sign_files(sha256: bytes) -> bytes:
     """Sign the list of an export's files, which has this SHA-256. Return the file of the signature."""
-    return signatures.signed_files(sha256, signer().private)
+    return signatures.signed_files(sha256, private_part(newest_key()))
 
 
 def newest_key() -> SigningKey:
-    """Return the key that signs now, and make it on first use."""
+    """Return the key that signs now, and make it on first use. Two first uses at a time give the same key."""
     row = SigningKey.objects.order_by("-id").first()
     if row is not None:
         return row
@@ -110,9 +100,8 @@ def check_signable(release: Release, *, without_held: bool = False) -> None:
     """
     state = ReleaseState
     if release.state == state.WITHDRAWN:
-        raise ServiceError(
-            _("Release %(n)s was withdrawn, so it can't be signed.") % {"n": release.number}, code="withdrawn"
-        )
+        message = _("Release %(n)s was withdrawn, so it can't be signed.")
+        raise ServiceError(message % {"n": release.number}, code="withdrawn")
     if release.state not in (state.PREPARED, state.SIGNED):
         message = _("Release %(n)s is still being prepared. Sign it when all notes are ready.") % {"n": release.number}
         raise ServiceError(message, code="preparing")
@@ -188,16 +177,17 @@ def _signed(
     last = release.certificates.order_by("-number").first()
     if last is not None and _same(last, content):
         return last
-    key = signer()
-    data = signatures.signed_json(content, key.private)
+    key = newest_key()
+    private = private_part(key)
+    data = signatures.signed_json(content, private)
     sha256 = hashlib.sha256(data).hexdigest()
     certificate = Certificate.objects.create(
         release=release,
         number=signing.number,
-        key=key.row,
+        key=key,
         sha256=sha256,
         json=data,
-        pdf=signatures.signed_pdf(render(data), key.private),
+        pdf=signatures.signed_pdf(render(data), private),
         note_count=rows.notes,
         expires_on=terms.expires_on,
         signed_by=actor,
@@ -231,16 +221,14 @@ def _next(release: Release, actor: User | None) -> Signing:
 def _check_rows(release: Release, rows: ReadyNotes) -> None:
     """Refuse notes that are not the prepared ones. After an erasure, those of a signed release can't be compared."""
     if rows.pending:
-        raise ServiceError(
-            _("Some notes are not prepared yet. Sign the release when all notes are ready."), code="preparing"
-        )
+        message = _("Some notes are not prepared yet. Sign the release when all notes are ready.")
+        raise ServiceError(message, code="preparing")
     if not rows.notes:
         raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
     erased = release.state == ReleaseState.SIGNED and release.erasures.exists()
     if release.content_hash != rows.content_hash and not erased:
-        raise ServiceError(
-            _("The notes of the release are not those that were prepared. Prepare a new release."), code="changed"
-        )
+        message = _("The notes of the release are not those that were prepared. Prepare a new release.")
+        raise ServiceError(message, code="changed")
 
 
 def _to_accept(release: Release, content: Content) -> list[ToAccept]:
@@ -293,14 +281,9 @@ def _without_signing(content: Any) -> dict[str, Any]:
 
 def _checked(terms: Terms) -> Terms:
     purpose, recipient = checked_texts(terms.purpose, terms.recipient)
-    check_expiry(terms.expires_on)
-    return Terms(purpose, recipient, terms.expires_on)
-
-
-def check_expiry(day: date | None) -> None:
-    """Raise ServiceError `expiry` for a day that has passed."""
-    if day is not None and day < timezone.localdate():
+    if terms.expires_on is not None and terms.expires_on < timezone.localdate():
         raise ServiceError(_("The certificate's last day has passed. Choose a later one."), code="expiry")
+    return Terms(purpose, recipient, terms.expires_on)
 
 
 def _own(risks: Sequence[str]) -> list[str]:
@@ -327,19 +310,13 @@ def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
 TYPES = {"json": "application/json", "pdf": "application/pdf"}
 
 
-@dataclass(frozen=True)
-class CertificateFile:
-    """A certificate as a file. As for exports, its name has nothing of the project's."""
-
-    name: str
-    type: str
-    data: bytes
-
-
 def certificate_file(
     *, release: Release, number: int, format: str, actor: User, record: bool = True
-) -> CertificateFile:
-    """Return a certificate as `json` or `pdf`, and record the download. Raises Http404."""
+) -> tuple[bytes, str, str]:
+    """Return the content, type and name of a certificate as `json` or `pdf`, and record the download. Raises Http404.
+
+    As for exports, the name has nothing of the project's.
+    """
     found = certificate_for(release, number)
     if record:
         CERTIFICATE_DOWNLOADED.record(
@@ -348,4 +325,4 @@ def certificate_file(
             data={"release": release.number, "certificate": number, "format": format},
         )
     data = bytes(found.json if format == "json" else found.pdf)
-    return CertificateFile(f"release-{release.number}-certificate-{number}.{format}", TYPES[format], data)
+    return data, TYPES[format], f"release-{release.number}-certificate-{number}.{format}"

@@ -45,9 +45,8 @@ def _fingerprint(key: str) -> str:
     """A fingerprint in the form of certificates; colons and spaces between the digits don't matter."""
     found = key.replace(":", "").replace(" ", "").lower()
     if found and (len(found) != FINGERPRINT or set(found) - HEX):
-        raise ServiceError(
-            _("A fingerprint has %(n)s hexadecimal digits. Copy all of it.") % {"n": FINGERPRINT}, code="key"
-        )
+        message = _("A fingerprint has %(n)s hexadecimal digits. Copy all of it.")
+        raise ServiceError(message % {"n": FINGERPRINT}, code="key")
     return found
 
 
@@ -120,9 +119,8 @@ def zip_files(file: IO[bytes], most: int | None = None) -> Files:
     parents = {str(folder) for entry in archive.infolist() for folder in PurePosixPath(entry.filename).parents}
     entries = [entry for entry in archive.infolist() if not entry.is_dir() or entry.filename.rstrip("/") not in parents]
     if most is not None and sum(entry.file_size for entry in entries) > most:
-        raise ServiceError(
-            _("The archive is too large for this page. Use the command verify_certificate instead."), code="size"
-        )
+        message = _("The archive is too large for this page. Use the command verify_certificate instead.")
+        raise ServiceError(message, code="size")
     if len({entry.filename for entry in entries}) < len(entries):
         raise ServiceError(_("The archive holds two files of the same name."), code="zip")
     try:

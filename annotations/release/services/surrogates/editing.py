@@ -5,7 +5,7 @@ changes and a ServiceError `changed` says so. Releases that were prepared before
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from django.db import transaction
@@ -37,15 +37,7 @@ MOST_RELATED: Final = 300
 BY_PERSON: Final = "person"
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnSurrogate:
-    """A surrogate that no other entity has, and the digest under which the index stores it."""
-
-    surrogate: Surrogate
-    digest: str | None
-
-
-def draw(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed) -> DrawnSurrogate:
+def draw(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed) -> Surrogate:
     """Make another surrogate for an entity by rules. Raises ServiceError `none` if all that can be made are taken."""
     cluster = index.cluster_of(IdentifierType(row.kind), sealed)
     related = related_to(project, key, row)
@@ -61,11 +53,11 @@ def draw(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed)
             continue
         problem = problem_with(project, key, row, sealed, made)
         if not problem or (problem == "original" and attempt >= STRICT_ATTEMPTS):
-            return DrawnSurrogate(made, index.surrogate_digest(key, made.kind, surrogate_key(made)))
+            return made
     raise ServiceError(_("No other surrogate could be made for this entity. Type one instead."), code="none")
 
 
-def typed(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed, text: str) -> DrawnSurrogate:
+def typed(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed, text: str) -> Surrogate:
     """Read a surrogate that a person typed. Raises ServiceError `format`, `original` or `taken`."""
     parts = parts_of(index.cluster_of(IdentifierType(row.kind), sealed), text)
     if parts is None:
@@ -80,7 +72,7 @@ def typed(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed
         raise ServiceError(message, code="original")
     if problem == "taken":
         raise ServiceError(_("Another entity has this surrogate. Type another one."), code="taken")
-    return DrawnSurrogate(made, index.surrogate_digest(key, made.kind, surrogate_key(made)))
+    return made
 
 
 def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed, made: Surrogate) -> str:
@@ -143,9 +135,8 @@ def merge(*, project: Project, versions: Mapping[int, int], actor: User) -> Surr
         if len({row.scope for row in rows}) > 1:
             raise ServiceError(_("Only entities of one patient can be merged. Nothing was merged."), code="patients")
         if sum(row.locked for row in rows) > 1:
-            raise ServiceError(
-                _("Two of these entities are locked. Unlock all but one, then merge them."), code="locked"
-            )
+            message = _("Two of these entities are locked. Unlock all but one, then merge them.")
+            raise ServiceError(message, code="locked")
         counts = dict(
             SurrogateMention.objects.filter(entity__in=rows).order_by().values_list("entity").annotate(Count("pk"))
         )
@@ -180,9 +171,8 @@ def split(*, project: Project, entity: int, version: int, mentions: Collection[i
         if not chosen:
             raise ServiceError(_("Choose the mentions to move to a new entity."), code="few")
         if len(chosen) == len(own):
-            raise ServiceError(
-                _("You chose all mentions of this entity. Leave at least one, or draw another surrogate."), code="all"
-            )
+            message = _("You chose all mentions of this entity. Leave at least one, or draw another surrogate.")
+            raise ServiceError(message, code="all")
         key = project_key(project)
         sealed = index.opened(key, row)
         gone, stay = ({form for pk, form in own if (pk in chosen) is moved} for moved in (True, False))
@@ -192,7 +182,7 @@ def split(*, project: Project, entity: int, version: int, mentions: Collection[i
         new = SurrogateEntity(project=project, kind=row.kind, scope=row.scope, version=row.version)
         made = index.Sealed(moved_forms.forms, {}, sealed.language, moved_forms.cues)
         drawn = draw(project, key, new, made)
-        _give(new, key, replace(made, parts=dict(drawn.surrogate.parts)), drawn)
+        _give(new, key, replace(made, parts=dict(drawn.parts)), drawn)
         _edited(new, actor)
         SurrogateMention.objects.filter(pk__in=chosen).update(entity=new)
         kind = IdentifierType(row.kind)
@@ -237,7 +227,7 @@ def change(*, project: Project, entity: int, version: int, act: str, text: str =
             else:
                 drawn = (draw if act == "draw" else _from_before)(project, key, row, sealed)
             # The one from before is kept for `restore`.
-            made = replace(sealed, parts=dict(drawn.surrogate.parts), before=sealed.parts, before_by=row.made_by)
+            made = replace(sealed, parts=dict(drawn.parts), before=sealed.parts, before_by=row.made_by)
             _give(row, key, made, drawn)
             _edited(row, actor)
         _VERBS[act].record(actor=actor, project_id=project.pk, data={"entity": row.pk})
@@ -252,26 +242,24 @@ _VERBS: Final = {
 }
 
 
-def _from_before(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed) -> DrawnSurrogate:
+def _from_before(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed) -> Surrogate:
     """The surrogate from before the last change. Raises ServiceError `none` or `taken`."""
     if sealed.before is None:
         raise ServiceError(_("This entity had no other surrogate before."), code="none")
     made = Surrogate(IdentifierType(row.kind), sealed.before, sealed.before_by or BY_PERSON)
     digest = index.surrogate_digest(key, made.kind, surrogate_key(made))
     if digest and any(pk != row.pk for pk, _kind in index.taken(project, [digest]).get(digest, ())):
-        raise ServiceError(
-            _("Another entity has got the surrogate from before. Draw another one, or type one."), code="taken"
-        )
-    return DrawnSurrogate(made, digest)
+        message = _("Another entity has got the surrogate from before. Draw another one, or type one.")
+        raise ServiceError(message, code="taken")
+    return made
 
 
 def _held(project: Project, versions: Mapping[int, int]) -> list[SurrogateEntity]:
     """The entities, locked. Raises ServiceError `gone` or `changed`."""
     rows = list(SurrogateEntity.objects.select_for_update().filter(project=project, pk__in=versions).order_by("pk"))
     if len(rows) < len(versions):
-        raise ServiceError(
-            _("This entity no longer exists: it was merged, or its notes were erased. Reload the page."), code="gone"
-        )
+        message = _("This entity no longer exists: it was merged, or its notes were erased. Reload the page.")
+        raise ServiceError(message, code="gone")
     if any(row.version != versions[row.pk] for row in rows):
         message = _("Somebody else has changed this entity meanwhile. Nothing was changed. Check it, then try again.")
         raise ServiceError(message, code="changed")
@@ -283,10 +271,10 @@ def _check_unlocked(row: SurrogateEntity) -> None:
         raise ServiceError(_("This entity is locked. Unlock it first."), code="locked")
 
 
-def _give(row: SurrogateEntity, key: Key, sealed: index.Sealed, drawn: DrawnSurrogate) -> None:
+def _give(row: SurrogateEntity, key: Key, sealed: index.Sealed, drawn: Surrogate) -> None:
     row.sealed = sealed.closed(key)
-    row.surrogate_digest = drawn.digest
-    row.made_by = drawn.surrogate.made_by[:60]
+    row.surrogate_digest = index.surrogate_digest(key, drawn.kind, surrogate_key(drawn))
+    row.made_by = drawn.made_by[:60]
 
 
 def _edited(row: SurrogateEntity, actor: User) -> None:

@@ -158,11 +158,10 @@ def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str,
         if any(choice.value == value for choice in kind.choices()):
             return {KIND: name} | kind.checked(project, value, may_leave)
     choices = ", ".join(choice.value for choice in maker_choices()) or _("none")
-    raise ServiceError(
-        _("“%(value)s” can't make surrogates here. Choose one of: %(choices)s. Without a choice, rules make them.")
-        % {"value": value[:80], "choices": choices},
-        code="maker",
+    message = _(
+        "“%(value)s” can't make surrogates here. Choose one of: %(choices)s. Without a choice, rules make them."
     )
+    raise ServiceError(message % {"value": value[:80], "choices": choices}, code="maker")
 
 
 def paid_by(release: Release) -> Params:

@@ -14,7 +14,7 @@ from annotations.models import Job, JobState, ListedTermKind, Project, Span, Use
 from annotations.release.jobs import read_master
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.known import labels_by_kind, master_state
-from annotations.release.services.known import FORMATS, add_labeled_terms, report_of, store_people
+from annotations.release.services.known import FORMATS, add_terms, report_of, store_people
 from models_runtime.core.registry import KNOWN
 from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
 
@@ -48,7 +48,7 @@ class Command(JourneyCommand):
         for kind in ListedTermKind.values:
             if options[kind]:
                 terms = _terms(project, _read(options[kind]), kind)
-                result[kind] = add_labeled_terms(project=project, kind=kind, terms=terms, actor=actor)
+                result[kind] = add_terms(project=project, kind=kind, terms=terms, actor=actor)
         if options["run"] is not None:
             result["run"] = self._run(project, options["run"], actor, quiet=options["json"])
         state = master_state(project)
@@ -81,7 +81,7 @@ class Command(JourneyCommand):
             )
         for kind in ListedTermKind.values:
             if kind in result:
-                said.append(f"Terms of the {kind} list: {result[kind]['added']} added.")
+                said.append(f"Terms of the {kind} list: {result[kind].added} added.")
         if "run" in result:
             run = result["run"]
             said.append(f"Run {run['run']}: {run['done']} notes done, {run['failed']} failed, {run['spans']} spans.")

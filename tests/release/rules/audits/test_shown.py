@@ -2,13 +2,13 @@
 
 import pytest
 
-from annotations.release.rules.audits.shown import AuditedText, Bounds, PartKind, can_plant
+from annotations.release.rules.audits.shown import AuditedText, PartKind, can_plant
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece
 
 ORIGINAL = "Dr. Adam Wilson, 45, saw 😀 Eve on 3/14."
 RELEASED = "Dr. [NAME], 45, saw 😀  on 2019."
-ADAM, AGE, EVE, DAY = Bounds(4, 15), Bounds(17, 19), Bounds(27, 30), Bounds(34, 38)
+ADAM, AGE, EVE, DAY = (4, 15), (17, 19), (27, 30), (34, 38)
 PIECES = [
     ReplacedPiece(4, 15, 4, 10, "NAME", Action.MASK),
     ReplacedPiece(17, 19, 12, 14, "AGE", Action.KEEP),
@@ -17,7 +17,7 @@ PIECES = [
 ]
 
 
-def shown(planted: Bounds | None = None) -> AuditedText:
+def shown(planted: tuple[int, int] | None = None) -> AuditedText:
     return AuditedText(ORIGINAL, RELEASED, PIECES, planted)
 
 
@@ -32,7 +32,7 @@ def test_without_a_planted_leak_the_released_text_is_shown() -> None:
         (PartKind.REPLACED, "2019"),
     ]
     # A planted leak that the release no longer replaces is not shown.
-    assert (shown(Bounds(4, 8)).planted, shown(Bounds(4, 8)).text) == (None, RELEASED)
+    assert (shown((4, 8)).planted, shown((4, 8)).text) == (None, RELEASED)
     assert [can_plant(ORIGINAL, RELEASED, piece) for piece in PIECES] == [True, False, True, True]
     assert not can_plant("a - b", "a - b", ReplacedPiece(2, 3, 2, 3, "NAME", Action.MASK))
 
@@ -47,7 +47,7 @@ def test_a_planted_leak_looks_like_text_that_was_left() -> None:
 def test_masks_beside_a_planted_leak_have_numbers_without_a_gap() -> None:
     original, released = "Ann, Bob, Eve, Ann, Eve", "[NAME 1], [NAME 2], [NAME 3], [NAME 1], [NAME 3]"
     pieces = [ReplacedPiece(at * 5, at * 5 + 3, at * 10, at * 10 + 8, "NAME", Action.MASK) for at in range(5)]
-    found = [AuditedText(original, released, pieces, Bounds(at, at + 3), ["NAME"]) for at in (5, 0)]
+    found = [AuditedText(original, released, pieces, (at, at + 3), ["NAME"]) for at in (5, 0)]
     assert [one.text for one in found] == [
         "[NAME 1], Bob, [NAME 2], [NAME 1], [NAME 2]",
         "Ann, [NAME 1], [NAME 2], [NAME 3], [NAME 2]",  # in the order of the text
@@ -55,7 +55,7 @@ def test_masks_beside_a_planted_leak_have_numbers_without_a_gap() -> None:
     assert found[0].to_shown(20, 23) == (35, 43)
     # Without a plant, and where the number is the placeholder's own, they stay.
     assert AuditedText(original, released, pieces, None, ["NAME"]).text == released
-    assert AuditedText(original, released, pieces, Bounds(5, 8)).text == released.replace("[NAME 2]", "Bob")
+    assert AuditedText(original, released, pieces, (5, 8)).text == released.replace("[NAME 2]", "Bob")
 
 
 def test_places_go_back_and_forth() -> None:

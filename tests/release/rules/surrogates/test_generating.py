@@ -62,7 +62,7 @@ def test_names_that_no_list_knows_accents_and_initials(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_name_avoids_others_and_the_originals_of_the_patient(seed: int) -> None:
-    pool = names_of("es").surname_pools[0, True]
+    pool = names_of("es").pools["surname", 0, True]
     taken = {folded(name) for name in pool}
     assert folded(made(Kind.NAME, "Ana Gómez", seed=seed, avoid=taken).parts["family"]) not in taken
     forms = [f"Ana {name}" for name in pool]
