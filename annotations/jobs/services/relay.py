@@ -47,7 +47,8 @@ class Swept:
 def sweep() -> Swept:
     """Do one round. Several relays may run at once, since every change is conditional. Raises only DatabaseError."""
     swept = Swept()
-    for job in _expired():
+    expired = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now()).order_by("id")
+    for job in expired.only("kind", "attempt", "lease_token")[:AT_ONCE]:
         state = _recover(job)
         if state == JobState.QUEUED:
             swept.put_back.append(job.pk)
@@ -65,11 +66,6 @@ def sweep() -> Swept:
     return swept
 
 
-def _expired() -> list[Job]:
-    rows = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now()).order_by("id")
-    return list(rows.only("kind", "attempt", "lease_token")[:AT_ONCE])
-
-
 def _recover(job: Job) -> str | None:
     """Put back a job whose lease expired, or end it where it lost too many workers. None where the job has changed."""
     with transaction.atomic():
@@ -78,7 +74,8 @@ def _recover(job: Job) -> str | None:
         if not mine.select_for_update(skip_locked=True).values_list("pk").first():
             return None
         values: dict[str, Any] = {"state": JobState.QUEUED, "pushed_at": None}
-        if job.attempt >= _attempts_of(job.kind):
+        kind = JOBS.get(job.kind)
+        if job.attempt >= MAX_ATTEMPTS + (UNDO_ATTEMPTS if kind and kind.undo else 0):
             values = {"state": JobState.FAILED, "finished_at": Now(), "error": gave_up(job.attempt)}
         mine.update(lease_token=None, lease_until=None, **values)
         if values["state"] == JobState.FAILED:
@@ -88,12 +85,6 @@ def _recover(job: Job) -> str | None:
             shares = shares.filter(token__in=[job.lease_token])
         release(shares)
         return str(values["state"])
-
-
-def _attempts_of(kind: str) -> int:
-    """Return how many times a job is started; a kind with `undo` gets further attempts, only for undoing."""
-    known = JOBS.get(kind)
-    return MAX_ATTEMPTS + UNDO_ATTEMPTS if known and known.undo else MAX_ATTEMPTS
 
 
 def _unheard() -> dict[str, list[Job]]:

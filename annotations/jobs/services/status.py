@@ -62,6 +62,7 @@ def status_of(job: Job, access: Access) -> Status:
     """Return what to show of a job, and what this person may do with it."""
     kind = JOBS.get(job.kind)
     may = kind is not None and access.can(kind.right)
+    pausable = kind is not None and kind.can_pause
     state = JobState
     going = job.state in (state.QUEUED, state.RUNNING)
     workers = _workers(job, kind)
@@ -82,7 +83,7 @@ def status_of(job: Job, access: Access) -> Status:
         undone=bool(kind and kind.undo) and job.state in (state.FAILED, state.CANCELED),
         workers=workers,
         can_cancel=may and not job.cancel_requested and (going or job.state == state.PAUSED),
-        can_pause=may and _may_pause(job, kind),
+        can_pause=may and pausable and going and not (job.cancel_requested or job.pause_requested),
         can_resume=may and (job.state == state.PAUSED or (job.state == state.RUNNING and job.pause_requested)),
         can_retry=may and kind is not None and kind.can_retry and job.state in (state.FAILED, state.CANCELED),
     )
@@ -92,11 +93,6 @@ def _look(age: timedelta) -> str:
     """Return when the page of a job refreshes. Each refresh of a young job sets a longer time until the next one."""
     # The clock of the server that created the job may be ahead, so that its age is negative.
     return f"every {min(max(abs(age) / SHARE, SOONEST), LATEST) // timedelta(milliseconds=1)}ms"
-
-
-def _may_pause(job: Job, kind: JobKind | None) -> bool:
-    going = job.state in (JobState.QUEUED, JobState.RUNNING)
-    return kind is not None and kind.can_pause and going and not (job.cancel_requested or job.pause_requested)
 
 
 def _workers(job: Job, kind: JobKind | None) -> int:

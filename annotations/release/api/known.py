@@ -20,8 +20,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
 from annotations.jobs.api import JobItem, located
 from annotations.models import KnownPerson, KnownUpload, ListedTerm
-from annotations.projects.selectors.labels import labels_of
-from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
+from annotations.release.forms.known import ListsFileForm, MasterForm
 from annotations.release.selectors.known import MasterState, master_state, names_of, people_listed, terms_of, uploads_of
 from annotations.release.services.known import (
     LONGEST,
@@ -225,12 +224,9 @@ def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> AddedTer
     access = enter(request, slug, Can.MANAGE)
     if any(len(term) > LONGEST or len(term.splitlines()) > 1 for term in body.terms):
         raise invalid(("terms", f"A term is one line of at most {LONGEST} characters."))
-    form = TermsForm(
-        {"which": body.kind, "terms": "\n".join(body.terms), "label": body.label}, labels=labels_of(access.project)
-    )  # fmt: skip
-    wanted = check(form, {"which": "kind"})
-    with named({"terms": "terms", "label": "label", "list": "kind"}):
-        return add_terms(project=access.project, kind=wanted["which"], terms=form.labeled_terms(), actor=access.user)
+    with named({"terms": "terms", "label": "label"}):
+        terms = [(term, body.label) for term in body.terms]
+        return add_terms(project=access.project, kind=body.kind, terms=terms, actor=access.user)
 
 
 @router.delete(f"{PATH}/terms/{{int:term}}", response={204: None})

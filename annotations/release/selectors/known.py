@@ -278,12 +278,11 @@ class Finder:
         A note without a patient id, or whose patient has no row, can only mention denied terms.
         """
         self._prepare({patient for patient, _text in notes})
-        return [self._in_note(self._profiles.get(patient), text) for patient, text in notes]
-
-    def _in_note(self, profile: Profile | None, text: str) -> list[Mention]:
-        if profile is None and self._denied is None:
-            return []
-        return find(text, profile, self._denied or NONE_DENIED, self._allowed)
+        profiles = [self._profiles.get(patient) for patient, _text in notes]
+        return [
+            find(text, profile, self._denied or NONE_DENIED, self._allowed) if profile or self._denied else []
+            for profile, (_patient, text) in zip(profiles, notes, strict=True)
+        ]
 
     def _prepare(self, patients: set[str]) -> None:
         if len(self._profiles) + len(patients) > KEPT:

@@ -164,7 +164,8 @@ class Seeking:
         sightings: list[Sighting] = []
         for start, end, kind, string in sorted(found, key=lambda one: (one[0], -one[1])):
             label, first = self.label_of(kind), not sightings or start >= sightings[-1].end
-            if first and (label or kind not in _WEAK) and _tells(string, kind, language):
+            vague = kind is IdentifierType.DATE and not names_day(string, language)  # a year, a month or a weekday
+            if first and (label or kind not in _WEAK) and not vague:
                 sightings.append(Sighting(start, end, kind, label))
         return sightings
 
@@ -183,11 +184,6 @@ class Seeking:
     def _suggested(self, span: Span) -> Sighting:
         rule = self._policy.rules.get(span.label)
         return Sighting(span.start, span.end, rule.kind if rule else IdentifierType.OTHER, span.label if rule else "")
-
-
-def _tells(text: str, kind: IdentifierType, language: str) -> bool:
-    """Whether a string says more than a year, a month or a weekday, if it is a date."""
-    return kind is not IdentifierType.DATE or names_day(text, language)
 
 
 def once(sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]]) -> dict[LeakFinding.Origin, list[Sighting]]:
@@ -234,21 +230,17 @@ def sighted_leaks(
         while first < len(covering) and covering[first].end <= sighting.start:
             first += 1
         for start, end in _uncovered(text, sighting, covering, first):
-            if not known and (start, end) != (sighting.start, sighting.end) and not _says_enough(text[start:end]):
-                continue  # Rules and people draw the bounds of the same string differently.
+            part = (start, end) != (sighting.start, sighting.end)
+            # Rules and people draw the bounds of a string differently: a word or number of four characters says enough.
+            if not known and part and not any(len(word) >= PART_LETTERS for word in words(text[start:end])):
+                continue
             needle = Needle(text[start:end], sighting.label, sighting.kind, origin)
             exception = KEPT if sighting.label in kept else gate.exception_of(needle)
             if exception:
                 exceptions[exception] += 1
             else:
-                part = (start, end) != (sighting.start, sighting.end)
                 leaks.append(Leak(*span_to_released(released.pieces, start, end), needle, part))
     return leaks
-
-
-def _says_enough(rest: str) -> bool:
-    """Whether what is left of a string could say who it is about: a word or number of four characters."""
-    return any(len(word) >= PART_LETTERS for word in words(rest))
 
 
 def _uncovered(text: str, sighting: Sighting, pieces: Pieces, first: int) -> Iterable[Bounds]:

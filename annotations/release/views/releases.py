@@ -20,7 +20,7 @@ from annotations.exchange.selectors import mappings_of
 from annotations.exchange.services.label_mappings import labels_of_mapping
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
-from annotations.models import Job, JobState, Label, Release, ReleaseState
+from annotations.models import JobState, Label, Release, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.policies import OfferedPolicy, offered_policies
 from annotations.release.forms.releases import (
@@ -76,12 +76,6 @@ def releases(request: Request, slug: str) -> HttpResponse:
     return render(request, "release/releases.html", {"access": access, "page": page, "rows": rows})
 
 
-def _settling(release: Release, job: Job) -> bool:
-    """Whether all notes are prepared, and the job still computes the figures and the hash."""
-    goes_on = job.state in (JobState.QUEUED, JobState.RUNNING)
-    return goes_on and release.state == ReleaseState.PREPARED and not release.content_hash
-
-
 @require_safe
 def release(request: Request, slug: str, number: int) -> HttpResponse:
     """Show a release: its state, what was done, what is left to do, and its exports. For htmx, while it is prepared."""
@@ -91,11 +85,12 @@ def release(request: Request, slug: str, number: int) -> HttpResponse:
 
 
 def _context(request: Request, access: Access, found: Release) -> dict[str, Any]:
-    status = (
-        status_of(found.job, access)
-        if found.job and (found.state == ReleaseState.PREPARING or _settling(found, found.job))
-        else None
-    )
+    status, job = None, found.job
+    if job is not None:
+        # All notes are prepared, and the job still computes the figures and the hash.
+        settles = found.state == ReleaseState.PREPARED and not found.content_hash
+        if found.state == ReleaseState.PREPARING or (settles and job.state in (JobState.QUEUED, JobState.RUNNING)):
+            status = status_of(job, access)
     waiting = open_findings(found).count()
     return {
         "access": access,

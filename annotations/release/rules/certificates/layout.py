@@ -332,7 +332,8 @@ def _surrogates(content: Content) -> list[Text | Facts | PdfTable]:
     maker = f"the language model {found['made_by']}, and rules" if found["made_by"] else "rules"
     rows = [("Surrogates for", ", ".join(found["labels"])), ("Surrogates made by", maker)]
     measures = sorted(found["measures"].items(), key=lambda pair: [*_MEASURES, pair[0]].index(pair[0]))
-    rows += [(_measure_name(name), _measure(name, value)) for name, value in measures]
+    for name, value in measures:
+        rows.append((_MEASURES.get(name) or name.replace("_", " ").capitalize(), _measure(name, value)))
     if not found["measures"]:
         rows.append(("Measures", NOT_MEASURED))
     return [Facts(rows)]
@@ -354,10 +355,6 @@ _MEASURES: Final = {
     "f1_difference": "Difference of the two",
 }
 _SHARES: Final = frozenset({"preserved", "consistent"})
-
-
-def _measure_name(name: str) -> str:
-    return _MEASURES.get(name) or name.replace("_", " ").capitalize()
 
 
 def _measure(name: str, value: float | int | str | None) -> str:

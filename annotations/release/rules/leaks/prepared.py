@@ -2,19 +2,207 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain, pairwise
 from typing import Final
 
+from rapidfuzz.distance import OSA
+
 from annotations.release.rules.known.days import MONTHS, Dated, Day, days_in, in_figures, in_words
-from annotations.release.rules.known.reading import FoldedText
+from annotations.release.rules.known.reading import PARTICLES, FoldedText, ordinary
 from annotations.release.rules.leaks.digits import Numbers
-from annotations.release.rules.leaks.needles import LOCATIONS, WHOLE_ONLY, Needle, Sought
-from annotations.release.rules.leaks.respelled import Misspelled, Spacing
+from annotations.release.rules.leaks.needles import LOCATIONS, PART_LETTERS, WHOLE_ONLY, Needle, Sought
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
+from annotations.release.rules.redaction.released import TITLES
 from annotations.text.search import folded, words
 from annotations.text.spans import Bounds
+
+# Names whose letters are written apart, or joined with another name or a title: P E T R I E, Petr-⏎ie, PetrieLund.
+#
+# A name has four letters or more, all of them ASCII in the folded text. Offsets are code points of the folded text,
+# end-exclusive.
+
+
+Respelled = tuple[str, int, int]
+"""A name, and the bounds of where it stands."""
+
+_NO_LETTERS: Final = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz"))
+_LETTERS: Final = re.compile(r"[a-z]+")
+_APART: Final = r"(?:[^\w\0]|_){0,8}"
+_LONGEST_TOKEN: Final = 60
+# With fewer letters, parts of several letters may be two other words: "con de" is no Conde.
+_LEAST_IN_PARTS: Final = 6
+# What stands between two parts: one or two signs, or one or two line breaks with a hyphen and indentation.
+_BETWEEN_PARTS: Final = re.compile(r"[^\w.,;:!?]{1,2}|_|[./]|-?[ \t]*(?:\r?\n[ \t]*){1,2}")
+
+
+class Spacing:
+    """The names to look for."""
+
+    def __init__(self) -> None:
+        self._sought: dict[str, str] = {}  # with the initials of the words beside it in a person's name
+        self._names: set[str] = set()
+        self._pairs: set[tuple[str, str]] = set()  # a particle and the word after it: Di Rosa
+
+    def add(self, found: Collection[str], needle: Needle) -> None:
+        """Look for the words of a needle: a person's name, or a single word."""
+        person = needle.kind in PEOPLE
+        initials = "".join(word[0] for word in found) if person and len(found) > 1 else ""
+        for word in found:
+            if len(word) >= PART_LETTERS and word.isascii() and word.isalpha():
+                self._sought[word] = self._sought.get(word, "") + initials
+        if person:
+            self._names.update(found)
+            self._pairs |= {pair for pair in pairwise(found) if pair[0] in PARTICLES}
+
+    @cached_property
+    def _parts(self) -> frozenset[str]:
+        """The words of persons' names that are no particles and titles."""
+        return frozenset(self._names - PARTICLES - TITLES)
+
+    def find(self, text: str) -> Iterator[Respelled]:
+        """Where these names are in a folded text, other than as words."""
+        letters = text.encode("ascii", "replace").translate(None, _NO_LETTERS).decode()
+        for name in self._sought:
+            if name not in letters:  # most names are in no released text
+                continue
+            together = text.count(name)
+            if together:
+                yield from self._joined(text, name)
+            if letters.count(name) > together:
+                yield from _apart(text, name)
+
+    def _joined(self, text: str, name: str) -> Iterator[Respelled]:
+        at = text.find(name)
+        while at >= 0:
+            start, end = at, at + len(name)
+            while start and text[start - 1].isalpha() and at - start <= _LONGEST_TOKEN:
+                start -= 1
+            while text[end : end + 1].isalpha() and end - at <= _LONGEST_TOKEN:
+                end += 1
+            before, after = text[start:at], text[at + len(name) : end]
+            if (
+                (before or after)
+                and end - start <= _LONGEST_TOKEN
+                and self._precedes(before, name)
+                and self._follows(after)
+            ):
+                yield name, start, end
+            at = text.find(name, end)
+
+    def _precedes(self, letters: str, name: str) -> bool:
+        """Whether letters directly before a name are nothing, an initial, its particle, or other names or titles."""
+        if (letters, name) in self._pairs:
+            return True
+        if len(letters) < 2:
+            return not letters or (len(name) > PART_LETTERS and letters in self._sought[name])
+        names = _is_made_of(letters, self._parts, TITLES, PARTICLES)
+        return names and (len(letters) >= PART_LETTERS or not _is_made_of(letters, PARTICLES))
+
+    def _follows(self, letters: str) -> bool:
+        """Whether letters directly after a name are nothing or other names: delaCruz."""
+        return not letters or (letters.endswith(tuple(self._parts)) and _is_made_of(letters, self._parts, PARTICLES))
+
+
+def _is_made_of(letters: str, *kinds: Collection[str]) -> bool:
+    """Whether the letters are such words of two letters or more without anything between them."""
+    reached = {0}
+    for end in range(2, len(letters) + 1):
+        words = {letters[start:end] for start in reached if end - start > 1}
+        if any(word in kind for word in words for kind in kinds):
+            reached.add(end)
+    return len(letters) in reached
+
+
+@lru_cache(maxsize=1 << 10)
+def _with_gaps(name: str) -> re.Pattern[str]:
+    return re.compile(rf"{name[0]}(?<![^\W\d_]{name[0]}){_APART}{_APART.join(name[1:])}(?![^\W\d_])")
+
+
+def _apart(text: str, name: str) -> Iterator[Respelled]:
+    for found in _with_gaps(name).finditer(text):
+        parts = list(_LETTERS.finditer(text, *found.span()))
+        gaps = [text[one.end() : other.start()] for one, other in pairwise(parts)]
+        if len(parts) == len(name) or (
+            len(parts) > 1 and len(name) >= _LEAST_IN_PARTS and all(map(_BETWEEN_PARTS.fullmatch, gaps))
+        ):
+            yield name, *found.span()
+
+
+# Names with one wrong, missing or additional letter, two letters exchanged, or digits for letters: Petire, Petr1e.
+#
+# Names of places are sought with other letters, but not with digits, which would cost much and find little.
+#
+# The text is folded. Offsets are its code points, end-exclusive.
+
+
+_LEAST: Final = 6
+"""The fewest letters of a name that is sought with another letter: a shorter one is one letter from too many words."""
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+# As which letter each digit reads. I and l are one letter here, since 1 may be both.
+_READS_AS: Final = {"0": "o", "1": "i", "l": "i", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b", "9": "g"}
+_AS_LETTERS: Final = bytes(
+    ord(_READS_AS.get(chr(code), chr(code) if chr(code).isalpha() else " ")) for code in range(128)
+)
+_AS_LETTERS_TABLE: Final = _AS_LETTERS + b" " * 128
+_FORMS: Final = {
+    letter: f"[{letter}{''.join(sign for sign, read in _READS_AS.items() if read == letter)}]"
+    for letter in _READS_AS.values()
+}
+
+
+class Misspelled:
+    """The names to look for, by the letters that one error leaves alone: the first three or the last three."""
+
+    def __init__(self) -> None:
+        self._heads: defaultdict[str, list[str]] = defaultdict(list)
+        self._tails: defaultdict[str, list[str]] = defaultdict(list)
+        self._names: set[str] = set()
+        self._as_letters: dict[str, str] = {}
+
+    def add(self, found: Iterable[str], with_digits: bool) -> None:
+        """Look for these words of a name."""
+        for word in found:
+            if len(word) < PART_LETTERS or not (word.isascii() and word.isalpha()):
+                continue
+            if with_digits:
+                self._as_letters[_read(word)] = word
+            if word in self._names:
+                continue
+            self._names.add(word)
+            if len(word) >= _LEAST:
+                self._heads[word[:3]].append(word)
+                self._tails[word[-3:]].append(word)
+            if len(word) == _LEAST:  # with the two letters in the middle exchanged
+                self._heads[word[:2] + word[3]].append(word)
+
+    def find(self, text: str, present: Iterable[str]) -> Iterator[Respelled]:
+        """Where these names are misspelled in a folded text with these words."""
+        heads, tails = self._heads, self._tails
+        near: dict[str, str] = {}
+        for word in [word for word in present if len(word) > 4 and (word[:3] in heads or word[-3:] in tails)]:
+            if word not in self._names:
+                for name in {*heads.get(word[:3], ()), *tails.get(word[-3:], ())}:
+                    if OSA.distance(name, word, score_cutoff=1) == 1 and not ordinary(word):
+                        near[word] = name
+        for found in _WORD.finditer(text) if near else ():
+            if found[0] in near:
+                yield near[found[0]], *found.span()
+        read = _read(text)
+        for letters, name in self._as_letters.items():
+            for found in (
+                re.finditer("".join(_FORMS.get(letter, letter) for letter in letters), text) if letters in read else ()
+            ):
+                start, end = found.span()
+                if not (found[0].isalpha() or text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
+                    yield name, start, end
+
+
+def _read(text: str) -> str:
+    return text.encode("ascii", "replace").translate(_AS_LETTERS_TABLE).decode()
+
 
 # Dates by their value: a labeled 12/03/2021 is also 2021-03-12 and 12 March 2021. They have day, month and year.
 #

@@ -47,8 +47,8 @@ def year_of(text: str, language: str) -> str | None:
         return years[0] if len(re.findall(r"[0-9]+", text)) == len(years) == 1 else None
     if not understood.finer and all(found.only_year for found in understood.dates):
         return text
-    written = dict.fromkeys(_with_apostrophe(year) for found in understood.dates for year in found.years)
-    return "-".join(written) or None
+    written = [year if len(year) != 2 else f"'{year}" for found in understood.dates for year in found.years]
+    return "-".join(dict.fromkeys(written)) or None
 
 
 def years(text: str, language: str) -> list[int]:
@@ -61,10 +61,6 @@ def names_day(text: str, language: str) -> bool:
     """Whether the text names a day, or is undecipherable: not merely months, years and weekdays."""
     understood = read_dates(text, language)
     return understood is None or any(found.has_day for found in understood.dates)
-
-
-def _with_apostrophe(year: str) -> str:
-    return year if len(year) != 2 else f"'{year}"
 
 
 def _years_near(dates: Sequence[DateMention]) -> Iterator[int | None]:

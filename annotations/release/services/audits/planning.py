@@ -197,16 +197,15 @@ def plan_audit(*, release: Release, choices: Choices, actor: User | None, seed: 
 
 def check(choices: Choices) -> None:
     """Raise ServiceError `choices` for values out of range."""
-    if choices.by not in AuditPlan.By.values:
-        raise ServiceError(_("Notes can be stratified by type, site or language."), code="choices")
-    if not 0.5 <= choices.confidence <= 0.999:
-        raise ServiceError(_("The confidence must be between 50% and 99.9%."), code="choices")
-    if not 0.0001 <= choices.target <= 0.5:
-        raise ServiceError(_("The target must be between 0.01% and 50%."), code="choices")
-    if not 0 <= choices.planted <= 0.5:
-        raise ServiceError(_("The share of planted leaks must be between 0% and 50%."), code="choices")
-    if not 0 <= choices.leaks <= MOST_LEAKS:
-        raise ServiceError(_("Choose 0, 1 or 2 leaks after which reading goes on."), code="choices")
+    for fits, message in (
+        (choices.by in AuditPlan.By.values, _("Notes can be stratified by type, site or language.")),
+        (0.5 <= choices.confidence <= 0.999, _("The confidence must be between 50% and 99.9%.")),
+        (0.0001 <= choices.target <= 0.5, _("The target must be between 0.01% and 50%.")),
+        (0 <= choices.planted <= 0.5, _("The share of planted leaks must be between 0% and 50%.")),
+        (0 <= choices.leaks <= MOST_LEAKS, _("Choose 0, 1 or 2 leaks after which reading goes on.")),
+    ):
+        if not fits:
+            raise ServiceError(message, code="choices")
 
 
 def discard_plan(*, release: Release, actor: User | None) -> None:

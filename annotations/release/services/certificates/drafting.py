@@ -307,9 +307,7 @@ def looked_for(release: Release) -> set[str]:
 
 def _searched(release: Release) -> parts.Searched | None:
     found = release.figures.get("searched")
-    if not found:
-        return None
-    return parts.Searched(rules=found["rules"], runs=release.searched_runs, unread=found["unread"])
+    return parts.Searched(rules=found["rules"], runs=release.searched_runs, unread=found["unread"]) if found else None
 
 
 def mapping_of(project: Project) -> dict[str, str | None]:
