@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Count, F, Min, Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -105,14 +105,11 @@ def beside(
 def _breaks(text: str, released: str, pieces: Sequence[ReplacedPiece]) -> Iterable[tuple[int, int, int, int]]:
     """The end of each row in both texts, and where the next row begins."""
     at, new_at = 0, 0
-    for piece in pieces:
-        for match in BREAK.finditer(text, at, piece.start):
+    for start, end, new_end in (*((one.start, one.end, one.new_end) for one in pieces), (len(text), 0, 0)):
+        for match in BREAK.finditer(text, at, start):
             moved = new_at - at
             yield match.start(), match.start() + moved, match.end(), match.end() + moved
-        at, new_at = piece.end, piece.new_end
-    for match in BREAK.finditer(text, at):
-        moved = new_at - at
-        yield match.start(), match.start() + moved, match.end(), match.end() + moved
+        at, new_at = end, new_end
     yield len(text), len(released), len(text), len(released)
 
 
@@ -233,13 +230,12 @@ def string_keys(release: Release, chosen: str) -> QuerySet[LeakFinding, int]:
 def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after: int = 0) -> list[FindingGroup]:
     """The groups with these keys, in this order, each with at most `most` findings `after` so many."""
     unlabeled = Q(decision="", where=LeakFinding.Where.TEXT) & ~Q(label__in=release.policy.rules)
+    strings = findings_of(release).filter(string_key__in=keys).order_by().values(key=F("string_key"))
     counts = {
-        row["string_key"]: row
-        for row in findings_of(release)
-        .filter(string_key__in=keys)
-        .order_by()
-        .values("string_key")
-        .annotate(count=Count("pk"), open=Count("pk", filter=Q(decision="")), unlabeled=Count("pk", filter=unlabeled))
+        row["key"]: row
+        for row in strings.annotate(
+            count=Count("pk"), open=Count("pk", filter=Q(decision="")), unlabeled=Count("pk", filter=unlabeled)
+        )
     }
     found = {key: _some(release, key, most, after) for key in keys if key in counts}
     shown = in_context([finding for rows in found.values() for finding in rows])
@@ -248,17 +244,9 @@ def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after
     for key, rows in found.items():
         label = next((one.label for one in rows if one.label), "")
         entries = [shown[one.pk] for one in rows if one.pk in shown]
-        groups.append(
-            FindingGroup(
-                key,
-                counts[key]["count"],
-                counts[key]["open"],
-                counts[key]["unlabeled"],
-                looks.get(label) or (LabelLook(label, label) if label else None),
-                entries[0].marked if entries else "",
-                entries,
-            )
-        )
+        look = looks.get(label) or (LabelLook(label, label) if label else None)
+        text = entries[0].marked if entries else ""
+        groups.append(FindingGroup(**counts[key], look=look, text=text, shown=entries))
     return groups
 
 

@@ -14,7 +14,7 @@ from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.sealing import project_key
 from annotations.core.spans import stored
 from annotations.models import Document, LeakFinding, Release, ReleasedNote, ReleasedNoteState
-from annotations.release.rules.redaction.released import Released, span_to_original, span_to_released
+from annotations.release.rules.redaction.released import span_to_original, span_to_released
 from annotations.release.services.policies import read_policy
 from annotations.release.services.preparing import Prepared, Preparer
 from annotations.release.services.replacing import Extra, GoneMeanwhile
@@ -69,7 +69,9 @@ def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Seq
             held[row.pk] = held.get(row.pk, False) or not finding.decision
         for finding in known.values():
             if finding.origin == Origin.AUDIT:  # A person has found it, and only a person decides about it.
-                finding.start, finding.end = _bounds_after(finding, one.released)
+                start, end = span_to_released(one.released.pieces, finding.original_start, finding.original_end)
+                if start < end:
+                    finding.start, finding.end = start, end
                 changed.append(finding)
                 held[row.pk] = held.get(row.pk, False) or not finding.decision
             elif finding.decision != Answer.REPLACE:
@@ -90,12 +92,6 @@ def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Seq
     LeakFinding.objects.bulk_update(changed, ["start", "end", "decision", "decided_by", "decided_at"], batch_size=100)
     update_rows(ReleasedNote, COLUMNS, rows)
     LeakFinding.objects.bulk_create(added, batch_size=500)
-
-
-def _bounds_after(finding: LeakFinding, released: Released) -> tuple[int, int]:
-    """Where the original bounds of a finding are in a new text; as before, if nothing is there."""
-    start, end = span_to_released(released.pieces, finding.original_start, finding.original_end)
-    return (start, end) if start < end else (finding.start, finding.end)
 
 
 def mark_of(finding: LeakFinding) -> Mark:

@@ -217,14 +217,9 @@ def _extras(
                 extras = [extra for extra in extras if extra[:2] != bounds]
             if answer == Answer.REPLACE:
                 label = finding.label if finding.label in rules else given
-                masked = (
-                    label != finding.label
-                    or rules[label]["action"] == Action.KEEP
-                    or any(
-                        piece[0] < bounds[1] and bounds[0] < piece[1] and piece[5] != Action.KEEP
-                        for piece in row.pieces
-                    )
-                )
+                touched = [piece[5] for piece in row.pieces if piece[0] < bounds[1] and bounds[0] < piece[1]]
+                replaced = any(action != Action.KEEP for action in touched)
+                masked = replaced or label != finding.label or rules[label]["action"] == Action.KEEP
                 extras.append(Extra(*bounds, label, masked))
         found[row.pk] = sorted(set(extras))
     return found

@@ -224,16 +224,14 @@ class Design:
 
     def _base(self, look: int, least: int) -> int:
         low, high = least - 1, max(least, _FIRST_TRY)
-        while high < self.notes and not self._enough(look, high):
+        while high < self.notes and not self._meets(look, allocation(high, self.strata)):
             low, high = high, 2 * high
         high = min(high, self.notes)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._enough(look, middle) else (middle, high)
+            enough = self._meets(look, allocation(middle, self.strata))
+            low, high = (low, middle) if enough else (middle, high)
         return high
-
-    def _enough(self, look: int, base: int) -> bool:
-        return self._meets(look, allocation(base, self.strata))
 
     @cached_property
     def reachable(self) -> bool:

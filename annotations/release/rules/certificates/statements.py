@@ -262,8 +262,7 @@ def unchecked(data: Data) -> list[str]:
 
 def _of_the_data(content: Content) -> list[str]:
     data, gate = content["data"], content["identifiability"]["gate"]
-    found = []
-    found += unchecked(data)
+    found = unchecked(data)
     if data["notes_without_patient"]:
         found.append(
             f"{_notes(data['notes_without_patient'])} without a patient ID: identifiers of the same patient in other "

@@ -191,11 +191,8 @@ def _field_of(name: str) -> str | None:
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        candidates: tuple[str, ...] = ("utf-16",)
-    else:
-        candidates = ("utf-8-sig", "cp1252", "latin-1")
-    for encoding in candidates:
+    marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    for encoding in ("utf-16",) if marked else ("utf-8-sig", "cp1252", "latin-1"):
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
@@ -316,10 +313,8 @@ def person_of(resource: Mapping[str, Any], patients: Collection[str]) -> tuple[s
     contacts = _dicts(resource, "contact")
     for telecom in [each for one in (resource, *contacts) for each in _dicts(one, "telecom")]:
         system = telecom.get("system")
-        add(
-            "emails" if system == "email" else "phones" if system in ("phone", "fax", "sms", "pager") else "ids",
-            telecom.get("value"),
-        )
+        called = system in ("phone", "fax", "sms", "pager")
+        add("emails" if system == "email" else "phones" if called else "ids", telecom.get("value"))
     for address in _dicts(resource, "address"):
         for line in address.get("line") or []:
             add("streets", line)

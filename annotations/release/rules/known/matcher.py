@@ -121,6 +121,7 @@ def _forms(value: str) -> Iterator[str]:
 # The most words and numbers of an address after its name.
 _LONGEST: Final = 12
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
+_SMALL: Final = reading.PARTICLES | reading.ADDRESS_WORDS
 _CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.()")
 
 
@@ -138,11 +139,7 @@ class Street:
     def of(cls, written: str) -> "Street | None":
         words = reading.FoldedText(written).words
         types = [word for word in words if word in reading.STREET_TYPES]
-        named = [
-            word
-            for word in words
-            if not word.isdigit() and word not in reading.PARTICLES and word not in reading.ADDRESS_WORDS
-        ]
+        named = [word for word in words if not word.isdigit() and word not in _SMALL]
         core = tuple(word for word in named if word not in reading.STREET_TYPES and len(word) > 1)
         if not core:  # "Calle Corso", "Place Street": the last type is a name
             core = tuple(named[-1:])
@@ -237,7 +234,7 @@ def _right(note: reading.FoldedText, street: Street, at: int) -> int:
         if (word in street.own and word not in reading.PARTICLES) or (_typed(word, street) and "\n" not in gap):
             reached += 1
             last = reached
-        elif word in reading.ADDRESS_WORDS or word in reading.PARTICLES:
+        elif word in _SMALL:
             reached += 1
         else:
             break
@@ -247,6 +244,7 @@ def _right(note: reading.FoldedText, street: Street, at: int) -> int:
 def _cities(note: reading.FoldedText, written: str, words: tuple[str, ...]) -> Iterator[Mention]:
     places = [(at, False) for at in note.places.get(words[0], ())]
     places += [(at, True) for near in note.near(words[0]) for at in note.places[near]]
+    common = len(words) == 1 and (reading.ordinary(words[0]) or len(words[0]) < 3)
     for first, typo in places:
         last = first + len(words) - 1
         if last >= len(note.words) or not note.capital(first):
@@ -256,19 +254,10 @@ def _cities(note: reading.FoldedText, written: str, words: tuple[str, ...]) -> I
         if any(set(note.gap(at)) - _CITY_JOINTS or len(note.gap(at)) > 4 for at in range(first, last)):
             continue
         exact = note.text[note.starts[first] : note.ends[last]] == written
-        if (
-            len(words) == 1
-            and (reading.ordinary(words[0]) or len(words[0]) < 3)
-            and not exact
-            and not _in_address(note, first)
-        ):
+        if common and not exact and not _in_address(note, first):
             continue
-        if (
-            exact
-            and last + 1 < len(note.words)
-            and words[0] in reading.ADDRESS_WORDS
-            and note.words[last + 1].isdigit()
-        ):
+        numbered = last + 1 < len(note.words) and note.words[last + 1].isdigit()
+        if exact and numbered and words[0] in reading.ADDRESS_WORDS:
             continue
         wrong = typo or any(note.words[first + step] != word for step, word in enumerate(words))
         start, end = note.starts[first], note.ends[last]

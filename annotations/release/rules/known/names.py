@@ -288,13 +288,8 @@ class KnownNames:
             word = note.words[at]
             if note.gap(between) == ", " and at > last:
                 continue
-            if (
-                len(word) > 1
-                and note.capital(at)
-                and word not in self.words
-                and word in reading.usual_names()
-                and word not in reading.common_words()
-            ):
+            names = word in reading.usual_names() and word not in reading.common_words()
+            if names and len(word) > 1 and note.capital(at) and word not in self.words:
                 return True
         return False
 
@@ -310,11 +305,8 @@ class KnownNames:
             ):
                 last += 1
                 letters += note.words[last]
-            if (
-                len(letters) < 2
-                or letters not in self.orders
-                or note.text[note.ends[last] : note.ends[last] + 1] != "."
-            ):
+            following = note.text[note.ends[last] : note.ends[last] + 1]
+            if len(letters) < 2 or letters not in self.orders or following != ".":
                 continue
             before = at > 0 and note.words[at - 1] in reading.CUES
             if before or len(letters) > 2:

@@ -82,12 +82,8 @@ class Spacing:
             while text[end : end + 1].isalpha() and end - at <= _LONGEST_TOKEN:
                 end += 1
             before, after = text[start:at], text[at + len(name) : end]
-            if (
-                (before or after)
-                and end - start <= _LONGEST_TOKEN
-                and self._precedes(before, name)
-                and self._follows(after)
-            ):
+            beside = (before or after) and end - start <= _LONGEST_TOKEN
+            if beside and self._precedes(before, name) and self._follows(after):
                 yield name, start, end
             at = text.find(name, end)
 

@@ -39,11 +39,8 @@ def new_phone(source: random.Random, text: str, language: str) -> str:
         return scrambled_digits(source, text)
     prefix = ""
     for code in ("0034", "34", "0039", "39", "0044", "44", "001", "1"):
-        if (
-            number.startswith(code)
-            and len(number) - len(code) in _LENGTHS[code.lstrip("0")]
-            and ("+" in text or code.startswith("00") or len(number) > 9)
-        ):
+        whole = number.startswith(code) and len(number) - len(code) in _LENGTHS[code.lstrip("0")]
+        if whole and ("+" in text or code.startswith("00") or len(number) > 9):
             prefix = code
             break
     rest = number[len(prefix) :]

@@ -72,14 +72,8 @@ def _named_account(words: SurrogateDraft, local: str) -> str:
 
 
 def _filler(words: SurrogateDraft, text: str) -> str:
-    return "".join(
-        words.source.choice(string.digits)
-        if letter.isdigit()
-        else words.source.choice(string.ascii_lowercase)
-        if letter.isalpha()
-        else letter
-        for letter in text
-    )
+    signs = {True: string.digits, False: string.ascii_lowercase}
+    return re.sub(r"[^\W_]", lambda found: words.source.choice(signs[found[0].isdigit()]), text)
 
 
 def new_url(words: SurrogateDraft, text: str) -> str:

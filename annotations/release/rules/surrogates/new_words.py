@@ -80,12 +80,15 @@ class SurrogateDraft:
         return self.source.choice((gazetteers.COMMON, gazetteers.COMMON, gazetteers.KNOWN))
 
     def coin(self, chain: str, like: str) -> str:
+        return self.use(self.coined(self.lists.chains[chain], like))
+
+    def coined(self, chain: gazetteers.Chain, like: str) -> str:
         made = ""
         for _ in range(TRIES):
-            made = self.lists.chains[chain].coin(self.source, like)
+            made = chain.coin(self.source, like)
             if self.free(made):
                 break
-        return self.use(made)
+        return made
 
     def use(self, word: str) -> str:
         self.used.add(folding.folded(word))
@@ -93,14 +96,10 @@ class SurrogateDraft:
 
     def unlike(self, text: str, make: Callable[[], str]) -> str:
         """A made value that isn't the text and isn't to avoid."""
-        made = make()
+        made, own = make(), folding.compact(text).casefold()
         for _ in range(TRIES):
             flat = folding.compact(made).casefold()
-            if (
-                flat != folding.compact(text).casefold()
-                and flat not in self.avoid
-                and folding.folded(made) not in self.avoid
-            ):
+            if flat != own and flat not in self.avoid and folding.folded(made) not in self.avoid:
                 break
             made = make()
         return made
@@ -202,11 +201,8 @@ def _area(words: SurrogateDraft, form: str) -> places.Area:
         if not key:
             continue
         taken.add(key)
-        if (
-            own
-            and (named or _has_name(entity.forms))
-            and any(own & places.areas_in(text, country) for text in entity.forms)
-        ):
+        near = own and any(own & places.areas_in(text, country) for text in entity.forms)
+        if near and (named or _has_name(entity.forms)):
             return places.areas()[key]
     if own and not any(key.startswith(country) for key in own):
         country = min(own)[:2]
@@ -276,12 +272,7 @@ def _coin_town(words: SurrogateDraft, slot: templates.Slot, area: places.Area) -
 
 
 def _town(words: SurrogateDraft, area: places.Area, like: str) -> str:
-    made = ""
-    for _ in range(TRIES):
-        made = places.towns(area.country).coin(words.source, like)
-        if words.free(made):
-            break
-    return made
+    return words.coined(places.towns(area.country), like)
 
 
 def _has_name(forms: Sequence[str]) -> bool:

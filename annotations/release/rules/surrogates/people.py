@@ -168,13 +168,7 @@ def _words(text: str, language: str) -> list[_Word]:
             what = "particle"
         elif len(key) == 1:
             what = "initial"
-        elif (
-            alone
-            and len(raw) == len(key) <= 3
-            and raw.isupper()
-            and key not in lists.given
-            and key not in lists.surnames
-        ):
+        elif alone and len(raw) == len(key) <= 3 and raw.isupper() and not _listed(key, lists):
             out += [_Word(start + at, start + at + 1, letter, "initial") for at, letter in enumerate(key)]  # "MRG"
             continue
         else:
@@ -212,19 +206,13 @@ def _split(
         while tail < count - 1 and given(count - 1 - tail) and not surname(count - 1 - tail):
             tail += 1
         return count - tail, True
-    if (
-        language.startswith("es")
-        and count == 2
-        and not given(0)
-        and surname(0)
-        and surname(1)
-        and not (before_name or titled)
-    ):
+    spanish = language.startswith("es")
+    if spanish and count == 2 and not given(0) and surname(0) and surname(1) and not (before_name or titled):
         return 0, False
     leading = 1
     while leading < count - 1 and given(leading):
         if surname(leading) and cores[leading].what != "initial":
-            if language.startswith("es") and count - leading - 1 < 2:
+            if spanish and count - leading - 1 < 2:
                 break
             known = lists.given.get(cores[leading].key)
             if known is None or lists.surnames[cores[leading].key].band < known.band:
