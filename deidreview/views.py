@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
+from redis.exceptions import RedisError
 
 from annotations.core.access import SecondFactorMissing, has_app
 from annotations.core.locks import ProjectArchived
@@ -74,7 +75,7 @@ class Health:
         try:
             doorbell.connection().ping()
             alive = [queue for queue in Job.Queue.values if doorbell.states(queue)]
-        except doorbell.RedisError:
+        except RedisError:
             self._problem("redis", "down", _("Redis does not answer, so no job starts."))
             self.checks["workers"] = "unknown"
             return
