@@ -37,7 +37,7 @@ TOKENS = [
     "94 a ", "malaspino ", "ma1aspina", "ma1a",
     "&eacute;", "&a", "%C3", "%C3%A9", "=C3", "Ã", "Ã©", "<b>", "<a ", "\\u00e9",
     "rue de ", "12 rue A ", "Rue A-", "M. ", "Frau Dr. ", "Aastraße ", "Aa Straße 1 ", "75011 A", "Name: ", "Nom A ",
-    "1 mars ", "a?",
+    "1 mars ", "a?", "Pt: A. ",
 ]  # fmt: skip
 
 

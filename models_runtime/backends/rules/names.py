@@ -45,7 +45,7 @@ _SIGNED_GAP: Final = re.compile(
     rf"(?=[{UP}])"
 )
 _NEXT: Final = re.compile(r"(?:[ ]?\([0-9, ]{1,5}\))?(?:[,;]|[ ](?:y|e|and|-|/))[ ]?")
-# "Paciente: Y. M., 24 años"
+# Initials in the place of a name: "Paciente: Y. M., 24 años".
 _INITIALS: Final = re.compile(rf"(?:[{UP}]\.[ ]?){{1,3}}[{UP}]\.(?![ ]?{LETTER})")
 # One capitalized word that begins a sentence: "Informe clínico del paciente: Acude a la consulta".
 PROSE: Final = re.compile(rf"[ ]{SMALL_LETTER}")
