@@ -1,6 +1,6 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
-Six parts run at a time, since tests also wait: for a browser, a disk, and longest for processes. The output of each
+Seven parts run at a time, since tests also wait: for a browser, a disk, and longest for processes. The output of each
 part is printed at the end. `make test` runs on PostgreSQL what databases do differently. `make test-all` runs all.
 
     python -m tests.run                        everything that decides whether a change is right
@@ -58,7 +58,7 @@ PARTS = {
     "SQLite, a to g": "first",
     "PostgreSQL": "second",
 }
-AT_A_TIME = 6
+AT_A_TIME = 7
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
 # The part that loads all files; the others wait until it has, and then load only those that they need. Only tests in a
 # browser begin at once, since they are in a folder of their own.
