@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.dates import YEAR
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, read_name
-from models_runtime.backends.rules.rule import DIGITS, Found, Rule
+from models_runtime.backends.rules.rule import DIGITS, Found, strong
 
 _STAFF: Final = frozenset(listed("abroad_staff"))
 _MORE_TITLES: Final = rf"(?:(?i:{either('abroad_titles', 'abroad_staff')}|med|dent|nat|rer|dipl)\.?\s{{1,2}}){{0,3}}+"
@@ -94,10 +94,10 @@ def _dated(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("abroad.date", _dated, rank=74, strong=True),
-    Rule("abroad.title", _titled, rank=70, triggers=listed("abroad_titles", "abroad_staff"), strong=True),
-    Rule("abroad.field", _field, rank=71, strong=True),
-    Rule("abroad.street", _street, rank=72, strong=True),
-    Rule("abroad.ending", _ending, rank=72, triggers=DIGITS[1:5], strong=True),
-    Rule("abroad.zip", _zip, rank=60, triggers=DIGITS[4:6], strong=True),
+    strong("abroad.date", _dated, 74),
+    strong("abroad.title", _titled, 70, listed("abroad_titles", "abroad_staff")),
+    strong("abroad.field", _field, 71),
+    strong("abroad.street", _street, 72),
+    strong("abroad.ending", _ending, 72, DIGITS[1:5]),
+    strong("abroad.zip", _zip, 60, DIGITS[4:6]),
 )

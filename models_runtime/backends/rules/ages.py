@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import ALL_GIVEN, LETTER, SMALL_LETTER, UP, after, before
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 # "ninety-two", "hundred and two"
 _COMPOUND: Final = (
@@ -232,7 +232,7 @@ def _decade(text: str, start: int, end: int) -> Iterator[Found]:
 _FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
-    Rule("age.field", _both(_FIELD), rank=80, triggers=words("edad età eta age anni"), strong=True),
+    strong("age.field", _both(_FIELD), 80, words("edad età eta age anni")),
     Rule(
         "age.field.bare",
         _both(
@@ -240,7 +240,7 @@ RULES: Final = (
             r")anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|[ ]?(?:to|mg))",
             check=_plausible,
         ),
-        rank=62,
+        62,
     ),
     Rule(
         "age.born",  # "DOB: 1/4/1929 (92)"
@@ -249,45 +249,32 @@ RULES: Final = (
             r"[./\-][0-9]{1,4}[ ]\((?P<whole>(?P<number>[0-9]{1,3}))\)",
             check=_plausible,
         ),
-        rank=70,
-        triggers=words("dob birth born nacimiento nac nato nata nascita"),
+        70,
+        words("dob birth born nacimiento nac nato nata nascita"),
     ),
     Rule(
         "age.person",
         _age,
-        rank=60,
-        triggers=_FIGURES.union(listed("numbers_es", "numbers_it", "numbers_en"), words("hundred cento cien ciento"))
+        60,
+        _FIGURES.union(listed("numbers_es", "numbers_it", "numbers_en"), words("hundred cento cien ciento"))
         | {f"novant{unit}" for unit in (*listed("ages_it_units"), "uno", "atré", "acinque", "asette", "otto", "anove")},
     ),
-    Rule("age.bare", _bare, rank=56, triggers=(DIGITS[2],), language="en"),
-    Rule("age.decade", _decade, rank=60, language="en"),
-    Rule(
-        "age.old.words",
-        _both(_OLD_IN_WORDS),
-        rank=70,
-        triggers=(*listed("numbers_en"), "hundred"),
-        strong=True,
-        language="en",
-    ),
-    Rule("age.aged.words", _both(_AGED_IN_WORDS), rank=61, triggers=words("age aged"), language="en"),
-    Rule("age.old", _both(_OLD, check=_plausible), rank=70, triggers=_FIGURES, strong=True),
-    Rule(
-        "age.enne",
-        _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])"),
-        rank=70,
-        triggers=_FIGURES,
-        strong=True,
-    ),
+    Rule("age.bare", _bare, 56, (DIGITS[2],), language="en"),
+    Rule("age.decade", _decade, 60, language="en"),
+    strong("age.old.words", _both(_OLD_IN_WORDS), 70, (*listed("numbers_en"), "hundred"), language="en"),
+    Rule("age.aged.words", _both(_AGED_IN_WORDS), 61, words("age aged"), language="en"),
+    strong("age.old", _both(_OLD, check=_plausible), 70, _FIGURES),
+    strong("age.enne", _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])"), 70, _FIGURES),
     Rule(
         "age.enne.words",
         _worded,
-        rank=60,
-        triggers=frozenset(f"{ten}{unit}enne" for ten in listed("ages_it") for unit in ("", *listed("ages_it_units"))),
+        60,
+        frozenset(f"{ten}{unit}enne" for ten in listed("ages_it") for unit in ("", *listed("ages_it_units"))),
     ),
     Rule(
         "age.sex",
         _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9])(?:[ ]?yo[ ]?)?[MF])(?=[ ,.]|\Z)(?![.][0-9])"),
-        rank=55,
+        55,
         language="en",
     ),
     Rule(
@@ -297,7 +284,7 @@ RULES: Final = (
             rf"qu|acc))",
             check=lambda match: int(match["number"]) >= 14,
         ),
-        rank=50,
+        50,
     ),
     Rule(
         "age.brackets",
@@ -306,7 +293,7 @@ RULES: Final = (
             r"(?:[ ](?:aa|anni|años|yo))?)(?=[,)]|[ ]y[ ])",
             check=_plausible,
         ),
-        rank=50,
-        triggers=words(" ".join(word for word in listed("persons") if "." not in word and " " not in word)),
+        50,
+        words(" ".join(word for word in listed("persons") if "." not in word and " " not in word)),
     ),
 )

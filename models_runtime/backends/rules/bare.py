@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, RuleKind, either, listed, open_given, places, word_set
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
-from models_runtime.backends.rules.rule import Finder, Found, Rule
+from models_runtime.backends.rules.rule import Finder, Found, Rule, strong
 
 _COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names", "eponym_given")).union(
     open_given("es", "it"),
@@ -42,9 +42,9 @@ def given_names(language: str, *, described: str, figures: str, pronouns: Iterab
     """
     names, name = GIVEN.difference(pronouns), f"name.aged.{language}"
     return (
-        Rule(f"name.bare.{language}", alone(language), rank=28, triggers=names, capital=True),
-        Rule(name, aged(described, known=False), rank=45, strong=True),
-        Rule(f"{name}.figures", aged(figures, known=True), rank=45, strong=True),
+        Rule(f"name.bare.{language}", alone(language), 28, names, capital=True),
+        strong(name, aged(described, known=False), 45),
+        strong(f"{name}.figures", aged(figures, known=True), 45),
     )
 
 
@@ -157,4 +157,4 @@ def aged(expression: str, *, known: bool) -> Finder:
     return find
 
 
-RULES: Final = (Rule("name.bare.led", _led, rank=32, triggers=GIVEN, capital=True),)
+RULES: Final = (Rule("name.bare.led", _led, 32, GIVEN, capital=True),)

@@ -13,7 +13,7 @@ from models_runtime.backends.rules.dates import FULL, MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind, either
 from models_runtime.backends.rules.numbered import LAW, ORDER, is_count
 from models_runtime.backends.rules.phrases import after, before
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, strong
 
 _WHOLE: Final = r"(?:[A-Za-z]{1,6}[\-/.]){0,3}[A-Za-z]{0,8}[0-9][0-9A-Za-z]{0,24}(?:[\-/._][0-9A-Za-z]{1,16}){0,5}"
 # Currencies and classifications, whose numbers identify nobody.
@@ -264,8 +264,8 @@ _KINDS: Final = {
     "case": RuleKind.CASE,
 }
 RULES: Final = (
-    *(Rule(f"id.coded.{group}", _after_word(kind, _LEAST), rank=66, strong=True) for group, kind in _KINDS.items()),
-    Rule("id.coded.open", _after_word(RuleKind.CASE, _OPEN_LEAST), rank=62),
-    Rule("id.coded.sign", _after_word(RuleKind.CASE, _SIGN_LEAST), rank=62),
-    Rule("id.form", _formed, rank=30, triggers=DIGITS[4:]),
+    *(strong(f"id.coded.{group}", _after_word(kind, _LEAST), 66) for group, kind in _KINDS.items()),
+    Rule("id.coded.open", _after_word(RuleKind.CASE, _OPEN_LEAST), 62),
+    Rule("id.coded.sign", _after_word(RuleKind.CASE, _SIGN_LEAST), 62),
+    Rule("id.form", _formed, 30, DIGITS[4:]),
 )

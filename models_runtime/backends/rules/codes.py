@@ -15,7 +15,7 @@ from stdnum.it import codicefiscale
 
 from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.phrases import before
-from models_runtime.backends.rules.rule import CODE_TRIGGER, Finder, Found, Rule
+from models_runtime.backends.rules.rule import CODE_TRIGGER, Finder, Found, strong
 
 # Checks of numbers with a check digit, and of dates. Each function takes the number as written, with separators.
 #
@@ -134,65 +134,41 @@ _TAX_CODE: Final = (
 
 RULES: Final = (
     # A wrong check letter is accepted: notes have misread and invented codes, and no word has this form.
-    Rule(
-        "id.national.cf",
-        _valid(RuleKind.NATIONAL, _TAX_CODE, looks_like_codice_fiscale),
-        rank=85,
-        triggers=(CODE_TRIGGER,),
-        strong=True,
-    ),
-    Rule(
+    strong("id.national.cf", _valid(RuleKind.NATIONAL, _TAX_CODE, looks_like_codice_fiscale), 85, (CODE_TRIGGER,)),
+    strong(
         "id.national.dni",
         _valid(
             RuleKind.NATIONAL, r"(?:[0-9]{8}|[XYZxyz][\- ]?[0-9]{7}|[0-9]{1,2}\.[0-9]{3}\.[0-9]{3})[\- ]?[A-Za-z]", dni
         ),
-        rank=82,
-        strong=True,
+        82,
     ),
-    Rule(
-        "id.national.cif",
-        _valid(RuleKind.NATIONAL, r"[A-Z][\- ]?[0-9]{7}[0-9A-J]", cif),
-        rank=70,
-        strong=True,
-        capital=True,
+    strong("id.national.cif", _valid(RuleKind.NATIONAL, r"[A-Z][\- ]?[0-9]{7}[0-9A-J]", cif), 70, capital=True),
+    strong("id.social.ssn.form", _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{3}-[0-9]{2}-[0-9]{4}", ssn), 70),
+    strong(
+        "id.social.nass.checked", _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{2}[ /\-]?[0-9]{8}[ /\-]?[0-9]{2}", nass), 68
     ),
-    Rule(
-        "id.social.ssn.form", _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{3}-[0-9]{2}-[0-9]{4}", ssn), rank=70, strong=True
+    strong(
+        "id.nhs", _valid(RuleKind.RECORD, r"[0-9]{3}[ \-]?[0-9]{3}[ \-]?[0-9]{4}", nhs, after=r"nhs[^0-9]{0,12}\Z"), 81
     ),
-    Rule(
-        "id.social.nass.checked",
-        _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{2}[ /\-]?[0-9]{8}[ /\-]?[0-9]{2}", nass),
-        rank=68,
-        strong=True,
-    ),
-    Rule(
-        "id.nhs",
-        _valid(RuleKind.RECORD, r"[0-9]{3}[ \-]?[0-9]{3}[ \-]?[0-9]{4}", nhs, after=r"nhs[^0-9]{0,12}\Z"),
-        rank=81,
-        strong=True,
-    ),
-    Rule("id.card.italy", _valid(RuleKind.HEALTH_CARD, r"[0-9]{20}", tessera_sanitaria), rank=80, strong=True),
-    Rule(
+    strong("id.card.italy", _valid(RuleKind.HEALTH_CARD, r"[0-9]{20}", tessera_sanitaria), 80),
+    strong(
         "id.national.piva.checked",
         _valid(RuleKind.NATIONAL, r"[0-9]{11}", partita_iva, after=r"(?:p\.? ?iva|partita iva|vat)[^0-9]{0,8}\Z"),
-        rank=80,
-        strong=True,
+        80,
     ),
-    Rule(
+    strong(
         "id.account.iban",
         _valid(RuleKind.ACCOUNT, r"[A-Z]{2}[0-9]{2}(?:[ ]?[0-9A-Z]{1,4}){3,8}+", iban),
-        rank=85,
-        strong=True,
+        85,
         capital=True,
     ),
-    Rule(
+    strong(
         "id.account.card",
         _valid(
             RuleKind.ACCOUNT,
             r"[3-6][0-9]{3}[ \-]?(?:[0-9]{4}[ \-]?[0-9]{4}[ \-]?[0-9]{4}|[0-9]{6}[ \-]?[0-9]{4,5})",
             luhn,
         ),
-        rank=82,
-        strong=True,
+        82,
     ),
 )

@@ -8,7 +8,7 @@ from models_runtime.backends.rules.codes import ipv4
 from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.phrases import after, before
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 # Letters of any script, and the names that stand for them in ASCII: "klinik-köln.de", "xn--kln-una.xn--p1ai".
 _SIGN: Final = r"(?:[^\W_]|[\u0300-\u036f])"
@@ -313,38 +313,31 @@ def _inside(text: str, start: int, end: int) -> Iterator[Found]:
 _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
 RULES: Final = (
-    Rule("contact.email", _email, rank=90, triggers=words("@"), strong=True),
-    Rule("contact.email.spelled", _spelled, rank=89, strong=True),
-    Rule(
-        "contact.url.scheme",
-        pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL),
-        rank=90,
-        strong=True,
+    strong("contact.email", _email, 90, words("@")),
+    strong("contact.email.spelled", _spelled, 89),
+    strong(
+        "contact.url.scheme", pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL), 90
     ),
-    Rule(
-        "contact.url.www",
-        pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL),
-        rank=90,
-        strong=True,
+    strong(
+        "contact.url.www", pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL), 90
     ),
-    Rule(
+    strong(
         "contact.ip",
         pattern(
             r"(?<![0-9.])(?P<ip>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?![0-9]|\.[0-9])",
             check=lambda match: ipv4(match["ip"]),
             ip=RuleKind.IP,
         ),
-        rank=70,
-        strong=True,
+        70,
     ),
-    Rule("contact.phone.word", _called(RuleKind.PHONE), rank=72, strong=True),
-    Rule("contact.fax.word", _called(RuleKind.FAX), rank=75, triggers=words("fax telefax"), strong=True),
-    Rule("contact.phone.short", _short, rank=71, strong=True),
-    Rule("contact.phone.local", _local, rank=46, triggers=(DIGITS[3],)),
-    Rule("contact.phone.inside", _inside, rank=46, triggers=(DIGITS[1],)),
-    Rule("contact.phone.plus", _international, rank=60, triggers=words("+ (")),
-    Rule("contact.phone.ungrouped", _ungrouped, rank=45, triggers=(DIGITS[9],)),
-    Rule("contact.phone.groups", _alone, rank=45, triggers=(*DIGITS[1:6], DIGITS[9])),
+    strong("contact.phone.word", _called(RuleKind.PHONE), 72),
+    strong("contact.fax.word", _called(RuleKind.FAX), 75, words("fax telefax")),
+    strong("contact.phone.short", _short, 71),
+    Rule("contact.phone.local", _local, 46, (DIGITS[3],)),
+    Rule("contact.phone.inside", _inside, 46, (DIGITS[1],)),
+    Rule("contact.phone.plus", _international, 60, words("+ (")),
+    Rule("contact.phone.ungrouped", _ungrouped, 45, (DIGITS[9],)),
+    Rule("contact.phone.groups", _alone, 45, (*DIGITS[1:6], DIGITS[9])),
     # Above postal codes, because British area codes in brackets have five digits too.
-    Rule("contact.phone.bracket", _alone, rank=60, triggers=words("(")),
+    Rule("contact.phone.bracket", _alone, 60, words("(")),
 )

@@ -8,7 +8,7 @@ from models_runtime.backends.rules.codes import real_date
 from models_runtime.backends.rules.dates import DATE_WORD, FREE, MEASURE, YEAR, dated
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed
 from models_runtime.backends.rules.phrases import after, before
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 _LONG: Final = {name: at % 12 + 1 for at, name in enumerate(listed("months"))} | {"setiembre": 9}
 _SHORT: Final = {name: at % 12 + 1 for at, name in enumerate(listed("months_short"))} | {"sept": 9}
@@ -269,18 +269,17 @@ def _spoken(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("date.worded", _found(_DAY_MONTH, _real), rank=74, triggers=DIGITS[1:3], strong=True),
-    Rule("date.month_first", _found(_MONTH_DAY, _capital_month), rank=57, triggers=_ALL_MONTHS),
-    Rule(
+    strong("date.worded", _found(_DAY_MONTH, _real), 74, DIGITS[1:3]),
+    Rule("date.month_first", _found(_MONTH_DAY, _capital_month), 57, _ALL_MONTHS),
+    strong(
         "date.month_of_year",
         _found(_MONTH_YEAR, _month_and_year),
-        rank=62,
-        triggers=_ALL_MONTHS | words("primeros principios mediados finales inicios fine inizio metà early mid late"),
-        strong=True,
+        62,
+        _ALL_MONTHS | words("primeros principios mediados finales inicios fine inizio metà early mid late"),
     ),
-    Rule("date.month", _month_alone, rank=40, triggers=_LONG),
-    Rule("date.weekday.dated", _weekday_dated, rank=77, triggers=_WEEKDAYS, strong=True),
-    Rule("date.weekday", _weekday, rank=44, triggers=_WEEKDAYS),
+    Rule("date.month", _month_alone, 40, _LONG),
+    strong("date.weekday.dated", _weekday_dated, 77, _WEEKDAYS),
+    Rule("date.weekday", _weekday, 44, _WEEKDAYS),
     Rule(
         "date.weekday.short",
         pattern(
@@ -288,8 +287,8 @@ RULES: Final = (
             r"(?!,?[ ][0-9]{2,3}%)",
             date=RuleKind.LOOSE_DATE,
         ),
-        rank=40,
-        triggers=listed("weekdays_short"),
+        40,
+        listed("weekdays_short"),
         language="en",
     ),
     Rule(
@@ -298,10 +297,10 @@ RULES: Final = (
             rf"(?:by|[Ss]ince|on|until|this|next|last)[ ]{_SHORT_WEEKDAY}(?![ ]?[0-9]{{2,3}}%)",
             date=RuleKind.LOOSE_DATE,
         ),
-        rank=41,
+        41,
         language="en",
     ),
-    Rule("date.feast", pattern(_FEAST, check=_is_feast, date=RuleKind.LOOSE_DATE), rank=46),
+    Rule("date.feast", pattern(_FEAST, check=_is_feast, date=RuleKind.LOOSE_DATE), 46),
     Rule(
         "date.day_of",
         pattern(
@@ -309,7 +308,7 @@ RULES: Final = (
             check=lambda match: bool(_ON_DAY.search(before(match.string, match.start()))),
             date=RuleKind.LOOSE_DATE,
         ),
-        rank=38,
+        38,
     ),
     Rule(
         "date.night",
@@ -318,9 +317,9 @@ RULES: Final = (
             check=lambda match: bool(_NIGHT.search(before(match.string, match.start()))),
             date=RuleKind.LOOSE_DATE,
         ),
-        rank=39,
+        39,
     ),
-    Rule("date.numeral", _by_numeral, rank=75, triggers=_ROMAN, strong=True),
-    Rule("date.row", _in_a_row, rank=75, triggers=_MONTHS, strong=True),
-    Rule("date.spoken", _spoken, rank=75, triggers=(*listed("months"), "setiembre"), strong=True),
+    strong("date.numeral", _by_numeral, 75, _ROMAN),
+    strong("date.row", _in_a_row, 75, _MONTHS),
+    strong("date.spoken", _spoken, 75, (*listed("months"), "setiembre")),
 )

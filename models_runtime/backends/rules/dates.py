@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.codes import real_date
 from models_runtime.backends.rules.gazetteers import RuleKind, either
 from models_runtime.backends.rules.phrases import after, before
-from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
+from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, strong
 
 YEAR: Final = r"(?:1[89][0-9]{2}|20[0-4][0-9])"
 FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
@@ -204,8 +204,8 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("date.figures", _full, rank=76, triggers=(*DIGITS[1:3], DIGITS[4]), strong=True),
-    Rule("date.part", _part, rank=48, triggers=DIGITS[1:3]),
+    strong("date.figures", _full, 76, (*DIGITS[1:3], DIGITS[4])),
+    Rule("date.part", _part, 48, DIGITS[1:3]),
     Rule(
         "date.month_year",
         pattern(
@@ -213,7 +213,7 @@ RULES: Final = (
             check=lambda match: not _NUMBER_BEFORE.search(before(match.string, match.start())),
             date=RuleKind.DATE,
         ),
-        rank=58,
+        58,
     ),
-    Rule("date.year", _year, rank=42, triggers=(DIGITS[4],)),
+    Rule("date.year", _year, 42, (DIGITS[4],)),
 )

@@ -45,7 +45,7 @@ _LIKE_WORDS: Final = (
 ) - SURE.union(places())
 
 RULES: Final = (
-    Rule("name.word.en", _like_words, rank=44, triggers=_LIKE_WORDS, capital=True),
+    Rule("name.word.en", _like_words, 44, _LIKE_WORDS, capital=True),
     *given_names(
         "en",
         described=(

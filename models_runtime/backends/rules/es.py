@@ -5,7 +5,7 @@ from typing import Final
 from models_runtime.backends.rules.bare import given_names
 from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.numbered import numbered
-from models_runtime.backends.rules.rule import Rule, pattern
+from models_runtime.backends.rules.rule import Rule, pattern, strong
 
 # Names of persons in Spanish text.
 
@@ -54,16 +54,15 @@ RULES: Final = (
             r"(?![0-9A-Za-z])",
             code=RuleKind.VEHICLE,
         ),
-        rank=40,
+        40,
     ),
     # A Spanish bank account before the IBAN: bank, branch, check digits and account.
-    Rule(
+    strong(
         "id.account.form.es",
         pattern(
             r"(?<![0-9A-Za-z.,\-/])(?P<code>[0-9]{4}[ \-][0-9]{4}[ \-][0-9]{2}[ \-][0-9]{10})(?![0-9A-Za-z])",
             code=RuleKind.ACCOUNT,
         ),
-        rank=83,
-        strong=True,
+        83,
     ),
 )

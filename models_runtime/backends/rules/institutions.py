@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import LETTER, UP, before, read_phrase
-from models_runtime.backends.rules.rule import Finder, Found, Rule, words
+from models_runtime.backends.rules.rule import Finder, Found, Rule, strong, words
 
 # "University of Wisconsin solution", "Maryland Hospital score"
 _NO_INSTITUTION: Final = re.compile(
@@ -204,68 +204,63 @@ _KNOWN: Final = "INPS|INAIL|INPDAP|INSALUD|SACYL|SESCAM|Osakidetza|OSAKIDETZA|SE
 
 
 RULES: Final = (
-    Rule("org.hospital", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE_ES), rank=79, strong=True),
-    Rule("org.hospital.complex", headed(RuleKind.HOSPITAL, suffix=_COMPLEX), rank=79, strong=True),
-    Rule("org.hospital.clinic", headed(RuleKind.HOSPITAL, low=False), rank=78, strong=True, capital=True),
-    Rule("org.hospital.initials", _initialled, rank=78, triggers=words("h c"), strong=True, capital=True),
-    Rule("org.hospital.it", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE), rank=79, strong=True),
+    strong("org.hospital", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE_ES), 79),
+    strong("org.hospital.complex", headed(RuleKind.HOSPITAL, suffix=_COMPLEX), 79),
+    strong("org.hospital.clinic", headed(RuleKind.HOSPITAL, low=False), 78, capital=True),
+    strong("org.hospital.initials", _initialled, 78, words("h c"), capital=True),
+    strong("org.hospital.it", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE), 79),
     Rule(
         "org.hospital.it.short",
         exact(
             RuleKind.HOSPITAL,
             rf"(?!{_BY_MOUTH})(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})",
         ),
-        rank=78,
+        78,
         capital=True,
         language="it",
     ),
-    Rule("org.hospital.it.azienda", headed(RuleKind.HOSPITAL, suffix=_SOCIO), rank=79, strong=True),
-    Rule(
-        "org.hospital.it.casa",
-        headed(RuleKind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"),
-        rank=78,
-        strong=True,
-    ),
-    Rule("org.hospital.en", ended(RuleKind.HOSPITAL), rank=61, capital=True, language="en"),
+    strong("org.hospital.it.azienda", headed(RuleKind.HOSPITAL, suffix=_SOCIO), 79),
+    strong("org.hospital.it.casa", headed(RuleKind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"), 78),
+    Rule("org.hospital.en", ended(RuleKind.HOSPITAL), 61, capital=True, language="en"),
     Rule(
         "org.hospital.en.center",
         ended(
             RuleKind.HOSPITAL,
             r"(?i:[ ](?:center|centre|ctr|clinic|system|medicine|practice|home|hospital|associates|group))\b",
         ),
-        rank=62,
+        62,
         capital=True,
         language="en",
     ),
     Rule(
         "org.hospital.en.general",
         ended(RuleKind.HOSPITAL, r"(?=[.,;)\n]|[ ](?:on|for|in|with|and|ED|ER)\b)", least=2),
-        rank=44,
+        44,
         capital=True,
         language="en",
     ),
-    Rule("org.center.es", headed(RuleKind.CARE_CENTER, suffix=_PRIMARY), rank=79, strong=True),
+    strong("org.center.es", headed(RuleKind.CARE_CENTER, suffix=_PRIMARY), 79),
     Rule(
         "org.center.cs",
         exact(RuleKind.CARE_CENTER, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
-        rank=56,
+        56,
         capital=True,
         language="es",
     ),
-    Rule("org.university", headed(RuleKind.ORGANIZATION, low=False), rank=58, strong=True, capital=True),
-    Rule("org.institute", headed(RuleKind.ORGANIZATION, low=False), rank=57, capital=True),
+    strong("org.university", headed(RuleKind.ORGANIZATION, low=False), 58, capital=True),
+    Rule("org.institute", headed(RuleKind.ORGANIZATION, low=False), 57, capital=True),
     Rule(
         "org.center.other",
         headed(RuleKind.ORGANIZATION, low=False, suffix=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
-        rank=55,
+        55,
         capital=True,
     ),
-    Rule("org.court", headed(RuleKind.ORGANIZATION, low=False), rank=50, capital=True),
-    Rule("org.university.en", ended(RuleKind.ORGANIZATION), rank=54, capital=True, language="en"),
+    Rule("org.court", headed(RuleKind.ORGANIZATION, low=False), 50, capital=True),
+    Rule("org.university.en", ended(RuleKind.ORGANIZATION), 54, capital=True, language="en"),
     Rule(
         "org.business.en",
         ended(RuleKind.ORGANIZATION, general=frozenset(listed("general_en", "technique_words"))),
-        rank=53,
+        53,
         capital=True,
         language="en",
     ),
@@ -276,18 +271,18 @@ RULES: Final = (
             lead=r"(?:^|[ (])(?:at|in|near|on|off|over|under|from|to|the|of|by|outside|around|across|along|past|"
             r"through|for)[ ]\Z",
         ),
-        rank=40,
+        40,
         capital=True,
         language="en",
     ),
-    Rule("place.county.en", ended(RuleKind.PLACE), rank=40, capital=True, language="en"),
-    Rule("org.company", _company, rank=53),
-    Rule("org.known", exact(RuleKind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"), rank=45),
+    Rule("place.county.en", ended(RuleKind.PLACE), 40, capital=True, language="en"),
+    Rule("org.company", _company, 53),
+    Rule("org.known", exact(RuleKind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"), 45),
     Rule(
         "org.maker",
         exact(RuleKind.MAKER, rf"(?P<name>{either('makers')})(?!{LETTER}|-)"),
-        rank=44,
-        triggers=frozenset(re.split(r"[ -]", maker)[0].lower() for maker in listed("makers")),
+        44,
+        frozenset(re.split(r"[ -]", maker)[0].lower() for maker in listed("makers")),
         capital=True,
     ),
 )

@@ -8,7 +8,7 @@ from models_runtime.backends.rules.bare import given_names
 from models_runtime.backends.rules.codes import looks_like_codice_fiscale
 from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.numbered import numbered
-from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
+from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, strong
 
 _OF_DOCTORS: Final = "(?:[ ](?:dei|degli|al|con|il|medici|chirurghi|infermieri|psicologi|ostetriche))"
 _LETTERS: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{3}[ ]?[A-Za-z]{3}[ ]?\Z")
@@ -85,20 +85,19 @@ RULES: Final = (
         middle=r"(?:(?:(?<=partita)|(?<=vat))(?:[ ]I\.?V\.?A\.?)?|(?<=p)\.?[ ]?I\.?(?:V\.?A\.?)?)",
         capital=True,
     ),
-    Rule("id.national.cf.it", _tax_code, rank=85, triggers=(DIGITS[2],), strong=True),
+    strong("id.national.cf.it", _tax_code, 85, (DIGITS[2],)),
     # The number of an electronic prescription.
-    Rule(
+    strong(
         "id.prescription.form.it",
         pattern(r"(?<![0-9A-Za-z.,\-/])(?P<code>[0-9]{4}[A-Z][ ]?[0-9]{10})(?![0-9A-Za-z])", code=RuleKind.CASE),
-        rank=78,
-        strong=True,
+        78,
     ),
     Rule(
         "id.vehicle.form.it",
         pattern(
             r"(?<![0-9A-Za-z.\-/])(?P<code>[A-Z]{2}[ ]?[0-9]{3}[ ]?[A-Z]{2})(?![0-9A-Za-z])", code=RuleKind.VEHICLE
         ),
-        rank=50,
+        50,
         capital=True,
     ),
 )

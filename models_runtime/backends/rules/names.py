@@ -19,7 +19,7 @@ from models_runtime.backends.rules.phrases import (
     read_name,
 )
 from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
-from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, strong, words
 
 _TITLE: Final = (
     r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|sig\.?(?:ra|na|"
@@ -261,16 +261,16 @@ _USER: Final = (
 
 _PATIENT: Final = words("pz paz pt pte pac pcte re")
 RULES: Final = (
-    Rule("name.field.patient", _field(RuleKind.PATIENT, _FIELD_GAP, comma=True), rank=71, strong=True),
-    Rule("name.field.staff", _field(RuleKind.STAFF, _STAFF_GAP, many=True), rank=71, strong=True),
-    Rule("name.field.contact", _contact, rank=68, strong=True),
-    Rule("name.title.staff", _titled(RuleKind.STAFF, _STAFF_TITLE, lone_initial=True, many=True), rank=70, strong=True),
-    Rule("name.title.person", _titled(RuleKind.PERSON, _PERSON_TITLE), rank=69, strong=True),
-    Rule("name.degree", _degree, rank=68, strong=True, capital=True, language="en"),
-    Rule("name.signed", _field(RuleKind.STAFF, _SIGNED_GAP, many=True), rank=68, strong=True),
-    Rule("name.role", _role(alone=False), rank=58, strong=True),
-    Rule("name.role.en", _role(alone=True), rank=57, triggers=words("rn ofc fellow"), language="en"),
-    Rule("name.patient.field", _patient_field, rank=79, triggers=_PATIENT, strong=True),
-    Rule("name.patient", _patient, rank=57, triggers=_PATIENT, strong=True),
-    Rule("name.user", pattern(_USER, user=RuleKind.USER), rank=59, strong=True),
+    strong("name.field.patient", _field(RuleKind.PATIENT, _FIELD_GAP, comma=True), 71),
+    strong("name.field.staff", _field(RuleKind.STAFF, _STAFF_GAP, many=True), 71),
+    strong("name.field.contact", _contact, 68),
+    strong("name.title.staff", _titled(RuleKind.STAFF, _STAFF_TITLE, lone_initial=True, many=True), 70),
+    strong("name.title.person", _titled(RuleKind.PERSON, _PERSON_TITLE), 69),
+    strong("name.degree", _degree, 68, capital=True, language="en"),
+    strong("name.signed", _field(RuleKind.STAFF, _SIGNED_GAP, many=True), 68),
+    strong("name.role", _role(alone=False), 58),
+    Rule("name.role.en", _role(alone=True), 57, words("rn ofc fellow"), language="en"),
+    strong("name.patient.field", _patient_field, 79, _PATIENT),
+    strong("name.patient", _patient, 57, _PATIENT),
+    strong("name.user", pattern(_USER, user=RuleKind.USER), 59),
 )

@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind, either
 from models_runtime.backends.rules.phrases import LETTER, after, before
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
 """Words and signs for "number"."""
@@ -32,7 +32,7 @@ def numbered(
     gap = rf"(?:[ ]?{SIGN}(?![a-z]))?[ ]?[:.]?[ ]{{0,2}}"
     either_case = rf"(?P<code>{code}|{_NO_WORD}(?i:{code}){_NO_LAST_WORD})"
     expression = rf"(?<![A-Za-z]-)(?i:{LETTER}+{middle}{gap})(?<![A-Za-z0-9]){either_case}{END}"
-    return Rule(name, pattern(expression, code=kind), rank=78, triggers=words(triggers), strong=True, capital=capital)
+    return strong(name, pattern(expression, code=kind), 78, words(triggers), capital=capital)
 
 
 _CODE: Final = r"[A-Z]{0,4}[\-/]?[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){0,4}"
@@ -193,52 +193,48 @@ def _policy(text: str, start: int, end: int) -> Iterable[Found]:
     return () if _POLICY_YEAR.match(text, end) else _PLAN(text, start, end)
 
 
-def _rule(name: str, find: Finder, rank: int, *, triggers: str = "") -> Rule:
-    return Rule(name, find, rank=rank, triggers=words(triggers), strong=True)
-
-
 RULES: Final = (
-    _rule("id.record.nhc", _named(RuleKind.RECORD, least=3), 80, triggers="nhc nhcl hcn"),
-    _rule("id.record.mrn", _named(RuleKind.RECORD), 80, triggers="mrn medrec"),
-    _rule("id.record.mr", _named(RuleKind.RECORD, _ANY_CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 80),
-    _rule("id.record.nhs", _named(RuleKind.RECORD, _GROUPED, least=10), 80, triggers="nhs"),
-    _rule("id.record.history", _named(RuleKind.RECORD, _PLAIN), 80, triggers="historia historial hc"),
-    _rule("id.record.chart", _named(RuleKind.RECORD, _PLAIN), 80, triggers="cartella chart record"),
-    _rule("id.record.of", _named(RuleKind.RECORD, _PLAIN, gap=_OF_PATIENT), 80, triggers="id"),
-    _rule("id.record.patient", _named(RuleKind.RECORD, _PLAIN, gap=_PATIENT_ID), 80),
-    _rule("id.record.hospital", _named(RuleKind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 81),
-    _rule("id.card", _named(RuleKind.HEALTH_CARD), 80, triggers="cipa cip cipe sip"),
-    _rule("id.social.nass", _named(RuleKind.SOCIAL_SECURITY, _GROUPED), 80, triggers="nass nss"),
-    _rule(
+    strong("id.record.nhc", _named(RuleKind.RECORD, least=3), 80, words("nhc nhcl hcn")),
+    strong("id.record.mrn", _named(RuleKind.RECORD), 80, words("mrn medrec")),
+    strong("id.record.mr", _named(RuleKind.RECORD, _ANY_CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 80),
+    strong("id.record.nhs", _named(RuleKind.RECORD, _GROUPED, least=10), 80, words("nhs")),
+    strong("id.record.history", _named(RuleKind.RECORD, _PLAIN), 80, words("historia historial hc")),
+    strong("id.record.chart", _named(RuleKind.RECORD, _PLAIN), 80, words("cartella chart record")),
+    strong("id.record.of", _named(RuleKind.RECORD, _PLAIN, gap=_OF_PATIENT), 80, words("id")),
+    strong("id.record.patient", _named(RuleKind.RECORD, _PLAIN, gap=_PATIENT_ID), 80),
+    strong("id.record.hospital", _named(RuleKind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 81),
+    strong("id.card", _named(RuleKind.HEALTH_CARD), 80, words("cipa cip cipe sip")),
+    strong("id.social.nass", _named(RuleKind.SOCIAL_SECURITY, _GROUPED), 80, words("nass nss")),
+    strong(
         "id.social.ssn",
         _named(RuleKind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}[\- ][0-9X*]{2}[\- ])?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
         78,
     ),
-    _rule("id.social.last", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 78),
-    _rule("id.social.ending", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 78),
-    _rule(
+    strong("id.social.last", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 78),
+    strong("id.social.ending", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 78),
+    strong(
         "id.national.word", _named(RuleKind.NATIONAL, r"(?:[A-Z]{1,2}[ ]?)?[0-9][0-9.]{4,9}[\- ]?[A-Z]?", least=5), 78
     ),
-    _rule("id.national.piva", _named(RuleKind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 79),
-    _rule(
+    strong("id.national.piva", _named(RuleKind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 79),
+    strong(
         "id.account",
         _named(RuleKind.ACCOUNT, r"(?:[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}|[A-Z]{0,2}[0-9]{5,}(?:[\-/][0-9]+)*)", least=5),
         70,
     ),
-    _rule("id.license.col", _named(RuleKind.LICENSE, _GROUPED), 80),
-    _rule("id.license", _named(RuleKind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"), 78),
-    _rule("id.episode", _named(RuleKind.EPISODE, r"[A-Z]{0,3}-?[0-9]{3,}(?:[\-/][0-9]+)*"), 79),
-    _rule("id.plan", _PLAN, 78, triggers="member póliza poliza mutua subscriber insurance afiliado"),
-    _rule("id.plan.policy", _policy, 78, triggers="policy"),
-    _rule("id.device", _named(RuleKind.DEVICE, r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*", apart=True), 76),
-    _rule("id.vehicle", _named(RuleKind.VEHICLE, r"[A-Z]{0,3}[\- ]?[0-9]{3,4}[\- ]?[A-Z]{0,3}", least=3), 74),
-    _rule("id.case", _case, 60, triggers="caso case"),
-    _rule(
+    strong("id.license.col", _named(RuleKind.LICENSE, _GROUPED), 80),
+    strong("id.license", _named(RuleKind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"), 78),
+    strong("id.episode", _named(RuleKind.EPISODE, r"[A-Z]{0,3}-?[0-9]{3,}(?:[\-/][0-9]+)*"), 79),
+    strong("id.plan", _PLAN, 78, words("member póliza poliza mutua subscriber insurance afiliado")),
+    strong("id.plan.policy", _policy, 78, words("policy")),
+    strong("id.device", _named(RuleKind.DEVICE, r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*", apart=True), 76),
+    strong("id.vehicle", _named(RuleKind.VEHICLE, r"[A-Z]{0,3}[\- ]?[0-9]{3,4}[\- ]?[A-Z]{0,3}", least=3), 74),
+    strong("id.case", _case, 60, words("caso case")),
+    strong(
         "id.case.number",
         _named(RuleKind.CASE, r"(?:[A-Z]{1,3}-?)?[0-9]+[A-Z]{0,3}(?:[\-/][0-9A-Z]+)*", gap=_NUMBERED, least=2),
         65,
     ),
-    _rule(
+    strong(
         "id.case.code",
         _named(
             RuleKind.CASE,
@@ -248,12 +244,12 @@ RULES: Final = (
         ),
         64,
     ),
-    _rule(
+    strong(
         "id.case.word",
         _named(RuleKind.CASE, r"[0-9]{3,}(?:/[A-Z0-9]+)?(?![0-9]|[.,/][0-9])", gap=_MAYBE, least=3, apart=True),
         63,
     ),
-    Rule("id.number.sign", _signed, rank=44, triggers=words("n nº nª nr núm num número numero number id")),
-    Rule("id.number.no", _no, rank=44, triggers=words("no")),
-    Rule("id.number.hash", _hashed, rank=44, triggers=DIGITS[2:]),
+    Rule("id.number.sign", _signed, 44, words("n nº nª nr núm num número numero number id")),
+    Rule("id.number.no", _no, 44, words("no")),
+    Rule("id.number.hash", _hashed, 44, DIGITS[2:]),
 )

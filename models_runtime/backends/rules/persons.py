@@ -16,7 +16,7 @@ from models_runtime.backends.rules.phrases import (
     is_service,
     read_name,
 )
-from models_runtime.backends.rules.rule import Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import Found, Rule, pattern, strong, words
 
 _FIRST_WORD: Final = re.compile(rf"{LETTER}+")
 _RELATION_GAP: Final = re.compile(
@@ -245,23 +245,22 @@ def _work(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("name.relative", _relative, rank=56, triggers=words(" ".join(listed("relations"))), strong=True),
-    Rule("name.accompanied", _accompanied, rank=56, strong=True),
-    Rule("name.signature", _signature, rank=55, triggers="abcdefghijklmnopqrstuvwxyz", strong=True, capital=True),
-    Rule("name.initials", _initials, rank=56, strong=True, capital=True),
-    Rule("name.list", _author_list, rank=44, triggers=ALL_GIVEN, strong=True, capital=True),
-    Rule("name.born", _born, rank=58, triggers=words("nato nata nacido nacida born"), strong=True),
-    Rule("name.given", _given, rank=43, triggers=ALL_GIVEN, capital=True),
-    Rule(
+    strong("name.relative", _relative, 56, words(" ".join(listed("relations")))),
+    strong("name.accompanied", _accompanied, 56),
+    strong("name.signature", _signature, 55, "abcdefghijklmnopqrstuvwxyz", capital=True),
+    strong("name.initials", _initials, 56, capital=True),
+    strong("name.list", _author_list, 44, ALL_GIVEN, capital=True),
+    strong("name.born", _born, 58, words("nato nata nacido nacida born")),
+    Rule("name.given", _given, 43, ALL_GIVEN, capital=True),
+    strong(
         "sex.field",
         pattern(r"(?i)(?:sexo|sesso|sex|gender)[ ]?:[ ]{0,3}(?P<sex>[a-zà-ÿ]{1,10})(?![a-zà-ÿ])", sex=RuleKind.SEX),
-        rank=60,
-        strong=True,
+        60,
     ),
-    Rule("sex.word", _sex, rank=35, language="es"),
-    Rule("trait.word", pattern(_TRAIT, trait=RuleKind.TRAIT), rank=36, language="es"),
-    Rule("family.word", _family, rank=33, language="es"),
-    Rule("work.word", _work, rank=34, triggers=listed("work_es", "work_it", "work_en")),
-    Rule("work.driver", pattern(_DRIVER, work=RuleKind.PROFESSION), rank=37),
-    Rule("work.field", pattern(_WORK_FIELD, work=RuleKind.PROFESSION), rank=36),
+    Rule("sex.word", _sex, 35, language="es"),
+    Rule("trait.word", pattern(_TRAIT, trait=RuleKind.TRAIT), 36, language="es"),
+    Rule("family.word", _family, 33, language="es"),
+    Rule("work.word", _work, 34, listed("work_es", "work_it", "work_en")),
+    Rule("work.driver", pattern(_DRIVER, work=RuleKind.PROFESSION), 37),
+    Rule("work.field", pattern(_WORK_FIELD, work=RuleKind.PROFESSION), 36),
 )

@@ -18,7 +18,7 @@ from models_runtime.backends.rules.phrases import (
     cut_town,
     is_service,
 )
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 from models_runtime.backends.rules.running import FIELD_OF_WORK
 
 _FIRST: Final = re.compile(rf"{LETTER}+")
@@ -311,23 +311,15 @@ def _somebody_there(word: str, behind: str, town: str) -> bool:
 
 
 RULES: Final = (
-    Rule("place.listed", _listed, rank=30, triggers=by_first_word(), capital=True),
-    Rule("place.zip", _zip_town, rank=54, triggers=(DIGITS[5],), strong=True),
-    Rule("place.field.town", _field(RuleKind.CITY), rank=67, strong=True),
-    Rule("place.field.country", _field(RuleKind.COUNTRY), rank=67, strong=True),
-    Rule("place.from", _from, rank=46),
-    Rule(
-        "place.city_state",
-        _city_state,
-        rank=56,
-        triggers=listed("state_codes"),
-        strong=True,
-        capital=True,
-        language="en",
-    ),
-    Rule("place.city_region", _city_region, rank=31, triggers=by_first_word(), capital=True),
-    Rule("place.province", _province, rank=47, capital=True, language="it"),
-    Rule("place.zip.field", pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP), rank=68, strong=True),
-    Rule("place.zip.uk", _british_code, rank=60, triggers=DIGITS[1:3], language="en"),
-    Rule("place.stay", _staying, rank=33, triggers=_OF | _IN, strong=True),
+    Rule("place.listed", _listed, 30, by_first_word(), capital=True),
+    strong("place.zip", _zip_town, 54, (DIGITS[5],)),
+    strong("place.field.town", _field(RuleKind.CITY), 67),
+    strong("place.field.country", _field(RuleKind.COUNTRY), 67),
+    Rule("place.from", _from, 46),
+    strong("place.city_state", _city_state, 56, listed("state_codes"), capital=True, language="en"),
+    Rule("place.city_region", _city_region, 31, by_first_word(), capital=True),
+    Rule("place.province", _province, 47, capital=True, language="it"),
+    strong("place.zip.field", pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP), 68),
+    Rule("place.zip.uk", _british_code, 60, DIGITS[1:3], language="en"),
+    strong("place.stay", _staying, 33, _OF | _IN),
 )

@@ -42,9 +42,9 @@ from models_runtime.backends.rules.rule import (
 # dates.
 
 
-NAME: Final = Rule("name.memory", nothing, rank=20)
-HOSPITAL: Final = Rule("org.memory", nothing, rank=20)
-DATE: Final = Rule("date.memory", nothing, rank=20)
+NAME: Final = Rule("name.memory", nothing, 20)
+HOSPITAL: Final = Rule("org.memory", nothing, 20)
+DATE: Final = Rule("date.memory", nothing, 20)
 RULES: Final = (NAME, HOSPITAL, DATE)
 
 _JOIN: Final = re.compile(r"[ ](?:(?:de|del|della|di|la|las|los|y)[ ]){0,3}")

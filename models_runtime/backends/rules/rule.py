@@ -7,7 +7,7 @@ look a bounded distance ahead and behind, and repeat without ambiguity, so the t
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, groups
 
@@ -43,6 +43,11 @@ class Rule:
     strong: bool = False
     capital: bool = False
     language: str = ""
+
+
+def strong(id: str, find: Finder, rank: int, triggers: Collection[str] = (), **more: Any) -> Rule:
+    """A strong rule."""
+    return Rule(id, find, rank, triggers, strong=True, **more)
 
 
 @dataclass(frozen=True, slots=True)

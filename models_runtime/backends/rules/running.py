@@ -22,7 +22,7 @@ from models_runtime.backends.rules.phrases import (
     is_service,
     read_name,
 )
-from models_runtime.backends.rules.rule import Finder, Found, Rule
+from models_runtime.backends.rules.rule import Finder, Found, Rule, strong
 
 NO_NAMES: Final = word_set("not_names").union(
     word_set("drugs"),
@@ -334,23 +334,17 @@ _BY: Final = frozenset({"por", "by", "da", "dal", "dalla"})
 
 
 RULES: Final = (
-    Rule(
-        "name.apposed",
-        _apposed,
-        rank=61,
-        triggers=listed("relations", "roles", "persons", "work_es", "work_it", "work_en"),
-        strong=True,
-    ),
-    Rule("name.called", _called, rank=57, strong=True),
-    Rule("name.surnamed", _surnamed, rank=57, strong=True),
-    Rule("name.role.surname", _announced(RuleKind.STAFF, _ROLE_BEFORE), rank=56, triggers=listed("roles"), strong=True),
-    Rule("name.by", _announced(RuleKind.STAFF, _TREATED), rank=56, triggers=_BY, strong=True),
-    Rule("name.by.relative", _announced(RuleKind.RELATIVE, _ACCOMPANIED), rank=56, triggers=_BY, strong=True),
-    Rule("name.patient.called", _announced(RuleKind.PATIENT, _PATIENT_BEFORE), rank=31, triggers=_PERSONS),
-    Rule("name.patient.aged", _announced(RuleKind.PATIENT, _ANYTHING, _AGED), rank=56),
-    Rule("name.month", _month, rank=62, triggers=listed("month_given", "feast_given"), strong=True, capital=True),
-    Rule("name.says", _says, rank=57, strong=True),
-    Rule("name.running", _running, rank=27, triggers=_OPEN, capital=True),
-    Rule("name.running.whole", _unusual, rank=42, triggers=SURE - ALL_GIVEN, capital=True),
-    Rule("name.running.led", _led, rank=42, triggers=_OPEN - _SHADOWED, strong=True, capital=True),
+    strong("name.apposed", _apposed, 61, listed("relations", "roles", "persons", "work_es", "work_it", "work_en")),
+    strong("name.called", _called, 57),
+    strong("name.surnamed", _surnamed, 57),
+    strong("name.role.surname", _announced(RuleKind.STAFF, _ROLE_BEFORE), 56, listed("roles")),
+    strong("name.by", _announced(RuleKind.STAFF, _TREATED), 56, _BY),
+    strong("name.by.relative", _announced(RuleKind.RELATIVE, _ACCOMPANIED), 56, _BY),
+    Rule("name.patient.called", _announced(RuleKind.PATIENT, _PATIENT_BEFORE), 31, _PERSONS),
+    Rule("name.patient.aged", _announced(RuleKind.PATIENT, _ANYTHING, _AGED), 56),
+    strong("name.month", _month, 62, listed("month_given", "feast_given"), capital=True),
+    strong("name.says", _says, 57),
+    Rule("name.running", _running, 27, _OPEN, capital=True),
+    Rule("name.running.whole", _unusual, 42, SURE - ALL_GIVEN, capital=True),
+    strong("name.running.led", _led, 42, _OPEN - _SHADOWED, capital=True),
 )

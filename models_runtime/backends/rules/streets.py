@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, TOWN, UP, cut_town
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 _CAP: Final = rf"[{UP}]{LETTER}*+(?:[{APOSTROPHE}\-·]{LETTER}++)*+"
 _STEP: Final = re.compile(
@@ -212,13 +212,13 @@ _BOX: Final = (
 )
 
 RULES: Final = (
-    Rule("street.field", _field, rank=80, strong=True),
-    Rule("street.c", _abbreviated(_SLASH), rank=79, triggers=words("c"), strong=True),
-    Rule("street.it.short", _abbreviated(_SHORT_ITALIAN), rank=79, strong=True),
-    Rule("street.es", _typed(number=False), rank=79, triggers=listed("street_types_es"), strong=True),
-    Rule("street.it", _typed(number=True), rank=79, triggers=listed("street_types_it"), strong=True),
-    Rule("street.en", _english, rank=79, triggers=DIGITS[1:6], strong=True),
-    Rule("street.box", pattern(_BOX, street=RuleKind.STREET), rank=79, triggers=words("apartado apdo"), strong=True),
-    Rule("street.number", _number_before_zip, rank=29, triggers=(DIGITS[5],)),
-    Rule("street.untyped", _before_zip, rank=52, triggers=(DIGITS[5],)),
+    strong("street.field", _field, 80),
+    strong("street.c", _abbreviated(_SLASH), 79, words("c")),
+    strong("street.it.short", _abbreviated(_SHORT_ITALIAN), 79),
+    strong("street.es", _typed(number=False), 79, listed("street_types_es")),
+    strong("street.it", _typed(number=True), 79, listed("street_types_it")),
+    strong("street.en", _english, 79, DIGITS[1:6]),
+    strong("street.box", pattern(_BOX, street=RuleKind.STREET), 79, words("apartado apdo")),
+    Rule("street.number", _number_before_zip, 29, (DIGITS[5],)),
+    Rule("street.untyped", _before_zip, 52, (DIGITS[5],)),
 )
