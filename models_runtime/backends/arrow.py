@@ -13,7 +13,7 @@ import pyarrow
 
 from annotations.text.spans import Span, renamed
 from annotations.text.tokens import estimated
-from models_runtime.backends.base import Backend, BackendError, budget_of, load
+from models_runtime.backends.base import Backend, BackendError, blocks, budget_of, load
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend
 
 ROWS: Final = 1000
@@ -99,7 +99,8 @@ class BatchReader:
                     texts[at] = value.decode()
                 except UnicodeDecodeError:
                     found[at] = None, NOT_UTF8
-        for places in _within_budget(backend, texts):
+        budget = budget_of(backend)
+        for places in blocks(texts, budget.notes, budget.tokens, lambda at: estimated(len(texts[at]))):
             answers = _answers(backend, [texts[at] for at in places])
             for at, (spans, error) in zip(places, answers, strict=True):
                 found[at] = (None if spans is None else self._named(spans), error)
@@ -122,20 +123,6 @@ def answer(ids: pyarrow.Array, rows: Sequence[_Answer]) -> pyarrow.RecordBatch:
 
 def _plain(column: pyarrow.Array) -> pyarrow.Array:
     return column.dictionary_decode() if isinstance(column, pyarrow.DictionaryArray) else column
-
-
-def _within_budget(backend: Backend, texts: Mapping[int, str]) -> Iterator[list[int]]:
-    """The places of the texts, in groups within the backend's budget, of at least one text each."""
-    budget, places, tokens = budget_of(backend), list[int](), 0
-    for at, text in texts.items():
-        cost = estimated(len(text))
-        if places and (len(places) == budget.notes or tokens + cost > budget.tokens):
-            yield places
-            places, tokens = [], 0
-        places.append(at)
-        tokens += cost
-    if places:
-        yield places
 
 
 def _answers(backend: Backend, texts: Sequence[str]) -> list[_Answer]:

@@ -9,10 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
-from typing import Any, Protocol, cast, runtime_checkable
+from math import inf
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from annotations.text.spans import Span
+
+T = TypeVar("T")
 
 
 class BackendError(Exception):
@@ -91,6 +93,18 @@ class Streaming(ABC):
         """The spans of each text, in order. Some read several texts at a time."""
 
 
+class OneByOne(ABC):
+    """A backend that reads its texts one at a time in `stream`."""
+
+    @abstractmethod
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text."""
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, one text at a time."""
+        return (self.predict([text])[0] for text in texts)
+
+
 def not_installed(error: ImportError) -> BackendError:
     """The error for a missing library."""
     library = (error.name or "").partition(".")[0]
@@ -146,9 +160,26 @@ class PredictsEach(Protocol):
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order; a few texts at a time."""
-        remaining = iter(texts)
-        while some := list(islice(remaining, budget_of(self).notes)):
+        for some in blocks(texts, budget_of(self).notes):
             yield from self.predict(some)
+
+
+def blocks(
+    items: Iterable[T], count: int, most: float = inf, size: Callable[[T], int] = lambda item: 0
+) -> Iterator[list[T]]:
+    """Consecutive items in groups of at most `count`, with a `size` of at most `most` together; at least one item."""
+    block, total = list[T](), 0
+    for item in items:
+        if block and total + size(item) > most:
+            yield block
+            block, total = [], 0
+        block.append(item)
+        total += size(item)
+        if len(block) == count:
+            yield block
+            block, total = [], 0
+    if block:
+        yield block
 
 
 class Device(Protocol):

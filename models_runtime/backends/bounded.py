@@ -21,13 +21,19 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 """Limit of one response. The longest note, rewritten by a model, takes a third of it."""
 
 
+# Statuses after which another try may help, like those from 500.
+AGAIN: Final = (408, 409, 425, 429)
 T = TypeVar("T")
 
 
 class ServerRequests:
-    """Requests to one server, from several threads. `sleep`: a function that waits for a number of seconds."""
+    """Requests to one server, from several threads. `sleep`: a function that waits for a number of seconds.
 
-    def __init__(self, sleep: Callable[[float], object] | None) -> None:
+    `name`, `seconds`, `most`: the server's name, and the limits of a response in seconds and bytes.
+    """
+
+    def __init__(self, name: str, seconds: float, most: int, sleep: Callable[[float], object] | None) -> None:
+        self._name, self._seconds, self._most = name, seconds, most
         self._over = threading.Event()
         self._sleep = sleep or self._over.wait
         self._failed_in_a_row = 0
@@ -53,6 +59,30 @@ class ServerRequests:
         with self._lock:
             self._failed_in_a_row = 0
         return answer
+
+    def _error(self, what: str, *, permanent: bool = False) -> BackendError:
+        return BackendError(f"The server “{self._name}” {what}", permanent=permanent)
+
+    def _refusal(self, status: int, missing: str) -> BackendError | None:
+        """The error for a status other than success; None where another try may help. `missing`: what a 404 means."""
+        if status in AGAIN or status >= 500:
+            return None
+        if status in (401, 403):
+            return self._error(f"rejected the key ({status}). Check the key.", permanent=True)
+        if status == 404:
+            return self._error(missing, permanent=True)
+        if 300 <= status < 400:
+            return self._error(f"redirects ({status}). Enter its exact address.", permanent=True)
+        return self._error(f"rejected the request ({status}).")
+
+    def _too_long(self) -> BackendError:
+        return self._error(f"sent more than {self._most // 2**20} MB, or a compressed response.")
+
+    def _late(self) -> BackendError:
+        return self._error(f"took longer than {self._seconds} s.")
+
+    def _silent(self) -> BackendError:
+        return self._error("doesn't respond. Start the server, then resume the run.", permanent=True)
 
 
 class TooLong(httpx2.NetworkError):

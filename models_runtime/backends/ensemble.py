@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from annotations.text.combining import Method, VotingModel, vote
 from annotations.text.spans import Span, renamed
 from annotations.text.tokens import tokenize
-from models_runtime.backends.base import Backend, BackendError, budget_of
+from models_runtime.backends.base import Backend, BackendError, OneByOne, budget_of
 from models_runtime.backends.marginals import GivesMarginals, Marked, mean_marginals
 
 VERSION: Final = "2"
@@ -44,7 +44,7 @@ class Votes:
         ]
 
 
-class EnsembleBackend:
+class EnsembleBackend(OneByOne):
     """Votes over the spans of `backends[i]`, whose name is `members[i]`. See Votes."""
 
     name = "ensemble"
@@ -83,10 +83,6 @@ class EnsembleBackend:
             for text, row in zip(texts, zip(*columns, strict=True), strict=True)
         )
         return list(zip(voted, means, strict=True))
-
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The voted spans of each text, one text at a time."""
-        return (self.predict([text])[0] for text in texts)
 
 
 def _revision(method: Method, members: Sequence[VotingModel], revisions: Sequence[str]) -> str:

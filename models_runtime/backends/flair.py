@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,23 +20,14 @@ from annotations.text.characters import trim
 from annotations.text.segments import sentences
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, covered, tokenize
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, blocks
 from models_runtime.backends.bilstm_crf.embeddings import spellings
 from models_runtime.backends.bilstm_crf.model import BiLstmCrf, Shape
 from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths, likeliest
 from models_runtime.backends.marginals import Marginals, Marked
+from models_runtime.backends.neural import device as neural_device
 from models_runtime.backends.neural.crf import Tags, with_ends
-from models_runtime.backends.neural.device import (
-    MOST_LAYERS,
-    OnDevice,
-    Placement,
-    check_fit,
-    check_scores,
-    choose_device,
-    digest_of,
-    name_of,
-)
 
 # The network of Flair's sequence tagger: its own embeddings under the names of its state dict, and our BiLSTM-CRF.
 
@@ -156,7 +146,7 @@ def _hidden(shapes: dict[str, Sequence[int]], prefix: str) -> int:
 
 def _layers(shapes: dict[str, Sequence[int]], prefix: str) -> int:
     found = sum(name.startswith(f"{prefix}weight_hh_l") and not name.endswith("_reverse") for name in shapes)
-    if found > MOST_LAYERS:
+    if found > neural_device.MOST_LAYERS:
         raise ValueError("too many layers")
     return found
 
@@ -177,11 +167,8 @@ MOST_START: Final = 100
 
 def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
     """The network and a hash of its files. Raises BackendError (permanent) for a folder that can't be used."""
-    name = name_of(folder)
-    if not folder.is_dir():
-        raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.")
-    if missing := [file for file in (CONFIG, WORDS, WEIGHTS) if not (folder / file).is_file()]:
-        raise BackendError(f"The folder “{name}” lacks {', '.join(missing)}. Convert the tagger as docs/flair.md says.")
+    neural_device.check_files(folder, (CONFIG, WORDS, WEIGHTS), " Convert the tagger as docs/flair.md says.")
+    name = neural_device.name_of(folder)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
@@ -199,7 +186,7 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
         with torch.device("meta"):
             planned = build()
         tensors = {_ours(name): values for name, values in tensors.items()}
-        check_fit(planned, tensors)
+        neural_device.check_fit(planned, tensors)
         network = build()
         network.load_state_dict(tensors)
         _check(network)
@@ -208,7 +195,7 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
             f"The tagger in “{name}” can't be used ({type(error).__name__}). Convert it again as docs/flair.md says."
         ) from None
     network.eval()
-    return network, digest_of(folder, (CONFIG, WORDS, WEIGHTS))
+    return network, neural_device.digest_of(folder, (CONFIG, WORDS, WEIGHTS))
 
 
 def _ours(name: str) -> str:
@@ -276,7 +263,7 @@ class _Sentence:
     size: int
 
 
-class FlairBackend(OnDevice):
+class FlairBackend(neural_device.OnDevice):
     """Predicts with the tagger in the folder `path` (safetensors; nothing in it is run).
 
     `labels` maps each of the tagger's labels to a code in `label_set`, or to None for spans to leave out. A confidence
@@ -301,13 +288,12 @@ class FlairBackend(OnDevice):
         self.labels = tuple(sorted({label for label in labels.values() if label}))
         mapped = hashlib.sha256(f"{sorted(labels.items())}{label_set}".encode()).hexdigest()
         self.revision = f"{VERSION}-{digest}-{mapped[:8]}"
-        self._source = f"flair-{name_of(folder)[:60]}-{digest[:8]}"
-        self.placement = Placement(choose_device(device), self._network)
+        self._source = f"flair-{neural_device.name_of(folder)[:60]}-{digest[:8]}"
+        self.placement = neural_device.Placement(neural_device.choose_device(device), self._network)
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order, computed in blocks of texts."""
-        left = iter(texts)
-        while block := list(islice(left, BLOCK)):
+        for block in blocks(texts, BLOCK):
             yield from (spans for spans, _ in self.predict_marginals(block))
 
     def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
@@ -320,7 +306,7 @@ class FlairBackend(OnDevice):
             given = [_forms(texts[work[at].text], tokens[work[at].text], work[at].words) for at in batch]
             with torch.inference_mode():
                 found = self._network(given, self.device.name)
-            check_scores(bool(np.isfinite(scores).all()) for scores in found)
+            neural_device.check_scores(bool(np.isfinite(scores).all()) for scores in found)
             for at, path in zip(batch, self._network.paths(found), strict=True):
                 read[at] = path
 

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,17 +18,8 @@ from transformers import AutoConfig, AutoModel
 from annotations.text.characters import trim
 from annotations.text.names import keepable, unkeepable
 from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError
-from models_runtime.backends.neural.device import (
-    MOST_LAYERS,
-    OnDevice,
-    Placement,
-    check_fit,
-    check_scores,
-    choose_device,
-    digest_of,
-    name_of,
-)
+from models_runtime.backends.base import BackendError, blocks
+from models_runtime.backends.neural import device as neural_device
 from models_runtime.backends.token_classification.encoding import FILE, Pieces
 from models_runtime.backends.token_classification.model import WEIGHTS, padding, read_pieces, room
 
@@ -140,8 +130,8 @@ class GlinerFolder:
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
-        self.name = name_of(self.path)
-        self._check()
+        self.name = neural_device.name_of(self.path)
+        neural_device.check_files(self.path, (CONFIG, FILE, WEIGHTS))
         said = self._config()
         self.encoder = self._encoder(said)
         self.width = _whole(said, "max_width", 12, MOST_WIDTH)
@@ -155,16 +145,6 @@ class GlinerFolder:
         self.network = self._network(said)
         if not 0 <= max(self.pieces.last, self.pad) < self.encoder.vocab_size:
             raise self._unusable(FILE, "a piece has no row in the embeddings")
-
-    def _check(self) -> None:
-        name = self.name
-        if not self.path.is_dir():
-            raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.")
-        missing = [file for file in (CONFIG, FILE, WEIGHTS) if not (self.path / file).is_file()]
-        if missing:
-            pickled = WEIGHTS in missing and any(self.path.glob("*.bin"))
-            hint = " Pickled weights (.bin) are never opened; convert them to safetensors." if pickled else ""
-            raise BackendError(f"The folder “{name}” lacks {', '.join(missing)}.{hint}")
 
     def _config(self) -> dict[str, Any]:
         try:
@@ -200,7 +180,7 @@ class GlinerFolder:
             layers = encoder.num_hidden_layers
         except Exception as error:  # the library raises errors of many types
             raise self._unusable(CONFIG, type(error).__name__) from None
-        if type(layers) is not int or layers > MOST_LAYERS:
+        if type(layers) is not int or layers > neural_device.MOST_LAYERS:
             raise self._unusable(CONFIG, "the number of layers")
         return encoder
 
@@ -240,7 +220,7 @@ class GlinerFolder:
                     self.encoder.vocab_size, _ = tensors[ENCODER + name].shape
             with torch.device("meta"):
                 planned = built()
-            check_fit(planned, tensors)
+            neural_device.check_fit(planned, tensors)
             network = built()
             network.load_state_dict(tensors)
         except Exception as error:  # the libraries raise errors of many types
@@ -298,7 +278,7 @@ class _Group:
     at: list[int]
 
 
-class GlinerBackend(OnDevice):
+class GlinerBackend(neural_device.OnDevice):
     """Predicts with the GLiNER model in the folder `path` (safetensors; no code from the folder is run).
 
     `labels` maps each prompt to a code in `label_set`. Many prompts are asked in groups, and long texts are read in
@@ -314,18 +294,17 @@ class GlinerBackend(OnDevice):
         asked = sorted((prompt, code) for prompt, code in labels.items() if code)
         self._codes = [code for _, code in asked]
         self.labels = tuple(sorted(set(self._codes)))
-        digest = digest_of(folder.path, (CONFIG, FILE, WEIGHTS))
+        digest = neural_device.digest_of(folder.path, (CONFIG, FILE, WEIGHTS))
         self.revision = f"{VERSION}-{digest}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:8]}"
         self._source = f"gliner-{folder.name[:60]}-{digest[:8]}"
         self._before, self._after = folder.pieces.around
         self._room = folder.room - len(self._before) - len(self._after)
         self._groups = list(self._grouped([prompt for prompt, _ in asked]))
-        self.placement = Placement(choose_device(device), folder.network)
+        self.placement = neural_device.Placement(neural_device.choose_device(device), folder.network)
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order, computed in blocks of texts."""
-        left = iter(texts)
-        while block := list(islice(left, BLOCK)):
+        for block in blocks(texts, BLOCK):
             found = [_split(text, self._folder.pieces.of_words, self._room // 4) for text in block]
             for text, words, scores in zip(block, found, self._scores(found), strict=True):
                 yield self._spans(text, words, scores)
@@ -407,7 +386,7 @@ class GlinerBackend(OnDevice):
         logits = logits.float().cpu()
         # Spans that leave their text have scores without meaning.
         inside = np.add.outer(np.arange(logits.shape[1]), np.arange(logits.shape[2])) < np.array(counts)[:, None, None]
-        check_scores([bool(torch.isfinite(logits[torch.from_numpy(inside)]).all())])
+        neural_device.check_scores([bool(torch.isfinite(logits[torch.from_numpy(inside)]).all())])
         return torch.sigmoid(logits).numpy()
 
     def _spans(self, text: str, words: _Words, scores: Mapping[Candidate, float]) -> list[Span]:

@@ -1,19 +1,20 @@
 """Known identifiers: what the patient master and the deny list say (annotations.release.rules.known)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from annotations.release.rules.known.person import CONFIDENCE, How, Mention
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.characters import trim
 from annotations.text.spans import Span
+from models_runtime.backends.base import OneByOne
 
 VERSION: Final = "1"
 Find = Callable[[Sequence[tuple[str, str]]], list[list[Mention]]]
 """The mentions in each of the notes, which are given as patient id and text."""
 
 
-class KnownBackend:
+class KnownBackend(OneByOne):
     """Turns mentions of known identifiers into spans.
 
     `find` knows the patients; `labels` has a label for each kind of mention, and `denied` the labels of denied terms.
@@ -42,11 +43,6 @@ class KnownBackend:
             [self._span(text, mention) for mention in mentions]
             for (_patient, text), mentions in zip(notes, found, strict=True)
         ]
-
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, one text at a time."""
-        for text in texts:
-            yield from self.predict([text])
 
     def _span(self, text: str, mention: Mention) -> Span:
         start, end = trim(text, mention.start, mention.end)

@@ -5,7 +5,7 @@ probability of being no `O` is above a threshold are suggested as well.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
@@ -13,7 +13,7 @@ from annotations.text.bio import split_tag
 from annotations.text.characters import trim
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import Token, covered
-from models_runtime.backends.base import Backend, Budget, Device, budget_of
+from models_runtime.backends.base import Backend, Budget, Device, OneByOne, budget_of
 
 if TYPE_CHECKING:
     # Web processes and workers load this module; NumPy is loaded by the functions that compute.
@@ -134,7 +134,7 @@ def mean_marginals(
     return Marginals(tokens, labels, shares)
 
 
-class ThresholdBackend:
+class ThresholdBackend(OneByOne):
     """Reads with `backend` at a threshold (above 0, below 1): see `spans_above`."""
 
     def __init__(self, backend: Backend, threshold: float) -> None:
@@ -160,10 +160,6 @@ class ThresholdBackend:
         source = f"{self.name}{ABOVE}{self.threshold:g}"
         read = self._marginals.predict_marginals(texts)
         return [spans_above(text, marked, self.threshold, source) for text, marked in zip(texts, read, strict=True)]
-
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, one text at a time."""
-        return (self.predict([text])[0] for text in texts)
 
 
 def revision_at(revision: str, threshold: float) -> str:

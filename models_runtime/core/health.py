@@ -3,12 +3,13 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import Any
 
 from django.conf import settings
+from django.db.models import TextChoices
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 from redis.exceptions import RedisError
 
 from annotations.jobs.services.doorbell import connection, worker_keys
@@ -71,14 +72,14 @@ def remedy(kind: BackendKind | TrainableKind, lack: str) -> str:
     return _("The library %(name)s is missing. Install it with “make setup-models”.") % {"name": kind.needs}
 
 
-class ModelHealth(StrEnum):
-    READY = "ready"
-    LIBRARY = "library"
-    WEIGHTS = "weights"
-    LABELS = "labels"
-    NO_SERVER = "no server"
-    NO_WORKER = "no worker"
-    UNKNOWN = "unknown"
+class ModelHealth(TextChoices):
+    READY = "ready", _lazy("Ready")
+    LIBRARY = "library", _lazy("Library missing")
+    WEIGHTS = "weights", _lazy("Weights missing")
+    LABELS = "labels", _lazy("Labels missing")
+    NO_SERVER = "no server", _lazy("No server")
+    NO_WORKER = "no worker", _lazy("No worker")
+    UNKNOWN = "unknown", _lazy("Unknown")
 
 
 @dataclass(frozen=True)
@@ -87,19 +88,6 @@ class Health:
 
     state: ModelHealth
     message: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of the state."""
-        return {
-            ModelHealth.READY: _("Ready"),
-            ModelHealth.LIBRARY: _("Library missing"),
-            ModelHealth.WEIGHTS: _("Weights missing"),
-            ModelHealth.LABELS: _("Labels missing"),
-            ModelHealth.NO_SERVER: _("No server"),
-            ModelHealth.NO_WORKER: _("No worker"),
-            ModelHealth.UNKNOWN: _("Unknown"),
-        }[self.state]
 
 
 class Workers:

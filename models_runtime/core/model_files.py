@@ -18,22 +18,8 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.selectors.known import Finder, anything_known, content_digest, denied_terms, labels_by_kind
 from models_runtime.backends.base import Backend, BackendError, load
 from models_runtime.backends.files import digest
-from models_runtime.core import external
+from models_runtime.core import external, registry
 from models_runtime.core.external import external_model_named, factory_params
-from models_runtime.core.registry import (
-    BACKENDS,
-    ENSEMBLE,
-    EXTERNAL,
-    FLAIR,
-    GLINER,
-    KNOWN,
-    PIPELINE,
-    REMOTE,
-    SET_UP,
-    TAGGER,
-    backend_kind,
-    trainable_kind,
-)
 from models_runtime.models import TrainedModel, TrainedModelState
 
 # The backend `known` for a project: its patient master, lists and labels.
@@ -62,7 +48,7 @@ def check_known(project: Project) -> None:
 def known_backend(project: Project) -> Backend:
     """Make the backend. It reads the master as it is needed. Raises ServiceError."""
     check_known(project)
-    backend: Backend = load_factory(backend_kind(KNOWN).factory)(
+    backend: Backend = load_factory(registry.backend_kind(registry.KNOWN).factory)(
         label_set=project.label_set.key,
         find=Finder(project).find,
         labels=labels_by_kind(project),
@@ -75,12 +61,18 @@ def known_backend(project: Project) -> Backend:
 # Incomplete files of killed workers are deleted after this time (seconds).
 LEFT = 3600
 # The parameter of a run that names its external model.
-NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder", FLAIR: "folder", GLINER: "folder", REMOTE: "server"}
+NAMED_BY = {
+    registry.PIPELINE: "pipeline",
+    registry.TAGGER: "folder",
+    registry.FLAIR: "folder",
+    registry.GLINER: "folder",
+    registry.REMOTE: "server",
+}
 
 
 def load_model(model: TrainedModel) -> Backend:
     """Load a trained model as a backend. Raises ServiceError if its project can't run it, and BackendError."""
-    kind = trainable_kind(model.backend)
+    kind = registry.trainable_kind(model.backend)
     backend = load(kind.factory, **factory_params(kind, cached(model)))
     if missing := missing_labels(model, backend.labels):
         raise ServiceError(
@@ -93,13 +85,13 @@ def load_model(model: TrainedModel) -> Backend:
 
 def load_backend(key: str, project: Project, params: dict[str, Any]) -> Backend:
     """Load a backend that needs no trained model of the project. Raises LookupError, ServiceError and BackendError."""
-    if key == KNOWN:
+    if key == registry.KNOWN:
         return known_backend(project)
-    if key == REMOTE:
+    if key == registry.REMOTE:
         return _remote(project, params)
-    if key in EXTERNAL:
+    if key in registry.EXTERNAL:
         return _external(key, project, params)
-    backend: Backend = load_factory(backend_kind(key).factory)(label_set=project.label_set.key, **params)
+    backend: Backend = load_factory(registry.backend_kind(key).factory)(label_set=project.label_set.key, **params)
     return backend
 
 
@@ -107,19 +99,19 @@ def _external(key: str, project: Project, params: dict[str, Any]) -> Backend:
     name = params[NAMED_BY[key]]
     found = external_model_named(key, name)
     if found is None:
-        home = external.pipelines_home() if key == PIPELINE else external.weights_home()
+        home = external.pipelines_home() if key == registry.PIPELINE else external.weights_home()
         raise BackendError(f"The worker's machine has no {NAMED_BY[key]} “{name}”. Copy it to {home} there.")
     labels, label_set = params["labels"], project.label_set.key
-    return load(backend_kind(key).factory, path=found.path, labels=labels, label_set=label_set)
+    return load(registry.backend_kind(key).factory, path=found.path, labels=labels, label_set=label_set)
 
 
 def _remote(project: Project, params: dict[str, Any]) -> Backend:
     """Load a model on another server, anew for each run: its version may have changed."""
-    name = params[NAMED_BY[REMOTE]]
+    name = params[NAMED_BY[registry.REMOTE]]
     server = settings.REMOTE_MODELS.get(name)
     if server is None:
         raise BackendError(f"This worker's DEIDREVIEW_REMOTE_MODELS has no server “{name}”. Add it.")
-    backend: Backend = load_factory(backend_kind(REMOTE).factory)(
+    backend: Backend = load_factory(registry.backend_kind(registry.REMOTE).factory)(
         server=server, labels=params["labels"], label_set=project.label_set.key
     )
     return backend
@@ -190,7 +182,7 @@ def good_model_name(name: str) -> str:
         raise ServiceError(
             _("The name of a model must have 1 to %(longest)s characters.") % {"longest": LONGEST}, code="name"
         )
-    if name in (*BACKENDS, ENSEMBLE, *SET_UP) or name.startswith(("model:", "run:")):
+    if name in (*registry.BACKENDS, registry.ENSEMBLE, *registry.SET_UP) or name.startswith(("model:", "run:")):
         raise ServiceError(
             _("“%(name)s” is reserved for a backend or a run. Choose another name.") % {"name": name}, code="name"
         )

@@ -30,30 +30,11 @@ from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kin
 from models_runtime.core.stages import usable_runs
 from models_runtime.core.training_settings import LANGUAGE_MODEL, SURROGATES, Value, shown
 from models_runtime.models import Calibration, Run, TrainedModel, TrainedModelState
-from models_runtime.training.forms import (
-    REFUSED_AT,
-    UPLOAD_REFUSED_AT,
-    CalibrationForm,
-    RenameForm,
-    TrainForm,
-    UploadModelForm,
-)
+from models_runtime.training import forms
+from models_runtime.training.services import model_cards
 from models_runtime.training.services.calibration import content_of, withdraw
 from models_runtime.training.services.embeddings import in_first_round, language_models, missing_files
 from models_runtime.training.services.groups import group_of
-from models_runtime.training.services.model_cards import (
-    better_rules,
-    erased_since,
-    few_notes_of,
-    headline,
-    held_out_losses,
-    held_out_share,
-    kept_with,
-    made_with,
-    other_versions,
-    perplexity,
-    self_trained,
-)
 from models_runtime.training.services.trained import Uploaded, model_rows, rename_model, retire_model, trouble_of
 from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
@@ -69,11 +50,11 @@ def models(request: Request, slug: str) -> HttpResponse:
 
 
 def _models(
-    request: Request, access: Access, train: TrainForm | None = None, upload: UploadModelForm | None = None
+    request: Request, access: Access, train: forms.TrainForm | None = None, upload: forms.UploadModelForm | None = None
 ) -> HttpResponse:
     """Render the list. A form with errors is given and keeps its values."""
     refused = bool(train or upload)
-    train = train or TrainForm(auto_id="train-%s")
+    train = train or forms.TrainForm(auto_id="train-%s")
     rows = TrainedModel.objects.filter(project=access.project).select_related(
         "project", "gold_version", "job", "created_by"
     )
@@ -94,7 +75,10 @@ def _models(
         language_names=[row.name for row in language_models(access.project)],
         runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
     )
-    rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
+    rows_shown = [
+        (row, model_cards.headline(row.model.card), model_cards.few_notes_of(row.model.card))
+        for row in model_rows(page)
+    ]
     context = {
         "access": access,
         "page": page,
@@ -107,7 +91,7 @@ def _models(
         "languages": languages,
         "token": form_token(request) or uuid.uuid4(),
         "train": train,
-        "upload": upload or UploadModelForm(auto_id="upload-%s"),
+        "upload": upload or forms.UploadModelForm(auto_id="upload-%s"),
     }
     return render(request, "training/models.html", context, status=422 if refused else 200)
 
@@ -119,24 +103,24 @@ def model(request: Request, slug: str, pk: int) -> HttpResponse:
     return _model(request, access, _model_of(access, pk))
 
 
-def _model(request: Request, access: Access, row: TrainedModel, rename: RenameForm | None = None) -> HttpResponse:
+def _model(request: Request, access: Access, row: TrainedModel, rename: forms.RenameForm | None = None) -> HttpResponse:
     """Render the model. A form with errors is given and keeps its values."""
     context = {
         "access": access,
         "model": row,
-        "rename": rename or RenameForm(auto_id="model-%s", initial={"name": row.name}),
+        "rename": rename or forms.RenameForm(auto_id="model-%s", initial={"name": row.name}),
         "status": status_of(row.job, access) if row.job else None,
         "trouble": trouble_of(row),
-        "headline": headline(row.card),
-        "better_rules": better_rules(row.card),
-        "few_notes": few_notes_of(row.card),
-        "also": other_versions(row, access.user),
-        "held_out_share": held_out_share(row.card),
-        "erased_since": erased_since(row),
-        "self_trained": self_trained(row.card),
+        "headline": model_cards.headline(row.card),
+        "better_rules": model_cards.better_rules(row.card),
+        "few_notes": model_cards.few_notes_of(row.card),
+        "also": model_cards.other_versions(row, access.user),
+        "held_out_share": model_cards.held_out_share(row.card),
+        "erased_since": model_cards.erased_since(row),
+        "self_trained": model_cards.self_trained(row.card),
         "in_first_round": in_first_round(row),
         "kind": trainable_kind(row.backend),
-        "perplexity": None if trainable_kind(row.backend).predicts else perplexity(row.card),
+        "perplexity": None if trainable_kind(row.backend).predicts else model_cards.perplexity(row.card),
         "group": group_of(row),
         "missing_files": missing_files(row.card),
         "embeddings_home": external.embeddings_home(),
@@ -144,9 +128,9 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "chose_epoch": bool(row.params.get("refit") and (row.card.get("held_out") or not row.card.get("sha256"))),
         "refitting": row.state == TrainedModelState.TRAINING and "refit_losses" in row.card,
         "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
-        "held_out_after": next(reversed(held_out_losses(row.card)), None),
-        "kept": kept_with(row),
-        "made_with": made_with(row),
+        "held_out_after": next(reversed(model_cards.held_out_losses(row.card)), None),
+        "kept": model_cards.kept_with(row),
+        "made_with": model_cards.made_with(row),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(OF_ITSELF, withdrawn_at=None).order_by("uploaded", "-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
@@ -162,10 +146,10 @@ def model_train(request: Request, slug: str) -> HttpResponse:
     After an error, the form keeps its values.
     """
     access = enter(request.user, slug, Can.MANAGE)
-    form = TrainForm(request.POST, auto_id="train-%s")
+    form = forms.TrainForm(request.POST, auto_id="train-%s")
     of_backend = ("embeddings", LANGUAGE_MODEL.key, SURROGATES.key)
     own = {key: f"{form.backend}-{key}" for key in of_backend} if form.is_valid() else {}
-    if models := attempted(form, lambda: form.start(access, form_key(request, access)), REFUSED_AT | own):
+    if models := attempted(form, lambda: form.start(access, form_key(request, access)), forms.REFUSED_AT | own):
         return redirect("model", slug, models[0].pk)
     return _models(request, access, train=form)
 
@@ -175,8 +159,8 @@ def model_train(request: Request, slug: str) -> HttpResponse:
 def model_upload(request: Request, slug: str) -> HttpResponse:
     """Upload a model. POST `file` and `name` (may be empty)."""
     access = enter(request.user, slug, Can.MANAGE)
-    form = UploadModelForm(request.POST, request.FILES, auto_id="upload-%s")
-    if made := attempted(form, lambda: form.start(access), UPLOAD_REFUSED_AT):
+    form = forms.UploadModelForm(request.POST, request.FILES, auto_id="upload-%s")
+    if made := attempted(form, lambda: form.start(access), forms.UPLOAD_REFUSED_AT):
         messages.success(request, _told(made))
         return redirect("model", slug, made.model.pk)
     return _models(request, access, upload=form)
@@ -200,7 +184,7 @@ def model_rename(request: Request, slug: str, pk: int) -> HttpResponse:
     """Rename a model. POST `name`."""
     access = enter(request.user, slug, Can.MANAGE)
     row = _model_of(access, pk)
-    form = RenameForm(request.POST, auto_id="model-%s")
+    form = forms.RenameForm(request.POST, auto_id="model-%s")
     act = partial(rename_model, model=row, actor=access.user)
     if attempted(form, lambda: act(name=form.cleaned_data["name"]), {"exists": "name"}):
         return redirect("model", slug, row.pk)
@@ -292,7 +276,7 @@ def _look(looks: dict[str, LabelLook], line: dict[str, Any]) -> LabelLook:
 def calibration_start(request: Request, slug: str) -> HttpResponse:
     """Start the job. POST `author` (of the run), `gold` (number of a version) and a `token` of the form."""
     access = enter(request.user, slug, Can.MANAGE)
-    form = CalibrationForm(request.POST)
+    form = forms.CalibrationForm(request.POST)
     if job := attempted(form, lambda: form.start(access, form_token(request)), {"version": "gold"}):
         return redirect("job", slug, job.number)
     # The form is on a run's page, which belongs to a higher feature. So errors are shown as messages on that page.

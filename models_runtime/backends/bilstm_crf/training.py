@@ -18,6 +18,7 @@ import torch
 
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Bounds, Span
+from models_runtime.backends import learner
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
@@ -46,31 +47,10 @@ from models_runtime.backends.bilstm_crf.model import (
 from models_runtime.backends.characters import NARROW, learn_language
 from models_runtime.backends.characters import load_model as load_characters
 from models_runtime.backends.files import digest
-from models_runtime.backends.learner import (
-    Learner,
-    Step,
-    StepFigures,
-    TrainingTask,
-    hyperparameters_of,
-    labels_of,
-    opens,
-    span_figures,
-    task_key,
-)
 from models_runtime.backends.marginals import WEIGHT
+from models_runtime.backends.neural import learning
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.learning import (
-    Loop,
-    Loss,
-    Orders,
-    Plan,
-    copy_network,
-    copy_steps,
-    run_epochs,
-    seeded,
-    shared_rows,
-)
 from models_runtime.backends.notes import Note, read
 from models_runtime.backends.notes import learn as learn_words
 from models_runtime.backends.rule_tags import rules_for
@@ -133,7 +113,7 @@ ALGORITHMS: Final = {"bilstm": FEATURED, "quick": replace(FEATURED, epochs=4)}
 STACKED_ALGORITHMS: Final = {"sgd": Hyperparameters(), "sgd-16": Hyperparameters(batch=16)}
 
 
-def learn(task: TrainingTask, path: Path) -> str:
+def learn(task: learner.TrainingTask, path: Path) -> str:
     """Train a model with features, write it to `path` and return its sha256.
 
     On the same type of machine, the same task gives the same file, even if it continued from a checkpoint. Raises
@@ -142,28 +122,28 @@ def learn(task: TrainingTask, path: Path) -> str:
     return _learn(task, path, ALGORITHMS)
 
 
-def learn_stacked(task: TrainingTask, path: Path) -> str:
+def learn_stacked(task: learner.TrainingTask, path: Path) -> str:
     """Like `learn`, for a model with stacked embeddings. Raises BackendError also for a task without embeddings."""
     return _learn(task, path, STACKED_ALGORITHMS)
 
 
-def _learn(task: TrainingTask, path: Path, algorithms: dict[str, Hyperparameters]) -> str:
-    name, hyper = hyperparameters_of(task, algorithms)
+def _learn(task: learner.TrainingTask, path: Path, algorithms: dict[str, Hyperparameters]) -> str:
+    name, hyper = learner.hyperparameters_of(task, algorithms)
     known = Hyperparameters.__dataclass_fields__
     hyper = replace(hyper, **{key: value for key, value in task.settings.items() if key in known})
     base = load_model(Path(task.base)) if task.base else None
     if base is not None:
         hyper = replace(hyper, **{key: getattr(base.card, key) for key in LAYERS})
     hyper = replace(hyper, grouped=task.grouping or hyper.grouped)
-    labels = labels_of(task.notes, base.card.labels if base else ())
+    labels = learner.labels_of(task.notes, base.card.labels if base else ())
     gold_notes, task = len(task.notes), augmented(task)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
-    key = task_key(task, str(hyper), str(NARROW), torch.__version__, device.name)
+    key = learner.task_key(task, str(hyper), str(NARROW), torch.__version__, device.name)
     stack = _stack(task, hyper, base)
     if task.adapt:
         stack = _adapted(task, key, device, hyper, stack)
     sources = tuple(part.source for part in stack.parts)
-    seeded(hyper.seed)
+    learning.seeded(hyper.seed)
     rules, lexicon = None, dict[str, list[str]]()
     if hyper.features:
         rules = rules_for(task.label_set, used=task.settings.get("rules", True))
@@ -183,7 +163,7 @@ def _learn(task: TrainingTask, path: Path, algorithms: dict[str, Hyperparameters
         **{key: getattr(hyper, key) for key in LAYERS},
     )
     training = _Training(task, hyper, card, encoder, device, base)
-    done = run_epochs(
+    done = learning.run_epochs(
         task,
         training.loop,
         training.orders,
@@ -195,7 +175,7 @@ def _learn(task: TrainingTask, path: Path, algorithms: dict[str, Hyperparameters
     return save_model(path, replace(card, iterations=done), training.network, stack, training.vocabulary, lexicon)
 
 
-def _stack(task: TrainingTask, hyper: Hyperparameters, base: Loaded | None) -> Stack:
+def _stack(task: learner.TrainingTask, hyper: Hyperparameters, base: Loaded | None) -> Stack:
     """The embeddings of the task, or of the starting model. Raises BackendError (permanent)."""
     if base is None:
         if not (task.embeddings or hyper.features):
@@ -217,20 +197,20 @@ def _stack(task: TrainingTask, hyper: Hyperparameters, base: Loaded | None) -> S
     return Stack(parts)
 
 
-def _forms(task: TrainingTask) -> set[str]:
+def _forms(task: learner.TrainingTask) -> set[str]:
     """The words of the notes that the training may learn from."""
     texts = [*(text for text, _ in task.notes), *task.unlabeled]
     return {text[token.start : token.end] for text in texts for token in read(text).tokens}
 
 
-def _embedding(task: TrainingTask, hyper: Hyperparameters, kind: str, name: str, path: str) -> Embedding:
+def _embedding(task: learner.TrainingTask, hyper: Hyperparameters, kind: str, name: str, path: str) -> Embedding:
     if kind == "words":
         return words_of(name, Path(path), _forms(task), hyper.vocabulary)
     _, characters = load_characters(Path(path))
     return Contexts(Source(name, "characters", digest(Path(path)), 2 * characters.width), characters)
 
 
-def _adapted(task: TrainingTask, key: str, device: Device, hyper: Hyperparameters, stack: Stack) -> Stack:
+def _adapted(task: learner.TrainingTask, key: str, device: Device, hyper: Hyperparameters, stack: Stack) -> Stack:
     """The embeddings with a language model that has learned the language of the notes, from that of the stack if any.
 
     Raises BackendError (permanent) for notes that are too short.
@@ -250,7 +230,7 @@ class _Training:
 
     def __init__(
         self,
-        task: TrainingTask,
+        task: learner.TrainingTask,
         hyper: Hyperparameters,
         card: Card,
         encoder: NoteEncoder,
@@ -286,10 +266,10 @@ class _Training:
                     self._weights.append(1.0 if sure is None else WEIGHT)
         held_out: list[Gold] = [(text, spans, None) for text, spans in task.held_out]
         self._held_out = list(self._items_of(held_out, [encoder.rule_tags(text) for text, _, _ in held_out]))
-        self.orders = Orders(hyper.epochs, self._order)
+        self.orders = learning.Orders(hyper.epochs, self._order)
         self.loop = _loop(hyper, self.network, self._loss, device, self.orders)
 
-    def more(self, steps: Sequence[Step]) -> bool:
+    def more(self, steps: Sequence[learner.Step]) -> bool:
         """Set the learning rate of the next epoch of SGD. False when it is too small to go on.
 
         A training whose number of epochs was chosen before runs all of them.
@@ -354,9 +334,9 @@ class _Training:
             count += len(items)
         return total / count if count else None
 
-    def figures(self) -> StepFigures:
+    def figures(self) -> learner.StepFigures:
         """Figures of the held-out notes."""
-        return span_figures((self._predict(note, items), spans) for note, items, _, spans in self._held_out)
+        return learner.span_figures((self._predict(note, items), spans) for note, items, _, spans in self._held_out)
 
     def _predict(self, note: Note, items: Sequence[Item]) -> list[Span]:
         paths: list[list[int]] = []
@@ -368,13 +348,13 @@ class _Training:
 
 def _continue(base: Loaded, network: BiLstmCrf, tags: Tags) -> None:
     """Copy the weights of the starting model: rows of tags by name, all others by number."""
-    rows = shared_rows(base.tags.names, tags.names)
+    rows = learning.shared_rows(base.tags.names, tags.names)
     by_tag = dict.fromkeys(("out.weight", "out.bias", "crf.first", "crf.last"), rows)
     earlier = base.network.state_dict()
     steps = earlier.pop("crf.steps", None)
-    copy_network(earlier, network, by_tag)
+    learning.copy_network(earlier, network, by_tag)
     if steps is not None and network.crf is not None:
-        copy_steps(steps, network.crf.steps, rows)
+        learning.copy_steps(steps, network.crf.steps, rows)
 
 
 def _cut(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
@@ -388,10 +368,10 @@ def _cut(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
     return found
 
 
-class SgdLoop(Loop):
+class SgdLoop(learning.Loop):
     """Trains with plain SGD at a rate that is set before each epoch. Checkpoints are those of `Loop`."""
 
-    def __init__(self, network: Any, loss: Loss, plan: Plan, device: Device) -> None:
+    def __init__(self, network: Any, loss: learning.Loss, plan: learning.Plan, device: Device) -> None:
         super().__init__(network, loss, plan, device, steps=1)
         self._share = 1.0
         self._rate = plan.rate
@@ -404,11 +384,13 @@ class SgdLoop(Loop):
             group["lr"] = self._rate * self._share
 
 
-def _loop(hyper: Hyperparameters, network: BiLstmCrf, loss: Loss, device: Device, orders: Orders) -> Loop:
-    plan = Plan(hyper.rate, warm_up=200, clip=hyper.clip)
+def _loop(
+    hyper: Hyperparameters, network: BiLstmCrf, loss: learning.Loss, device: Device, orders: learning.Orders
+) -> learning.Loop:
+    plan = learning.Plan(hyper.rate, warm_up=200, clip=hyper.clip)
     if hyper.anneal:
         return SgdLoop(network, loss, plan, device)
-    return Loop(network, loss, plan, device, steps=orders.steps)
+    return learning.Loop(network, loss, plan, device, steps=orders.steps)
 
 
 def rate_after(losses: Iterable[float], hyper: Hyperparameters) -> float:
@@ -424,6 +406,6 @@ def rate_after(losses: Iterable[float], hyper: Hyperparameters) -> float:
     return rate
 
 
-_CHECK: Final = opens(load_model, partial(BiLstmCrfBackend, device="cpu"))
-LEARNER: Final = Learner(learn, _CHECK, choose_device)
-STACKED: Final = Learner(learn_stacked, _CHECK, choose_device)
+_CHECK: Final = learner.opens(load_model, partial(BiLstmCrfBackend, device="cpu"))
+LEARNER: Final = learner.Learner(learn, _CHECK, choose_device)
+STACKED: Final = learner.Learner(learn_stacked, _CHECK, choose_device)

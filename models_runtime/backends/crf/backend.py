@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ from annotations.text.bio import OUTSIDE, decode
 from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
 from annotations.text.tokens import Token, covered, tokens_at
-from models_runtime.backends.base import Streaming
+from models_runtime.backends.base import Streaming, blocks
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import earlier_tags
 from models_runtime.backends.crf.model import Floats, Model, load_model
@@ -125,8 +124,7 @@ class CrfBackend(Streaming):
         if self._earlier is None:
             yield from ((text, None) for text in texts)
             return
-        left = iter(texts)
-        while some := list(islice(left, NOTES)):
+        for some in blocks(texts, NOTES):
             yield from zip(some, self._earlier.predict(some), strict=True)
 
     def _completed(self, pending: _PendingNote) -> list[Span]:

@@ -10,30 +10,10 @@ from typing import Any, Final, TypeVar
 
 from annotations.text.spans import Bounds, Span
 from models_runtime.backends.base import BackendError, Budget, Device, OnDevice, PredictsEach, Rewritten, not_installed
+from models_runtime.backends.llm import driver, prompts
 from models_runtime.backends.llm.asking import Answer, Asking, Completion, Meter, Question
-from models_runtime.backends.llm.driver import (
-    AnswerCache,
-    Capacity,
-    Check,
-    Conversation,
-    Found,
-    NoCache,
-    no_check,
-    run_all,
-)
 from models_runtime.backends.llm.evidence import shots_of
 from models_runtime.backends.llm.extracting import Extracting, chunks, overlapping, whole, without_overlaps
-from models_runtime.backends.llm.prompts import (
-    BY_LABEL,
-    LINES,
-    VERSION,
-    LabelWord,
-    Shot,
-    digest,
-    prompt_of_run,
-    system_prompt,
-    version_of,
-)
 from models_runtime.backends.llm.rewriting import Placeholders, Rewriting, joined
 from models_runtime.backends.llm.servers import Params, Server
 
@@ -60,16 +40,16 @@ class LlmBackend(PredictsEach):
     def __init__(
         self,
         label_set: str,
-        labels: Sequence[LabelWord],
+        labels: Sequence[prompts.LabelWord],
         server: Server,
         params: Params,
         prompt: str = "",
-        answers: AnswerCache[Found] | None = None,
-        texts: AnswerCache[str] | None = None,
+        answers: driver.AnswerCache[driver.Found] | None = None,
+        texts: driver.AnswerCache[str] | None = None,
         mapping: Mapping[str, str] | None = None,
         sample: str = "",
         completion: Completion | None = None,
-        capacity: Capacity | None = None,
+        capacity: driver.Capacity | None = None,
         meter: Meter | None = None,
     ) -> None:
         if not labels:
@@ -77,9 +57,9 @@ class LlmBackend(PredictsEach):
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
-        lines = version_of(params.template) == LINES
+        lines = prompts.version_of(params.template) == prompts.LINES
         shots = shots_of(params.language, labels, label_set) if params.examples or lines else []
-        self.prompt = prompt or prompt_of_run(
+        self.prompt = prompt or prompts.prompt_of_run(
             params.strategy, params.language, labels, params.template, descriptions=params.descriptions, shots=shots
         )
         self._params = params
@@ -88,24 +68,24 @@ class LlmBackend(PredictsEach):
         if isinstance(self._completion, OnDevice):  # The model runs in this process.
             self.device = self._completion.device
         # Small batches: little work is lost with a worker, and several workers can share a run of few notes.
-        self.budget = Budget(notes=(1 if params.strategy == BY_LABEL else 4) * self._completion.at_once)
+        self.budget = Budget(notes=(1 if params.strategy == prompts.BY_LABEL else 4) * self._completion.at_once)
         messages = _messages(params, labels, self.prompt, shots)
-        settings = [VERSION, _CODE, server.name, params.model, repr(params.temperature), str(params.tokens)]
-        made_of = digest(
+        settings = [prompts.VERSION, _CODE, server.name, params.model, repr(params.temperature), str(params.tokens)]
+        made_of = prompts.digest(
             *settings, *(message for message, _labels in messages), json.dumps(sorted((mapping or {}).items()))
         )
         shape = str(REWRITE_WORDS) if params.strategy == "rewrite" else _shape(params)
-        self.revision = f"{VERSION}-{made_of[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
+        self.revision = f"{prompts.VERSION}-{made_of[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
         asking = [
             Asking(
-                key=digest(*settings, message, sample if params.temperature else ""),
+                key=prompts.digest(*settings, message, sample if params.temperature else ""),
                 temperature=params.temperature,
                 most_tokens=params.tokens,
             )
             for message, _labels in messages
         ]
-        source = f"{params.model[-48:]} {params.language}{version_of(params.template)}"
-        found: AnswerCache[Found] = NoCache() if answers is None else answers
+        source = f"{params.model[-48:]} {params.language}{prompts.version_of(params.template)}"
+        found: driver.AnswerCache[driver.Found] = driver.NoCache() if answers is None else answers
         self._extracting = [
             Extracting(
                 asking=own,
@@ -122,16 +102,16 @@ class LlmBackend(PredictsEach):
         self._rewriting = Rewriting(
             asking=asking[0],
             system=self.prompt,
-            confirm=system_prompt("confirm", params.language, labels, descriptions=params.descriptions),
+            confirm=prompts.system_prompt("confirm", params.language, labels, descriptions=params.descriptions),
             placeholders=Placeholders(labels, label_set, mapping or {}),
             source=source,
             meter=self.meter,
-            texts=NoCache() if texts is None else texts,
+            texts=driver.NoCache() if texts is None else texts,
             answers=found,
         )
 
     def predict_each(
-        self, texts: Sequence[str], check: Check = no_check
+        self, texts: Sequence[str], check: driver.Check = driver.no_check
     ) -> list[list[Span] | Rewritten | BackendError]:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         if self._params.strategy == "rewrite":
@@ -153,7 +133,7 @@ class LlmBackend(PredictsEach):
         asked = len(self._extracting)
         return [_joined(parts, [_merged(list(islice(results, asked))) for _part in parts]) for parts in pieces]
 
-    def _rewritten_each(self, texts: Sequence[str], check: Check) -> Iterator[Rewritten | BackendError]:
+    def _rewritten_each(self, texts: Sequence[str], check: driver.Check) -> Iterator[Rewritten | BackendError]:
         # Pieces must not overlap, because the rewritten note is made of them.
         pieces = [chunks(text, REWRITE_WORDS, overlap=0) for text in texts]
         rewrite = self._rewriting.rewrite
@@ -170,9 +150,9 @@ class LlmBackend(PredictsEach):
                     rewritten.append(result)
             yield failed[0] if failed else joined(text, parts, rewritten)
 
-    def _results(self, conversations: list[Conversation[T]], check: Check) -> Iterator[T | BackendError]:
+    def _results(self, conversations: list[driver.Conversation[T]], check: driver.Check) -> Iterator[T | BackendError]:
         try:
-            return iter(run_all(conversations, self._completion, check, self._capacity))
+            return iter(driver.run_all(conversations, self._completion, check, self._capacity))
         finally:
             self.meter.record()
 
@@ -187,18 +167,23 @@ def completion_of(server: Server, model: str, meter: Meter) -> Completion:
 
 
 def _messages(
-    params: Params, labels: Sequence[LabelWord], prompt: str, shots: Sequence[Shot]
-) -> list[tuple[str, list[LabelWord]]]:
+    params: Params, labels: Sequence[prompts.LabelWord], prompt: str, shots: Sequence[prompts.Shot]
+) -> list[tuple[str, list[prompts.LabelWord]]]:
     """Each system message of a run, with the labels that its answers may have."""
-    if params.strategy != BY_LABEL:
+    if params.strategy != prompts.BY_LABEL:
         return [(prompt, list(labels))]
     return [
-        (system_prompt(BY_LABEL, params.language, [one], prompt, descriptions=params.descriptions, shots=shots), [one])
+        (
+            prompts.system_prompt(
+                prompts.BY_LABEL, params.language, [one], prompt, descriptions=params.descriptions, shots=shots
+            ),
+            [one],
+        )
         for one in sorted(labels, key=lambda label: label.code)
     ]
 
 
-def _named(labels: Sequence[LabelWord]) -> dict[str, str]:
+def _named(labels: Sequence[prompts.LabelWord]) -> dict[str, str]:
     """The code for each casefolded name that an answer may use for a label. Codes take precedence over names."""
     named: dict[str, str] = {}
     for label in labels:

@@ -157,28 +157,19 @@ class Bounder:
         """The placeholders and tokens of a gap without tags that the note itself has there."""
         first, past = gap.first, gap.past
         placeholders = list(range(len(gap.placeholders)))
-        while placeholders and (length := self._begins(first, past, gap.placeholders[placeholders[0]])):
-            first, placeholders = first + length, placeholders[1:]
-        while placeholders and (length := self._ends(first, past, gap.placeholders[placeholders[-1]])):
-            past, placeholders = past - length, placeholders[:-1]
+        while placeholders and (own := self._tag(gap.placeholders[placeholders[0]], first, past)):
+            first, placeholders = own[1], placeholders[1:]
+        while placeholders and (own := self._tag(gap.placeholders[placeholders[-1]], first, past, last=True)):
+            past, placeholders = own[0], placeholders[:-1]
         return (placeholders, (first, past)) if first < past else ([], (gap.first, gap.past))
 
-    def _begins(self, first: int, past: int, tag: str) -> int:
-        """The number of tokens of a tag that the tokens begin with; 0 if they don't."""
-        for length in range(1, past - first + 1):
-            if self._same(first, first + length, tag):
-                return length
-        return 0
-
-    def _ends(self, first: int, past: int, tag: str) -> int:
-        for length in range(1, past - first + 1):
-            if self._same(past - length, past, tag):
-                return length
-        return 0
-
-    def _same(self, first: int, past: int, tag: str) -> bool:
-        start, end = self._bounds((first, past))
-        return end - start == len(tag) and self._text[start:end].casefold() == tag.casefold()
+    def _tag(self, tag: str, first: int, past: int, *, last: bool = False) -> Tokens | None:
+        """The tokens of a tag with which these tokens begin, or end (`last`); None if they don't."""
+        lengths = range(1, past - first + 1)
+        parts = [(past - length, past) if last else (first, first + length) for length in lengths]
+        return next(
+            (part for part in parts if self._text[slice(*self._bounds(part))].casefold() == tag.casefold()), None
+        )
 
     def _divisions(self, placeholders: list[int], tokens: Tokens) -> Iterator[list[Tokens]]:
         """All ways to divide the tokens between the placeholders, so that each has a word or number."""

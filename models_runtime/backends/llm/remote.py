@@ -40,9 +40,9 @@ class RemoteCompletion(ServerRequests):
     def __init__(
         self, server: Server, model: str, meter: Meter, *, sleep: Callable[[float], object] | None = None
     ) -> None:
-        super().__init__(sleep)
+        super().__init__(server.name, server.seconds, MOST_BYTES, sleep)
         self.at_once = server.at_once
-        self._server, self._model, self.meter = server, model, meter
+        self._model, self.meter = model, meter
         self._format = 0
         self._client = OpenAI(
             base_url=server.url,
@@ -128,7 +128,7 @@ class RemoteCompletion(ServerRequests):
         self.meter.add(tokens_in=read, tokens_out=written)
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list) or not choices:
-            raise BackendError(f"The server “{self._server.name}” sent no answer.", permanent=False)
+            raise self._error("sent no answer.")
         message = getattr(choices[0], "message", None)
         content = getattr(message, "content", None)
         calls = _calls(getattr(message, "tool_calls", None)) if tools else ()
@@ -139,39 +139,23 @@ class RemoteCompletion(ServerRequests):
 
     def _verdict(self, error: openai.APIError) -> BackendError | None:
         """The error if a retry can't help, otherwise None."""
-        name = self._server.name
         if isinstance(error.__cause__, TooLong):
-            return BackendError(
-                f"The server “{name}” sent more than {MOST_BYTES // 2**20} MB, or a compressed response.",
-                permanent=False,
-            )
+            return self._too_long()
         if not isinstance(error, openai.APIStatusError):
-            if isinstance(error, openai.APIConnectionError):
-                return None
-            return self._unreadable()
-        status = error.status_code
-        if status in (401, 403):
-            return BackendError(f"The server “{name}” rejected the key ({status}). Check the key.")
-        if status == 404:
-            return BackendError(f"The server “{name}” has no model “{self._model}”, or its address is wrong.")
-        if 300 <= status < 400:
-            return BackendError(f"The server “{name}” redirects ({status}). Enter its exact address.")
+            return None if isinstance(error, openai.APIConnectionError) else self._unreadable()
         if _is_too_long(error):
             return BackendError("A piece of the note is too long for the model. Choose fewer words.", permanent=False)
-        if status in (408, 409, 425, 429) or status >= 500:
-            return None
-        return BackendError(f"The server “{name}” rejected the request ({status}).", permanent=False)
+        return self._refusal(error.status_code, f"has no model “{self._model}”, or its address is wrong.")
 
     def _unreadable(self) -> BackendError:
-        return BackendError(f"The server “{self._server.name}” sent an unreadable answer.", permanent=False)
+        return self._error("sent an unreadable answer.")
 
     def _gave_up(self, error: openai.APIError) -> BackendError:
-        name = self._server.name
         if isinstance(error, openai.APITimeoutError):
-            return BackendError(f"The server “{name}” took longer than {self._server.seconds} s.", permanent=False)
+            return self._late()
         if isinstance(error, openai.APIStatusError):
-            return BackendError(f"The server “{name}” failed {TRIES} times ({error.status_code}).", permanent=False)
-        return BackendError(f"The server “{name}” doesn't respond. Start the server, then resume the run.")
+            return self._error(f"failed {TRIES} times ({error.status_code}).")
+        return self._silent()
 
 
 def _calls(called: object) -> tuple[ToolCall, ...]:

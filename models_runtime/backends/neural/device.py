@@ -255,6 +255,18 @@ def name_of(folder: Path) -> str:
     return folder.parents[1].name.rpartition("--")[2] if folder.parent.name == "snapshots" else folder.name
 
 
+def check_files(folder: Path, needed: Sequence[str], hint: str = "") -> None:
+    """Raise BackendError (permanent) if the folder or one of its files is missing. `hint`: what to do then."""
+    if not folder.is_dir():
+        raise BackendError(f"There is no folder “{name_of(folder)}” on this worker. Add the folder.")
+    if missing := [file for file in needed if not any(folder.glob(file))]:
+        pickled = any(file.suffix in (".bin", ".pt") for file in folder.iterdir())
+        hint = hint or (
+            " Pickled weights (.bin, .pt) are never opened; convert them to safetensors." if pickled else ""
+        )
+        raise BackendError(f"The folder “{name_of(folder)}” lacks {', '.join(missing)}.{hint}")
+
+
 def digest_of(folder: Path, names: Iterable[str]) -> str:
     """A hash of these files of a folder."""
     whole = hashlib.sha256()

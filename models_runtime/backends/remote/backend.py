@@ -28,14 +28,13 @@ TRIES: Final = 4
 """Attempts for each request, with pauses of 1, 2 and 4 seconds, each up to half as long again."""
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Limit of one response. INCEpTION's protocol sends each token of a note back: about 25 bytes for a character."""
-_AGAIN: Final = (408, 409, 425, 429)
 
 
 class Exchange(ServerRequests):
     """JSON requests to one server."""
 
     def __init__(self, server: RemoteModel, *, sleep: Callable[[float], object] | None = None) -> None:
-        super().__init__(sleep)
+        super().__init__(server.name, server.seconds, MOST_BYTES, sleep)
         self._server = server
         self._client = httpx2.Client(
             headers=_credentials(server),
@@ -57,45 +56,34 @@ class Exchange(ServerRequests):
         return self._counted(lambda: self._tried(method, path, body, tries))
 
     def _tried(self, method: str, path: str, body: dict[str, Any] | None, tries: int) -> Any:
-        name = self._server.name
         for attempt in range(1, tries + 1):
-            error = BackendError(f"The server “{name}” is not asked any more.", permanent=False)
+            error = self._error("is not asked any more.")
             if self._over.is_set():
                 raise error
             try:
                 return self._read(self._client.request(method, self._url(path), json=body))
             except TooLong:
-                raise BackendError(
-                    f"The server “{name}” sent more than {MOST_BYTES // 2**20} MB, or a compressed response.",
-                    permanent=False,
-                ) from None
+                raise self._too_long() from None
             except httpx2.TimeoutException:
-                error = BackendError(f"The server “{name}” took longer than {self._server.seconds} s.", permanent=False)
+                error = self._late()
             except httpx2.HTTPError:
-                error = BackendError(f"The server “{name}” doesn't respond. Start the server, then resume the run.")
+                error = self._silent()
             except _Again as again:
-                error = BackendError(f"The server “{name}” failed {attempt} times ({again.status}).", permanent=False)
+                error = self._error(f"failed {attempt} times ({again.status}).")
             if attempt < tries:
                 self._sleep(2.0 ** (attempt - 1) * random.uniform(1, 1.5))  # noqa: S311 - no secret
         raise error
 
     def _read(self, response: httpx2.Response) -> Any:
         """The JSON of a response. Raises BackendError, or _Again where a retry may help."""
-        name, status = self._server.name, response.status_code
-        if status in (401, 403):
-            raise BackendError(f"The server “{name}” rejected the key ({status}). Check the key.")
-        if status == 404:
-            raise BackendError(f"The server “{name}” has no such address. Check the address.")
-        if 300 <= status < 400:
-            raise BackendError(f"The server “{name}” redirects ({status}). Enter its exact address.")
-        if status in _AGAIN or status >= 500:
-            raise _Again(status)
-        if not 200 <= status < 300:
-            raise BackendError(f"The server “{name}” rejected the request ({status}).", permanent=False)
+        if not response.is_success:
+            raise self._refusal(response.status_code, "has no such address. Check the address.") or _Again(
+                response.status_code
+            )
         try:
             return json.loads(response.content)
         except (ValueError, RecursionError):
-            raise BackendError(f"The server “{name}” sent an answer that is no JSON.", permanent=False) from None
+            raise self._error("sent an answer that is no JSON.") from None
 
     def _url(self, path: str) -> str:
         return f"{self._server.url.rstrip('/')}/{path}"

@@ -12,20 +12,10 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, register_name
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from annotations.formats import uima
 from annotations.formats.cas import INITIAL_VIEW, Cas
 from annotations.formats.json_notes import confidence_in
 from annotations.formats.notes import NoteError
-from annotations.formats.uima import (
-    ANNOTATION,
-    BOOLEAN,
-    LABEL,
-    NAMED_ENTITY,
-    SENTENCE,
-    STRING,
-    TOKEN,
-    TypeSystem,
-    type_system_xml,
-)
 from annotations.formats.xmi import read_cas, xmi_document
 from annotations.formats.xml_files import REPLACEMENT, UNWRITABLE
 from annotations.text.characters import Utf16, trim
@@ -50,12 +40,12 @@ register_namespace("cas", _CAS)
 def types_xml() -> str:
     """The type system of our requests: sentences, tokens, and named entities with the features of predictions."""
     features = {
-        LABEL: STRING, "identifier": STRING, PREDICTED: BOOLEAN, f"{LABEL}_score": _DOUBLE,
-        f"{LABEL}_score_explanation": STRING,
+        uima.LABEL: uima.STRING, "identifier": uima.STRING, PREDICTED: uima.BOOLEAN, f"{uima.LABEL}_score": _DOUBLE,
+        f"{uima.LABEL}_score_explanation": uima.STRING,
     }  # fmt: skip
-    types = TypeSystem(dict.fromkeys((SENTENCE, TOKEN, NAMED_ENTITY), ANNOTATION))
-    types.features = {SENTENCE: {"id": STRING}, TOKEN: {"id": STRING}, NAMED_ENTITY: features}
-    return type_system_xml(types).decode()
+    types = uima.TypeSystem(dict.fromkeys((uima.SENTENCE, uima.TOKEN, uima.NAMED_ENTITY), uima.ANNOTATION))
+    types.features = {uima.SENTENCE: {"id": uima.STRING}, uima.TOKEN: {"id": uima.STRING}, uima.NAMED_ENTITY: features}
+    return uima.type_system_xml(types).decode()
 
 
 def request_of(text: str, types: str) -> dict[str, Any]:
@@ -70,8 +60,8 @@ def request_of(text: str, types: str) -> dict[str, Any]:
             )
     return {
         "metadata": {
-            "layer": NAMED_ENTITY,
-            "feature": LABEL,
+            "layer": uima.NAMED_ENTITY,
+            "feature": uima.LABEL,
             "projectId": 0,
             "anchoringMode": "characters",
             "crossSentence": True,
@@ -93,15 +83,15 @@ def spans_in(answer: object, text: str) -> list[Span]:
     if not isinstance(xmi, str):
         raise Malformed("It has no document.")
     try:
-        cas = read_cas(xmi.encode("utf-8", "surrogatepass"), _FILE, TypeSystem())
+        cas = read_cas(xmi.encode("utf-8", "surrogatepass"), _FILE, uima.TypeSystem())
     except NoteError:
         raise Malformed("Its document is no CAS in XMI.") from None
     sofa = _same_text(cas, text)
     units, members = Utf16(text), cas.members.get(sofa)
     found: dict[tuple[int, int, str], Span] = {}
     for each in cas.found:
-        wanted = each.layer == NAMED_ENTITY and each.sofa == sofa and (members is None or each.identity in members)
-        label = each.values.get(LABEL, "")
+        wanted = each.layer == uima.NAMED_ENTITY and each.sofa == sofa and (members is None or each.identity in members)
+        label = each.values.get(uima.LABEL, "")
         if not wanted or each.values.get(PREDICTED) != "true" or not label:
             continue
         start, end = (_points(units, offset) for offset in (each.start, each.end))
@@ -109,7 +99,7 @@ def spans_in(answer: object, text: str) -> list[Span]:
             raise Malformed("It has a span that doesn't fit the text.")
         start, end = trim(text, start, end)
         if start < end:
-            confidence = confidence_in(_number(each.values.get(f"{LABEL}_score", "")))
+            confidence = confidence_in(_number(each.values.get(f"{uima.LABEL}_score", "")))
             found.setdefault((start, end, label), Span(start, end, label, confidence))
     return sorted(found.values())
 

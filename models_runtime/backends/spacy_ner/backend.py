@@ -17,20 +17,11 @@ from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import Token
 from models_runtime.backends import files
-from models_runtime.backends.base import Streaming
+from models_runtime.backends.base import Streaming, blocks
 from models_runtime.backends.notes import Note, pieces, read
 from models_runtime.backends.rule_tags import FeatureRules, rules_of
 from models_runtime.backends.spacy_ner import network
-from models_runtime.backends.spacy_ner.network import (
-    DecodedEntity,
-    Lexicon,
-    Sizes,
-    blank,
-    columns_of,
-    document,
-    entities,
-    recognizer,
-)
+from models_runtime.backends.spacy_ner import network as spacy_ner_network
 
 # Notes as input of the network: sequences of tokens with their columns, for prediction and training.
 
@@ -45,12 +36,12 @@ class NoteEncoder:
 
     nlp: Language
     rules: FeatureRules
-    lexicon: Lexicon
+    lexicon: spacy_ner_network.Lexicon
 
     def note(self, text: str) -> "Cut":
         note = read(text)
         rule_spans = self.rules.predict([text])[0] if note.tokens else []
-        return Cut(note, columns_of(note, rule_spans, self.lexicon), list(pieces(note, SEQUENCE)))
+        return Cut(note, spacy_ner_network.columns_of(note, rule_spans, self.lexicon), list(pieces(note, SEQUENCE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +53,16 @@ class Cut:
     sequences: list[tuple[int, int]]
 
     def documents(self, nlp: Language) -> list[Doc]:
-        return [document(nlp, self.columns[first:past]) for first, past in self.sequences]
+        return [spacy_ner_network.document(nlp, self.columns[first:past]) for first, past in self.sequences]
 
     def examples(self, nlp: Language, spans: Sequence[Span]) -> Iterator[Example]:
         """Training examples. As in prediction, tokens are never split: a gold end inside a token moves to its end."""
         tags = encode_tokens(self.note.tokens, spans).tags
         for (first, past), doc in zip(self.sequences, self.documents(nlp), strict=True):
             doc.set_ents([DocSpan(doc, start, end, label) for start, end, label in _entities(tags[first:past])])
-            yield Example(document(nlp, self.columns[first:past]), doc)
+            yield Example(spacy_ner_network.document(nlp, self.columns[first:past]), doc)
 
-    def spans(self, found: Iterable[Sequence[DecodedEntity]], source: str) -> list[Span]:
+    def spans(self, found: Iterable[Sequence[spacy_ner_network.DecodedEntity]], source: str) -> list[Span]:
         """The entities found in each sequence as spans of the text, sorted and trimmed."""
         spans = []
         for (first, _), own in zip(self.sequences, found, strict=True):
@@ -107,7 +98,7 @@ class Card(files.FileCard):
 
     rules_set: str
     language: str
-    sizes: Sizes
+    sizes: spacy_ner_network.Sizes
 
 
 def save(path: Path, card: Card, tensors: network.Tensors, lexicon: Mapping[str, list[str]]) -> str:
@@ -131,8 +122,8 @@ def load_model(path: Path) -> Loaded:
     card = _card(path, data)
     tensors = network.from_bytes(content)
     try:
-        nlp = blank(card.language, card.labels, card.sizes)
-        network.put(recognizer(nlp), tensors)
+        nlp = spacy_ner_network.blank(card.language, card.labels, card.sizes)
+        network.put(spacy_ner_network.recognizer(nlp), tensors)
     except ValueError as error:
         raise files.refused(path, FORMAT, str(error)) from None
     except ImportError as error:
@@ -141,9 +132,11 @@ def load_model(path: Path) -> Loaded:
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
-    card = files.card_from(path, Card, data, sizes=lambda sizes: Sizes(**sizes))
+    card = files.card_from(path, Card, data, sizes=lambda sizes: spacy_ner_network.Sizes(**sizes))
     sizes = astuple(card.sizes)
-    if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(fields(Sizes)):
+    if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(
+        fields(spacy_ner_network.Sizes)
+    ):
         raise files.refused(path, FORMAT, f"its sizes must be whole numbers up to {LARGEST}")
     if not LANGUAGE.fullmatch(card.language):
         raise files.refused(path, FORMAT, "its language must be a code of two or three letters")
@@ -166,7 +159,7 @@ class SpacyBackend(Streaming):
     def __init__(self, path: str) -> None:
         model = load_model(Path(path))
         rules = rules_of(model.card.rules_set)
-        self._ner = recognizer(model.nlp)
+        self._ner = spacy_ner_network.recognizer(model.nlp)
         self._encoder = NoteEncoder(model.nlp, rules, model.lexicon)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
@@ -175,25 +168,11 @@ class SpacyBackend(Streaming):
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order. Several texts share a batch, which is several times as fast."""
-        for cuts in _groups(map(self._encoder.note, texts)):
+        for cuts in blocks(map(self._encoder.note, texts), NOTES, BATCH, lambda cut: len(cut.sequences)):
             found = self._found([doc for cut in cuts for doc in cut.documents(self._encoder.nlp)])
             for cut in cuts:
                 yield cut.spans(islice(found, len(cut.sequences)), self._source)
 
-    def _found(self, documents: Sequence[Doc]) -> Iterator[list[DecodedEntity]]:
+    def _found(self, documents: Sequence[Doc]) -> Iterator[list[spacy_ner_network.DecodedEntity]]:
         for at in range(0, len(documents), BATCH):
-            yield from entities(self._ner, documents[at : at + BATCH])
-
-
-def _groups(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
-    """Groups of notes, in order: up to NOTES notes, or as many as have BATCH sequences."""
-    waiting: list[Cut] = []
-    sequences = 0
-    for cut in cuts:
-        waiting.append(cut)
-        sequences += len(cut.sequences)
-        if sequences >= BATCH or len(waiting) >= NOTES:
-            yield waiting
-            waiting, sequences = [], 0
-    if waiting:
-        yield waiting
+            yield from spacy_ner_network.entities(self._ner, documents[at : at + BATCH])

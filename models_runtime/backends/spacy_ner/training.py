@@ -19,22 +19,9 @@ from spacy.pipeline.ner import EntityRecognizer
 from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
-from models_runtime.backends import files
+from models_runtime.backends import files, learner
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import (
-    BestEpoch,
-    Learner,
-    Step,
-    StepFigures,
-    TrainingTask,
-    chosen,
-    hyperparameters_of,
-    labels_of,
-    opens,
-    span_figures,
-    task_key,
-)
 from models_runtime.backends.notes import learn as learn_words
 from models_runtime.backends.rule_tags import rules_for
 from models_runtime.backends.spacy_ner import network
@@ -53,7 +40,7 @@ class Progress:
     epochs: int = 0
     seen: int = 0
     updates: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[learner.Step] = field(default_factory=list)
 
 
 def write(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer, progress: Progress) -> None:
@@ -83,7 +70,7 @@ def read(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer) -> P
             name, _, parameter = full.partition("/")
             parts[name][parameter] = value
         kept = json.loads(metadata["progress"])
-        progress = Progress(**kept | {"steps": [Step(**step) for step in kept["steps"]]})
+        progress = Progress(**kept | {"steps": [learner.Step(**step) for step in kept["steps"]]})
         network.put(ner, parts["weights"])
         for parameter, node, name in network.parameters(ner):
             for memory, values in _dicts(optimizer).items():
@@ -143,15 +130,15 @@ ALGORITHMS: Final[dict[str, Hyperparameters]] = {"cnn": Hyperparameters(epochs=1
 ANY_LANGUAGE: Final = "xx"
 
 
-def learn(task: TrainingTask, path: Path) -> str:
+def learn(task: learner.TrainingTask, path: Path) -> str:
     """Train, write the model to `path` and return its sha256.
 
     Deterministic: the same task gives the same file, even if it continued from a checkpoint. Raises BackendError
     (permanent) for notes without spans.
     """
-    name, hyper = hyperparameters_of(task, ALGORITHMS)
+    name, hyper = learner.hyperparameters_of(task, ALGORITHMS)
     base = load_model(Path(task.base)) if task.base else None
-    labels = labels_of(task.notes, base.card.labels if base else ())
+    labels = learner.labels_of(task.notes, base.card.labels if base else ())
     gold_notes, task = len(task.notes), augmented(task)
     lexicon = learn_words([*(text for text, _ in task.notes), *task.unlabeled])
     if base is not None:
@@ -163,7 +150,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     if base is not None:
         network.continued(recognizer(nlp), recognizer(base.nlp))
     training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
-    tensors, done = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
+    tensors, done = training.run_epochs(learner.task_key(task, str(training.hyper), str(sizes), version("spacy")))
     card = Card(task.label_set, labels, name, gold_notes, done, FORMAT, rules.label_set, language, sizes)
     return save(path, card, tensors, lexicon)
 
@@ -180,7 +167,7 @@ def _language(wanted: str) -> str:
 class _Training:
     """A training in progress. Each epoch is a step, with a checkpoint after it."""
 
-    def __init__(self, task: TrainingTask, hyper: Hyperparameters, encoder: NoteEncoder) -> None:
+    def __init__(self, task: learner.TrainingTask, hyper: Hyperparameters, encoder: NoteEncoder) -> None:
         self.task, self.nlp = task, encoder.nlp
         self.ner = recognizer(encoder.nlp)
         self.progress = Progress()
@@ -198,11 +185,11 @@ class _Training:
         It is the last full epoch, or if the task chooses the one with the best F1 on the held-out notes.
         """
         path, last = self.task.checkpoint, None
-        best = BestEpoch(path) if self.task.choose and self.task.held_out else None
+        best = learner.BestEpoch(path) if self.task.choose and self.task.held_out else None
         most = min(self.hyper.epochs, self.task.stop_after or self.hyper.epochs)
         if path is not None:
             self.progress = read(path, key, self.ner, self.optimizer)
-        for step in [Step(0, self.hyper.epochs, 0.0), *self.progress.steps]:
+        for step in [learner.Step(0, self.hyper.epochs, 0.0), *self.progress.steps]:
             self.task.report(step)
         if self.progress.epochs:
             last = self._averages()
@@ -216,7 +203,7 @@ class _Training:
         if best is None:
             return last, self.progress.epochs
         steps = self.progress.steps
-        return network.from_bytes(best.content(steps)), chosen(steps)
+        return network.from_bytes(best.content(steps)), learner.chosen(steps)
 
     def _epoch(self) -> bool:
         """Train one epoch. Returns False if the task should stop before its end."""
@@ -233,7 +220,7 @@ class _Training:
             self.progress.updates += 1
         self.progress.epochs += 1
         loss = round(float(losses[NER]) / max(self.tokens, 1), 6)
-        step = Step(number + 1, self.hyper.epochs, loss, **self._figures())
+        step = learner.Step(number + 1, self.hyper.epochs, loss, **self._figures())
         self.progress.steps.append(step)
         self.task.report(step)
         return True
@@ -247,10 +234,10 @@ class _Training:
         assert averages is not None
         return network.numbers(self.ner, lambda node, name: averages[(node.id, name)])
 
-    def _figures(self) -> StepFigures:
+    def _figures(self) -> learner.StepFigures:
         """Figures of the held-out notes, with the averaged weights."""
         with self.nlp.use_params(self.optimizer.averages):
-            return span_figures(
+            return learner.span_figures(
                 (cut.spans(entities(self.ner, cut.documents(self.nlp)), ""), spans) for cut, spans in self.held_out
             )
 
@@ -268,4 +255,4 @@ def _batches(examples: Sequence[Example], most: int) -> Iterator[list[Example]]:
         yield batch
 
 
-LEARNER: Final = Learner(learn, opens(load_model, SpacyBackend))
+LEARNER: Final = learner.Learner(learn, learner.opens(load_model, SpacyBackend))

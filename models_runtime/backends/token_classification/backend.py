@@ -10,11 +10,11 @@ import numpy as np
 from annotations.text.bio import marks_and_labels
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.crf import Tags
-from models_runtime.backends.neural.device import Placement, choose_device, digest_of, name_of
+from models_runtime.backends.neural.device import Placement, check_files, choose_device, digest_of, name_of
 from models_runtime.backends.token_classification.encoding import FILE
 from models_runtime.backends.token_classification.model import (
     CONFIG,
-    check_folder,
+    WEIGHT_FILES,
     load_model,
     padding,
     read_config,
@@ -106,7 +106,7 @@ class TokenClassificationBackend(TaggerBackend):
 
     def __init__(self, path: str, label_set: str, labels: Mapping[str, str | None], device: str = "auto") -> None:
         folder = Path(path)
-        check_folder(folder)
+        check_files(folder, WEIGHT_FILES)
         config = read_config(folder)
         columns = Columns([config.id2label[number] for number in range(config.num_labels)], labels)
         self.label_set = label_set

@@ -18,6 +18,7 @@ from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForMaskedLM, AutoM
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.crf import Tags
+from models_runtime.backends.neural.device import check_files
 from models_runtime.backends.neural.learning import copy_rows, shared_rows
 from models_runtime.backends.token_classification.encoding import FILE, Pieces, Reading
 
@@ -110,23 +111,11 @@ def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any)
 
 CONFIG: Final = "config.json"
 WEIGHTS: Final = "model.safetensors"
+WEIGHT_FILES: Final = (CONFIG, FILE, "*.safetensors")
 # Largest window (Salierno et al. 2024, section 6), even for models with a longer input.
 MOST: Final = 512
 # In these architectures, positions begin after the padding index, so windows are shorter than the position table.
 SHIFTED: Final = frozenset({"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "xmod", "mpnet", "data2vec-text"})
-
-
-def check_folder(folder: Path) -> None:
-    """Raise BackendError (permanent) if files are missing, or the weights are only pickled."""
-    if not folder.is_dir():
-        raise BackendError(f"There is no folder of weights “{folder.name}” on this worker. Add the folder.")
-    missing = [name for name in (CONFIG, FILE) if not (folder / name).is_file()]
-    if not list(folder.glob("*.safetensors")):
-        missing.append(WEIGHTS)
-    if missing:
-        pickles = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
-        hint = " Pickled weights (.bin, .pt) are never opened; convert them to safetensors." if pickles else ""
-        raise BackendError(f"The folder “{folder.name}” lacks {', '.join(missing)}.{hint}")
 
 
 def read_config(folder: Path) -> Any:
@@ -216,7 +205,7 @@ class StartingPoint:
         if path.suffix == ".zip":
             model = load_model(path)
             return cls(model.card.base, model.pieces.content, path, model)
-        check_folder(path)
+        check_files(path, WEIGHT_FILES)
         try:
             return cls(path.name, (path / FILE).read_text(), path, None)
         except (OSError, ValueError) as error:

@@ -10,7 +10,7 @@ from annotations.text.bio import decode
 from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import covered
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, blocks
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.crf import Tags, best_path
 from models_runtime.backends.neural.device import Device, OnDevice, Placement, Window, chunks, windows
@@ -156,7 +156,7 @@ class Tagger:
 
     def scored(self, texts: Iterable[str], placement: Placement) -> Iterator[tuple[list[Span], Encoded, Any]]:
         """The spans of each text, its pieces, and their log probabilities [pieces, tags], as `stream`."""
-        for block in _blocks(texts):
+        for block in blocks(texts, BLOCK_TEXTS, BLOCK_CHARACTERS, len):
             encoded = [self._pieces.encode(text) for text in block]
             scores = self._scorer.scores(encoded, placement)
             for text, each, rows in zip(block, encoded, scores, strict=True):
@@ -205,19 +205,6 @@ def _shared(scores: Any, first: Sequence[int], tags: Tags) -> Any:
     scores[np.ix_(again, begins + 1)] = np.logaddexp(scores[np.ix_(again, begins)], scores[np.ix_(again, begins + 1)])
     scores[np.ix_(again, begins)] = -np.inf
     return scores
-
-
-def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    block: list[str] = []
-    characters = 0
-    for text in texts:
-        if block and (len(block) == BLOCK_TEXTS or characters + len(text) > BLOCK_CHARACTERS):
-            yield block
-            block, characters = [], 0
-        block.append(text)
-        characters += len(text)
-    if block:
-        yield block
 
 
 class TaggerBackend(OnDevice):

@@ -22,47 +22,14 @@ from annotations.scores.rules import Scorer as LabelScorer
 from annotations.scores.rules.rates import RatesData, covered_characters
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Span
-from models_runtime.backends.learner import (
-    Learner,
-    Note,
-    StepFigures,
-    TokenFigures,
-    TrainingTask,
-    hyperparameters_of,
-    labels_of,
-    model_beside,
-    opens,
-    rounded,
-    task_key,
-)
+from models_runtime.backends import learner
+from models_runtime.backends.neural import learning
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.device import Device, Placement, Window, choose_device
-from models_runtime.backends.neural.learning import (
-    IGNORED,
-    Loop,
-    Orders,
-    Plan,
-    adapt,
-    class_weights,
-    run_epochs,
-    seeded,
-)
+from models_runtime.backends.token_classification import model
 from models_runtime.backends.token_classification.adapting import Batching, MaskedLmTraining
 from models_runtime.backends.token_classification.backend import TransformerBackend
 from models_runtime.backends.token_classification.encoding import Encoded, Reading
-from models_runtime.backends.token_classification.model import (
-    FORMAT,
-    MASKED_FORMAT,
-    MaskedCard,
-    StartingPoint,
-    TransformerCard,
-    copy_body,
-    load_masked,
-    load_model,
-    padding,
-    room,
-    save_model,
-)
 from models_runtime.backends.token_classification.tagger import Scorer, Tagger
 
 # Figures of a transformer on held-out notes, after each epoch (Salierno et al. 2024, section 6.2).
@@ -79,13 +46,15 @@ class HeldOut:
     I are different classes. Precision and recall count the tags other than O.
     """
 
-    def __init__(self, notes: Sequence[Note], tagger: Tagger, placement: Placement, targets: PieceTargets) -> None:
+    def __init__(
+        self, notes: Sequence[learner.Note], tagger: Tagger, placement: Placement, targets: PieceTargets
+    ) -> None:
         self._notes = notes
         self._tagger = tagger
         self._placement = placement
         self._targets = targets
 
-    def figures(self) -> StepFigures:
+    def figures(self) -> learner.StepFigures:
         """The F1 of exact spans, and the figures of characters, tokens and sub-words; empty without notes."""
         if not self._notes:
             return {}
@@ -103,29 +72,29 @@ class HeldOut:
                 pieces.append((np.array(right), scores.argmax(axis=1)))
         table = scorer.table()
         spans, tokens = (level["micro"] for level in table["levels"] if level["granularity"] == Granularity.SUBCATEGORY)
-        return StepFigures(
-            f1=rounded(spans["f1"]),
-            recall=rounded(characters.recall),
-            precision=rounded(characters.precision),
+        return learner.StepFigures(
+            f1=learner.rounded(spans["f1"]),
+            recall=learner.rounded(characters.recall),
+            precision=learner.rounded(characters.precision),
             tokens=_token_figures(table["accuracy"], tokens),
             pieces=_of_pieces(pieces) if pieces else None,
         )
 
 
-def _of_pieces(pieces: Sequence[tuple[Any, Any]]) -> TokenFigures:
+def _of_pieces(pieces: Sequence[tuple[Any, Any]]) -> learner.TokenFigures:
     right, likeliest = (np.concatenate(side) for side in zip(*pieces, strict=True))
-    right, likeliest = right[right != IGNORED], likeliest[right != IGNORED]
+    right, likeliest = right[right != learning.IGNORED], likeliest[right != learning.IGNORED]
     same = right == likeliest
     rates = Rates.paired(int((same & (right != 0)).sum()), int((likeliest != 0).sum()), int((right != 0).sum()))
     return _token_figures(float(same.mean()) if len(same) else None, rates.as_dict())
 
 
-def _token_figures(accuracy: float | None, rates: RatesData) -> TokenFigures:
-    return TokenFigures(
-        accuracy=rounded(accuracy),
-        precision=rounded(rates["precision"]),
-        recall=rounded(rates["recall"]),
-        f1=rounded(rates["f1"]),
+def _token_figures(accuracy: float | None, rates: RatesData) -> learner.TokenFigures:
+    return learner.TokenFigures(
+        accuracy=learner.rounded(accuracy),
+        precision=learner.rounded(rates["precision"]),
+        recall=learner.rounded(rates["recall"]),
+        f1=learner.rounded(rates["f1"]),
     )
 
 
@@ -162,8 +131,8 @@ class Hyperparameters:
         return min(self.batch, max(SMALLEST_BATCH, pieces * self.epochs // LEAST_UPDATES))
 
     @property
-    def plan(self) -> Plan:
-        return Plan(self.rate, warm_up=self.warm_up)
+    def plan(self) -> learning.Plan:
+        return learning.Plan(self.rate, warm_up=self.warm_up)
 
 
 ALGORITHMS: Final[dict[str, Hyperparameters]] = {
@@ -176,40 +145,40 @@ ALGORITHMS: Final[dict[str, Hyperparameters]] = {
 MASKED_ALGORITHMS: Final = {"masked": Hyperparameters(epochs=3, weighted=False)}
 
 
-def learn(task: TrainingTask, path: Path) -> str:
+def learn(task: learner.TrainingTask, path: Path) -> str:
     """Train, write the model to `path` and return its sha256.
 
     On a CPU, the same task gives the same file, even if it continued from a checkpoint. Raises BackendError (permanent)
     for notes without spans, or unusable starting weights.
     """
-    name, hyper = hyperparameters_of(task, ALGORITHMS)
+    name, hyper = learner.hyperparameters_of(task, ALGORITHMS)
     hyper = replace(hyper, **{key: task.settings[key] for key in ("rate", "sub_words", "rest") if key in task.settings})
-    begin = StartingPoint.at(Path(task.base))
+    begin = model.StartingPoint.at(Path(task.base))
     reading = begin.reading.changed(task.settings, task.grouping)
-    labels = labels_of(task.notes, begin.labels)
+    labels = learner.labels_of(task.notes, begin.labels)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
-    key = task_key(task, str(hyper), str(reading), torch.__version__, transformers.__version__, device.name)
+    key = learner.task_key(task, str(hyper), str(reading), torch.__version__, transformers.__version__, device.name)
     masked_lm = _adapted(task, hyper, begin, reading, key, device) if task.adapt else None
     if masked_lm is not None and task.settings.get("keep_language"):
-        language = MaskedCard("", (), name, len(task.notes), task.adapt, MASKED_FORMAT, begin.name)
-        save_model(model_beside(task, path, "language"), language, masked_lm, begin.tokenizer)
+        language = model.MaskedCard("", (), name, len(task.notes), task.adapt, model.MASKED_FORMAT, begin.name)
+        model.save_model(learner.model_beside(task, path, "language"), language, masked_lm, begin.tokenizer)
     training = _Training(task, hyper, begin, Tags.of(labels), masked_lm, reading, device)
 
     def save(at: Path, epochs: int) -> str:
-        card = TransformerCard(
-            task.label_set, labels, name, len(task.notes), epochs, FORMAT, begin.name,
+        card = model.TransformerCard(
+            task.label_set, labels, name, len(task.notes), epochs, model.FORMAT, begin.name,
             chunks=reading.chunks, decoding=reading.decoding, grouped=reading.grouped,
         )  # fmt: skip
-        return save_model(at, card, training.network, begin.tokenizer)
+        return model.save_model(at, card, training.network, begin.tokenizer)
 
     def keep(epoch: int) -> None:
         if task.settings.get("checkpoints"):
-            save(model_beside(task, path, f"epoch-{epoch}"), epoch)
+            save(learner.model_beside(task, path, f"epoch-{epoch}"), epoch)
 
-    return save(path, run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
+    return save(path, learning.run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
 
 
-def learn_masked(task: TrainingTask, path: Path) -> str:
+def learn_masked(task: learner.TrainingTask, path: Path) -> str:
     """Train a masked language model on text alone (section 5), write it to `path` and return its sha256.
 
     A training of a transformer can start from it.
@@ -217,12 +186,12 @@ def learn_masked(task: TrainingTask, path: Path) -> str:
     On a CPU, the same task gives the same file, even if it continued from a checkpoint. Raises BackendError (permanent)
     for notes without text, or unusable starting weights.
     """
-    name, hyper = hyperparameters_of(task, MASKED_ALGORITHMS)
+    name, hyper = learner.hyperparameters_of(task, MASKED_ALGORITHMS)
     hyper = replace(hyper, rate=task.settings.get("rate", hyper.rate))
-    begin = StartingPoint.at(Path(task.base))
+    begin = model.StartingPoint.at(Path(task.base))
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
-    key = task_key(task, str(hyper), torch.__version__, transformers.__version__, device.name)
-    seeded(SEED)
+    key = learner.task_key(task, str(hyper), torch.__version__, transformers.__version__, device.name)
+    learning.seeded(SEED)
     training = MaskedLmTraining(
         task,
         begin.masked_lm(),
@@ -234,21 +203,26 @@ def learn_masked(task: TrainingTask, path: Path) -> str:
     orders = training.orders(hyper.epochs)
     task.report(training.first_step(hyper.epochs))
     loop = training.loop(orders, hyper.plan)
-    done = run_epochs(task, loop, orders, key, training.figures)
-    card = MaskedCard("", (), name, len(task.notes), done, MASKED_FORMAT, begin.name)
-    return save_model(path, card, training.network, begin.tokenizer)
+    done = learning.run_epochs(task, loop, orders, key, training.figures)
+    card = model.MaskedCard("", (), name, len(task.notes), done, model.MASKED_FORMAT, begin.name)
+    return model.save_model(path, card, training.network, begin.tokenizer)
 
 
 def _adapted(
-    task: TrainingTask, hyper: Hyperparameters, begin: StartingPoint, reading: Reading, key: str, device: Device
+    task: learner.TrainingTask,
+    hyper: Hyperparameters,
+    begin: model.StartingPoint,
+    reading: Reading,
+    key: str,
+    device: Device,
 ) -> Any:
     """The network after language pre-training on all notes of the task except the held-out ones."""
-    seeded(SEED)
+    learning.seeded(SEED)
     batching = Batching(hyper.batch).changed(task.settings)
     training = MaskedLmTraining(task, begin.masked_lm(), begin.pieces(), batching, device, disjoint=reading.disjoint)
     orders = training.orders(task.adapt)
     task.report(replace(training.first_step(task.adapt), adapting=True))
-    adapt(task, training.loop(orders, hyper.plan), orders, key, training.figures)
+    learning.adapt(task, training.loop(orders, hyper.plan), orders, key, training.figures)
     return training.network
 
 
@@ -268,7 +242,7 @@ def targets(encoded: Encoded, spans: Sequence[Span], tags: Tags, sub_words: str 
     """
     numbers = {name: number for number, name in enumerate(tags.names)}
     right = [numbers.get(tag, UNKNOWN) for tag in encode_tokens(list(encoded.tokens), spans).tags]
-    found, later = [IGNORED] * len(encoded.pieces), [0] * len(encoded.pieces)
+    found, later = [learning.IGNORED] * len(encoded.pieces), [0] * len(encoded.pieces)
     if sub_words != FIRST:
         for piece, token in enumerate(encoded.owners()):
             if token >= 0:
@@ -283,26 +257,26 @@ class _Training:
 
     def __init__(
         self,
-        task: TrainingTask,
+        task: learner.TrainingTask,
         hyper: Hyperparameters,
-        begin: StartingPoint,
+        begin: model.StartingPoint,
         tags: Tags,
         masked_lm: Any | None,
         reading: Reading,
         device: Device,
     ) -> None:
         """`masked_lm`: the pre-trained network, of which all but the head is copied."""
-        seeded(SEED)
+        learning.seeded(SEED)
         pieces = begin.pieces(reading.grouped)
         self.device, self.tags = device, tags
         network = begin.network(tags)
         if masked_lm is not None:
-            copy_body(masked_lm, network)
+            model.copy_body(masked_lm, network)
         self.network = network
         placement = Placement(device, network)
         config = self.network.config
         self.scorer = Scorer(
-            self.network, pieces.around, most=room(config), pad=padding(config), disjoint=reading.disjoint
+            self.network, pieces.around, most=model.room(config), pad=model.padding(config), disjoint=reading.disjoint
         )
         self.rest = hyper.rest if hyper.sub_words == REST else 1.0
         self.items: list[tuple[Window, Encoded, Targets]] = []
@@ -311,12 +285,12 @@ class _Training:
             right = targets(encoded, spans, tags, hyper.sub_words)
             self.items += [(window, encoded, right) for window in self.scorer.windows(encoded)]
         counts = self._counts()
-        self.weights = class_weights(counts, len(tags)).to(self.device.name) if hyper.weighted else None
+        self.weights = learning.class_weights(counts, len(tags)).to(self.device.name) if hyper.weighted else None
         pieces_in_all = sum(len(window) for window, _, _ in self.items)
         self.batching = Batching(hyper.batch_for(pieces_in_all)).changed(task.settings)
         often = min(MOST_EPOCHS, -(-LEAST_UPDATES // max(1, len(self._order(0)))))
-        self.orders = Orders(task.iterations or max(hyper.epochs, often), self._order)
-        self.loop = Loop(
+        self.orders = learning.Orders(task.iterations or max(hyper.epochs, often), self._order)
+        self.loop = learning.Loop(
             self.network, self._loss, hyper.plan, self.device,
             steps=self.orders.steps, parts=self.batching.parts, weigh=self._weigh,
         )  # fmt: skip
@@ -329,7 +303,7 @@ class _Training:
             ),
         )
 
-    def figures(self) -> StepFigures:
+    def figures(self) -> learner.StepFigures:
         """Figures of the held-out notes. They are only reported."""
         return self._held_out.figures()
 
@@ -338,7 +312,7 @@ class _Training:
             tag
             for window, _, right in self.items
             for tag in right.tags[window.kept : window.kept_past]
-            if tag != IGNORED
+            if tag != learning.IGNORED
         )
 
     def _order(self, epoch: int) -> list[list[int]]:
@@ -355,7 +329,7 @@ class _Training:
         total = 0.0
         for window, _, right in (self.items[number] for number in numbers):
             for at in range(window.kept, window.kept_past):
-                if right.tags[at] != IGNORED:
+                if right.tags[at] != learning.IGNORED:
                     total += weight[right.tags[at]] * (self.rest if right.later[at] else 1.0)
         return total
 
@@ -365,15 +339,17 @@ class _Training:
         inputs = self.scorer.inputs([(window, encoded) for window, encoded, _ in shown], self.device)
         scores = self.network(**inputs).logits.float().flatten(0, 1)
         if self.rest == 1.0:
-            return torch.nn.functional.cross_entropy(scores, right, weight=self.weights, ignore_index=IGNORED)
+            return torch.nn.functional.cross_entropy(scores, right, weight=self.weights, ignore_index=learning.IGNORED)
         later = self.scorer.targets([(window, each.later) for window, _, each in shown], self.device).flatten()
         losses = torch.nn.functional.cross_entropy(
-            scores, right, weight=self.weights, ignore_index=IGNORED, reduction="none"
+            scores, right, weight=self.weights, ignore_index=learning.IGNORED, reduction="none"
         )
-        weights = torch.where(later == 1, self.rest, 1.0) * (right != IGNORED)
+        weights = torch.where(later == 1, self.rest, 1.0) * (right != learning.IGNORED)
         plain = weights if self.weights is None else weights * self.weights[right.clamp(min=0)]
         return (losses * weights).sum() / plain.sum().clamp(min=1e-9)
 
 
-LEARNER: Final = Learner(learn, opens(load_model, partial(TransformerBackend, device="cpu")), choose_device)
-MASKED: Final = Learner(learn_masked, opens(load_masked), choose_device)
+LEARNER: Final = learner.Learner(
+    learn, learner.opens(model.load_model, partial(TransformerBackend, device="cpu")), choose_device
+)
+MASKED: Final = learner.Learner(learn_masked, learner.opens(model.load_masked), choose_device)

@@ -20,16 +20,9 @@ from models_runtime.core.training_settings import Setting
 from models_runtime.models import OF_MODEL
 from models_runtime.training.api.models import ModelItem
 from models_runtime.training.forms import REFUSED_AT, TrainForm
+from models_runtime.training.services import training
 from models_runtime.training.services.embeddings import language_models, names_in
 from models_runtime.training.services.groups import COMPLETE, Variant, ablation
-from models_runtime.training.services.training import (
-    DEFAULT,
-    MOST_ADAPT,
-    MOST_GROUPED,
-    MOST_ITERATIONS,
-    all_base_models,
-    lendable_versions,
-)
 
 router = Router(tags=["Models"])
 PATH = "/projects/{slug:slug}/models"
@@ -104,12 +97,12 @@ class NewTraining(Body):
     """
 
     gold: int = Field(ge=0, le=2**31 - 1)
-    kind: str = Field(DEFAULT, max_length=20)
+    kind: str = Field(training.DEFAULT, max_length=20)
     algorithm: str = Field("", max_length=19)
     base: str = Field("", max_length=100)
-    adapt: int = Field(0, ge=0, le=MOST_ADAPT)
-    grouping: int | None = Field(None, ge=1, le=MOST_GROUPED)
-    iterations: int | None = Field(None, ge=1, le=MOST_ITERATIONS)
+    adapt: int = Field(0, ge=0, le=training.MOST_ADAPT)
+    grouping: int | None = Field(None, ge=1, le=training.MOST_GROUPED)
+    iterations: int | None = Field(None, ge=1, le=training.MOST_ITERATIONS)
     language: str = Field("", max_length=8)
     also: list[str] = Field([], max_length=50)
     refit: bool = False
@@ -123,7 +116,7 @@ class NewTraining(Body):
 class NewAblation(NewTraining):
     """A training of stacked embeddings that is repeated without each of its parts, and with other `groupings`."""
 
-    groupings: list[int] = Field([], max_length=MOST_GROUPED)
+    groupings: list[int] = Field([], max_length=training.MOST_GROUPED)
 
 
 class Trainings(Schema):
@@ -136,12 +129,12 @@ class Trainings(Schema):
 def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
     """Read what can be trained here, with all settings."""
     access = enter(request, slug, Can.MANAGE)
-    lendable = lendable_versions(access.project, access.user)
+    lendable = training.lendable_versions(access.project, access.user)
     characters = [row.name for row in language_models(access.project)]
     return TrainingChoices(
         kinds=[KindOut.of(key, kind) for key, kind in TRAINABLE.items()],
         weights=[one.name for one in external.weights()],
-        bases={f"{OF_MODEL}{row.pk}": row.name for row in all_base_models(access.project)},
+        bases={f"{OF_MODEL}{row.pk}": row.name for row in training.all_base_models(access.project)},
         embeddings=[*external.word_files(), *characters],
         language_models=characters,
         also=[f"{version.project.slug}:{version.number}" for version in lendable],

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
+from annotations import models
 from annotations.core.authors import origin_of
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
@@ -15,22 +16,12 @@ from annotations.core.progress import Progress, silent
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Document,
-    GoldVersion,
-    GoldVersionNote,
-    Project,
-    Span,
-    User,
-)
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.marginals import is_added, revision_without
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
-from models_runtime.models import Calibration, Run, TrainedModel
+from models_runtime.models import Calibration, Run
 from models_runtime.training.events import CALIBRATED
 from models_runtime.training.rules import Curves, Outcomes, TooFew, fitted, fold_of
 
@@ -41,8 +32,8 @@ def run(claim: Claim) -> dict[str, Any]:
     """Calibrate with a run. Safe to repeat, because only the last transaction stores results."""
     row = Run.objects.select_related("project", "author", "model").get(pk=claim.params["run_id"])
     begun = erasures_of(row.project_id)
-    version = GoldVersion.objects.get(project=row.project, number=claim.params["gold"])
-    actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
+    version = models.GoldVersion.objects.get(project=row.project, number=claim.params["gold"])
+    actor = models.User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     made = calibration_by(row, version, progress=claim.progress)
     with transaction.atomic():
         claim.fence()
@@ -53,7 +44,7 @@ def run(claim: Claim) -> dict[str, Any]:
     return {}
 
 
-def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silent) -> Calibration:
+def calibration_by(run: Run, version: models.GoldVersion, *, progress: Progress = silent) -> Calibration:
     """Calibrate with a run and a gold version, without storing the result. Raises ServiceError `notes` or `spans`."""
     counting = _Counting(run, version)
     for done, total in counting.count_all():
@@ -67,24 +58,13 @@ def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silen
             % {"number": version.number},
             code="notes",
         )
-    made = calibration_of(
-        counting.outcomes,
-        version,
-        backend=run.backend,
-        revision=run.revision,
-        model=run.model,
-        notes=counting.notes,
-        added=counting.added,
-    )
-    made.run, made.own_spans, made.left_out = run, counting.own, dict(counting.left_out)
-    return made
+    fields = {"run": run, "backend": run.backend, "revision": run.revision, "model": run.model}
+    counts = {"notes": counting.notes, "own_spans": counting.own, "left_out": dict(counting.left_out)}
+    return calibration_of(counting.outcomes, counting.added, version, **fields, **counts)
 
 
-def calibration_of(
-    outcomes: Outcomes, version: GoldVersion, *, backend: str, revision: str, model: TrainedModel | None, notes: int,
-    added: Outcomes | None = None,
-) -> Calibration:  # fmt: skip
-    """Fit a calibration, without storing it. Raises ServiceError `spans` if there are too few spans.
+def calibration_of(outcomes: Outcomes, added: Outcomes, version: models.GoldVersion, **fields: Any) -> Calibration:
+    """Fit a calibration with these fields, without storing it. Raises ServiceError `spans` for too few spans.
 
     `added`: the spans that only a masking threshold adds.
     """
@@ -92,21 +72,12 @@ def calibration_of(
         found = fitted(outcomes, added)
     except TooFew as error:
         raise ServiceError(str(error), code="spans") from error
-    return Calibration(
-        project=version.project,
-        backend=backend,
-        revision=revision,
-        model=model,
-        gold_version=version,
-        gold_number=version.number,
-        gold_hash=version.content_hash,
-        notes=notes,
-        curves=found.curves.as_dict(),
-        figures=found.figures(),
-    )
+    gold = {"gold_version": version, "gold_number": version.number, "gold_hash": version.content_hash}
+    curves = {"curves": found.curves.as_dict(), "figures": found.figures()}
+    return Calibration(project=version.project, **gold, **curves, **fields)
 
 
-def keep(made: Calibration, actor: User | None) -> None:
+def keep(made: Calibration, actor: models.User | None) -> None:
     """Store a calibration in the caller's transaction. New runs of the same backend and revision use it."""
     made.created_by = actor
     made.save(force_insert=True)
@@ -117,7 +88,7 @@ def keep(made: Calibration, actor: User | None) -> None:
     )
 
 
-def newest(project: Project, backend: str, revision: str) -> Calibration | None:
+def newest(project: models.Project, backend: str, revision: str) -> Calibration | None:
     """Return the calibration that new runs of this backend and revision use.
 
     A run at a masking threshold uses the calibration of a run at this threshold, else that of the model's best paths.
@@ -135,7 +106,7 @@ class _Counting:
     """Counts the run's correct and incorrect spans. `own` counts gold spans that were copied from the run."""
 
     run: Run
-    version: GoldVersion
+    version: models.GoldVersion
     outcomes: Outcomes = field(default_factory=Outcomes)
     added: Outcomes = field(default_factory=Outcomes)
     notes: int = 0
@@ -146,10 +117,10 @@ class _Counting:
         """Count all notes. After each batch, yield the number of counted notes and of all notes."""
         learned = {note for model in models_behind(self.run) for note in learned_from(model)}
         self._merged = label_words(self.version.project).merged
-        total = GoldVersionNote.objects.filter(version=self.version).count()
+        total = models.GoldVersionNote.objects.filter(version=self.version).count()
         done, last = 0, 0
         while True:
-            rows = GoldVersionNote.objects.filter(version=self.version, document__gt=last).order_by("document")
+            rows = models.GoldVersionNote.objects.filter(version=self.version, document__gt=last).order_by("document")
             batch = list(rows.values_list("document_id", "split", "document__patient_id", "document__name")[:BATCH])
             if not batch:
                 return
@@ -166,13 +137,13 @@ class _Counting:
             yield done, total
 
     def _count(self, folds: dict[int, int]) -> None:
-        sets = AnnotationSet.objects.filter(
-            author=self.run.author_id, document__in=folds, state=AnnotationSetState.SUBMITTED
+        sets = models.AnnotationSet.objects.filter(
+            author=self.run.author_id, document__in=folds, state=models.AnnotationSetState.SUBMITTED
         )
         note_of = dict(sets.values_list("pk", "document_id"))
         gold = self._gold(list(note_of.values()))
         self.notes += len(note_of)
-        spans = Span.objects.filter(annotation_set__in=note_of).order_by()
+        spans = models.Span.objects.filter(annotation_set__in=note_of).order_by()
         for pk, start, end, code, confidence, raw, source in spans.values_list(
             "annotation_set_id", "start", "end", "label__code", "confidence", "raw_confidence", "source"
         ):
@@ -184,7 +155,7 @@ class _Counting:
     def _gold(self, notes: list[int]) -> dict[int, set[tuple[int, int, str]]]:
         found: dict[int, set[tuple[int, int, str]]] = {}
         origin = origin_of(self.run.author)
-        rows = GoldVersionNote.objects.filter(version=self.version, document__in=notes)
+        rows = models.GoldVersionNote.objects.filter(version=self.version, document__in=notes)
         for note, spans in rows.values_list("document_id", "spans"):
             found[note] = {(start, end, self._merged.get(code, code)) for start, end, code, *_ in spans}
             self.own += sum(origin.gave(span[3]) for span in spans)
@@ -200,7 +171,7 @@ class HeldOut:
     def __init__(self, documents: Sequence[int]) -> None:
         self.outcomes = Outcomes()
         self.added = Outcomes()
-        rows = Document.objects.filter(pk__in=documents).values_list("pk", "patient_id", "name")
+        rows = models.Document.objects.filter(pk__in=documents).values_list("pk", "patient_id", "name")
         patient_of = {pk: patient_key(patient, name) for pk, patient, name in rows}
         self._folds = [fold_of(patient_of[pk]) for pk in documents if pk in patient_of]
 

@@ -32,17 +32,9 @@ from models_runtime.core.registry import trainable_kind
 from models_runtime.core.stages import SELF_TRAINING, check_hold_out, check_unseen, labels_of, notes_without_gold
 from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, OtherVersion, Refit, SelfTraining
+from models_runtime.training.jobs import options as jobs_options
 from models_runtime.training.jobs.calibration import HeldOut, calibration_of, keep
 from models_runtime.training.jobs.kept_models import Kept, hold_out_scores, kept_models, rules_f1, store_kept
-from models_runtime.training.jobs.options import (
-    checkpoint_of,
-    forget,
-    forget_stale,
-    loaded,
-    options_of,
-    unlabeled_texts,
-    without_spans,
-)
 from models_runtime.training.jobs.watching import Watch, check_unerased
 
 State = TrainedModelState
@@ -62,7 +54,7 @@ def run(claim: Claim) -> dict[str, Any]:
             % {"state": row.get_state_display()},
             code="state",
         )
-    forget_stale()
+    jobs_options.forget_stale()
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         training = _TrainingJob(claim, row, Path(folder))
         try:
@@ -70,7 +62,7 @@ def run(claim: Claim) -> dict[str, Any]:
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
         training.keep()
-    forget(row.pk)
+    jobs_options.forget(row.pk)
     return _result(row, row.card)
 
 
@@ -82,7 +74,7 @@ def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
     if row.state == State.READY:
         return _result(row, row.card)
     TrainedModel.objects.filter(pk=row.pk, state=State.TRAINING).update(state=State.FAILED)
-    forget(row.pk)
+    jobs_options.forget(row.pk)
     return None
 
 
@@ -152,13 +144,13 @@ class _TrainingJob:
         """Make the model, its card, its calibration, and the models to keep besides it. Raises BackendError."""
         labeled = self._self_labels()
         learned = self._learn()
-        backend = loaded(self.row, self.path)
+        backend = jobs_options.loaded(self.row, self.path)
         scored, outcomes = self._scored(backend)
         self.card = {**self._about_gold(), **learned, **scored, **labeled}
         self.kept = kept_models(self.row, self._held_out, self.card, self.watch.scoring)
         if self.refits:
             self.card |= self._refitted()
-            backend = loaded(self.row, self.path)
+            backend = jobs_options.loaded(self.row, self.path)
         self.card["seconds"] = round(time.monotonic() - self.begun, 1)
         self.card["date"] = timezone.now().isoformat(timespec="seconds")
         if backend is not None:
@@ -280,18 +272,18 @@ class _TrainingJob:
 
     def _first_model(self, labeled: Sequence[SelfLabeled]) -> GivesMarginals:
         """Train the model of the first round, without language pre-training. It is not kept."""
-        path, options = self.folder / "round-1.zip", options_of(self.row, self.version)
+        path, options = self.folder / "round-1.zip", jobs_options.options_of(self.row, self.version)
         checkpoint = options["checkpoint"] and str(Path(options["checkpoint"]).with_name("round-1"))
         children.train(
             self.kind.learner,
             self._train_notes(),
             path,
             options=options | {"adapt": 0, "checkpoint": checkpoint},
-            unlabeled=unlabeled_texts(self.row, self.version, self.newest, None),
+            unlabeled=jobs_options.unlabeled_texts(self.row, self.version, self.newest, None),
             on_step=self.watch.first_round,
             self_labeled=labeled,
         )
-        backend = loaded(self.row, path)
+        backend = jobs_options.loaded(self.row, path)
         assert isinstance(backend, GivesMarginals)  # Kinds that learn from labels of models do.
         return backend
 
@@ -300,13 +292,13 @@ class _TrainingJob:
         train = self._train_notes()
         held_out = self._held_out() if self.kind.by_epoch or self.refits else iter(())
         if not self.kind.predicts:
-            train, held_out = without_spans(train), without_spans(held_out)
+            train, held_out = jobs_options.without_spans(train), jobs_options.without_spans(held_out)
         result = children.train(
             self.kind.learner,
             train,
             self.path,
-            options=options_of(self.row, self.version) | {"choose": self.refits},
-            unlabeled=unlabeled_texts(self.row, self.version, self.newest, self.watch),
+            options=jobs_options.options_of(self.row, self.version) | {"choose": self.refits},
+            unlabeled=jobs_options.unlabeled_texts(self.row, self.version, self.newest, self.watch),
             held_out=held_out,
             on_step=self.watch,
             self_labeled=self.labels,
@@ -323,9 +315,9 @@ class _TrainingJob:
         watch, by_epoch = self.watch, self.kind.by_epoch
         most = self.card["iterations"] if by_epoch else watch.chosen
         watch.begin_refit(most)
-        options = options_of(self.row, self.version)
+        options = jobs_options.options_of(self.row, self.version)
         settings = {key: value for key, value in options["settings"].items() if key not in KEEPING}
-        checkpoint = str(checkpoint_of(self.row.pk).with_name("refit")) if by_epoch else None
+        checkpoint = str(jobs_options.checkpoint_of(self.row.pk).with_name("refit")) if by_epoch else None
         self.path = self.folder / "refit.zip"
         result = children.train(
             self.kind.learner,
@@ -334,7 +326,7 @@ class _TrainingJob:
             options=options
             | {"iterations": watch.most, "stop_after": most, "settings": settings, "checkpoint": checkpoint}
             | {"refit": sum(len(source.notes.hold_out) for source in self.sources)},
-            unlabeled=unlabeled_texts(self.row, self.version, self.newest, None),
+            unlabeled=jobs_options.unlabeled_texts(self.row, self.version, self.newest, None),
             on_step=watch.refit,
             self_labeled=self.labels,
         )
@@ -369,20 +361,12 @@ class _TrainingJob:
 
         Return None if the hold-out has too few spans.
         """
+        of_model = {"backend": f"{OF_MODEL}{self.row.pk}", "revision": backend.revision, "model": self.row}
+        own = {"notes": len(self.sources[0].notes.hold_out), "held_out": True}
         try:
-            made = calibration_of(
-                held_out.outcomes,
-                self.version,
-                backend=f"{OF_MODEL}{self.row.pk}",
-                revision=backend.revision,
-                model=self.row,
-                notes=len(self.sources[0].notes.hold_out),
-                added=held_out.added,
-            )
+            return calibration_of(held_out.outcomes, held_out.added, self.version, **of_model, **own)
         except ServiceError:
             return None
-        made.held_out = True
-        return made
 
 
 def _other_version(source: GoldSource, spans: int) -> OtherVersion:

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
 from annotations.models import User
-from models_runtime.core.health import Health, ModelHealth
+from models_runtime.core.health import ModelHealth
 from models_runtime.models import OF_MODEL
 from models_runtime.runs.services.backend_rows import BackendItem, backend_rows
 
@@ -34,7 +34,7 @@ class Command(JourneyCommand):
             # A model has a name of its own, which other commands accept.
             own = row["backend"].startswith(OF_MODEL)
             name, title = (row["title"], row["description"]) if own else (row["backend"], row["title"])
-            lines.append(f"{name:12} {Health(ModelHealth(row['health'])).name:15} {title} (queue {row['queue']})")
+            lines.append(f"{name:12} {ModelHealth(row['health']).label:15} {title} (queue {row['queue']})")
             if row["message"]:
                 lines.append(f"{'':12} {row['message']}")
         return "\n".join(lines)
