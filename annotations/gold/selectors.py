@@ -6,9 +6,11 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404
+from django.utils.translation import gettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import SUBMITTED, gold_sets, review_drafts
+from annotations.core.errors import ServiceError
 from annotations.core.hooks import disagreements_shown
 from annotations.core.requests import page_edges
 from annotations.core.spans import pairs_of
@@ -26,6 +28,7 @@ from annotations.models import (
 from annotations.models.notes import NOT_IN_BULK
 from annotations.text.attributes import Value
 from annotations.text.hashes import gold_hash
+from annotations.text.names import MAX_OFFSET, whole
 
 PAGE = 50
 BATCH = 500
@@ -295,3 +298,17 @@ def of_kind(project: Project, kind: str) -> str:
     Such files are written by transfer.services.exporting.
     """
     return f"{project.slug}-{kind}-"
+
+
+def frozen_version(project: Project, number: int | str) -> GoldVersion:
+    """Return the gold version with this number. Raises ServiceError `version`, with the choices in its message."""
+    versions, wanted = project.gold_versions.order_by("number"), whole(str(number), MAX_OFFSET)
+    version = versions.filter(number=wanted).first() if wanted is not None else None
+    if version is None:
+        choices = ", ".join(map(str, versions.values_list("number", flat=True))) or gettext("none yet")
+        raise ServiceError(
+            gettext("There is no gold version %(number)s. Frozen versions: %(choices)s.")
+            % {"number": number, "choices": choices},
+            code="version",
+        )
+    return version

@@ -237,18 +237,18 @@ def gold_sources(
     in_all_languages = params and params | {"language": ""}
     unseen = [unseen_by([version], in_all_languages) for version in versions]
     tests = [_tests(version) for version in versions]
+
+    def without(at: int, own: Sequence[int], of_each: Sequence[set[int]]) -> list[int]:
+        """The notes of a version whose text no other version has among these notes."""
+        others = [(texts, of_each[other]) for other, texts in enumerate(hashes) if other != at]
+        elsewhere = {texts[pk] for texts, notes in others for pk in notes.intersection(texts)}
+        return [pk for pk in own if hashes[at].get(pk) not in elsewhere]
+
     found = []
     for at, source in enumerate(sources):
-        elsewhere = {
-            texts[pk] for other, texts in enumerate(hashes) if other != at for pk in unseen[other].intersection(texts)
-        }
-        kept = [pk for pk in source.notes.train if hashes[at].get(pk) not in elsewhere]
-        left_out = len(source.notes.train) - len(kept)
-        tested = {
-            texts[pk] for other, texts in enumerate(hashes) if other != at for pk in tests[other].intersection(texts)
-        }
-        everything = [pk for pk in source.everything if hashes[at].get(pk) not in tested]
-        notes = replace(source.notes, train=kept)
+        train = without(at, source.notes.train, unseen)
+        left_out, notes = len(source.notes.train) - len(train), replace(source.notes, train=train)
+        everything = without(at, source.everything, tests)
         found.append(replace(source, notes=notes, left_out=left_out, everything=everything))
     return found
 

@@ -136,7 +136,7 @@ def llm_backend(row: Run) -> Backend:
         params=params,
         prompt=row.params["prompt"],
         answers=KeptAnswers(row.project, bill),
-        texts=KeptTexts(row.project, bill),
+        texts=Kept(row.project, bill, "rewritten"),
         mapping=row.params.get("mapping") or {},
         sample=str(row.pk),
         capacity=capacity_of(server),
@@ -171,15 +171,14 @@ def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
 A = TypeVar("A")
 
 
-class _Kept(Generic[A]):
-    """Answers of models, stored in the database for a project under hashes, together with their costs."""
+class Kept(Generic[A]):
+    """Answers of models, stored in the database for a project under hashes, together with their costs.
 
-    name = ""
-    """The key under which a text is stored."""
+    `name`: the key under which a text is stored, which is also the kind of answer.
+    """
 
-    def __init__(self, project: Project, bill: Meter) -> None:
-        self._project = project
-        self._bill = bill
+    def __init__(self, project: Project, bill: Meter, name: str = "") -> None:
+        self._project, self._bill, self._name = project, bill, name
 
     def find(self, key: str) -> A | None:
         rows = LlmAnswer.objects.filter(key=key, document__project=self._project)
@@ -187,13 +186,13 @@ class _Kept(Generic[A]):
         return None if found is None else self._read(found)
 
     def _read(self, found: Any) -> A:
-        text: A = found[self.name] if self.name else found
+        text: A = found[self._name] if self._name else found
         return text
 
     def keep(self, key: str, text: str, found: A) -> None:
         """Store an answer with the note that has this text. If the note was erased meanwhile, only record the cost."""
         notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
-        stored = {self.name: found} if self.name else found
+        stored = {self._name: found} if self._name else found
         with transaction.atomic():
             # The lock keeps the note from being erased before its answer is stored; an erasure then deletes both.
             hold(self._project.pk)
@@ -205,24 +204,8 @@ class _Kept(Generic[A]):
             self._bill.record()
 
 
-class KeptAnswers(_Kept[Found]):
+class KeptAnswers(Kept[Found]):
     """Stored spans (models_runtime.backends.llm.driver.AnswerCache)."""
 
     def _read(self, found: Any) -> Found:
         return [FoundSpan(*each) for each in found]
-
-
-class KeptTexts(_Kept[str]):
-    """Stored rewritten notes."""
-
-    name = "rewritten"
-
-
-class KeptReplies(_Kept[str]):
-    """Stored answers of a refining agent."""
-
-    name = "reply"
-
-
-class KeptVerdicts(_Kept[dict[str, str]]):
-    """Stored verdicts of judges, by number of the question."""

@@ -8,9 +8,10 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
+from annotations.gold.selectors import frozen_version
 from annotations.gold.services.splitting import patients_in_two_splits
 from annotations.models import AnnotationSet, Author, AuthorKind, GoldVersion, Project
-from annotations.text.names import MAX_OFFSET, whole
+from annotations.text.names import whole
 
 FOLDERS = "folders"
 
@@ -66,16 +67,7 @@ def wanted_set(project: Project, spec: str, split: str = "") -> SetChoice:
 def _wanted(project: Project, spec: str) -> SetChoice:
     kind, _, name = spec.partition(":")
     if kind == "gold" and name:
-        number = whole(name, MAX_OFFSET)
-        version = project.gold_versions.filter(number=number).first() if number is not None else None
-        if version is None:
-            numbers = ", ".join(str(v.number) for v in project.gold_versions.order_by("number")) or "none yet"
-            raise ServiceError(
-                gettext("There is no gold version “%(name)s”. Frozen versions: %(numbers)s.")
-                % {"name": name, "numbers": numbers},
-                code="version",
-            )
-        return SetChoice(spec, version=version)
+        return SetChoice(spec, version=frozen_version(project, name))
     authors = Author.objects.filter(project=project, kind=kind)
     if kind in BARE and not name:
         author = authors.first()

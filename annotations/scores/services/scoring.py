@@ -15,7 +15,8 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
-from annotations.models import Author, AuthorKind, GoldVersion, Project
+from annotations.gold.selectors import frozen_version
+from annotations.models import Author, AuthorKind, Project
 from annotations.projects.selectors.labels import mappings, shipped_set
 from annotations.scores import selectors
 from annotations.scores.rules import Scorer
@@ -82,7 +83,7 @@ def score_request(
     `language` or `mapping`, with the possible choices in its message.
     """
     found = _author(selectors.scorable_authors(project, among), author_id, author)
-    reference = selectors.Reference(project, _version(project, version) if version else None)
+    reference = selectors.Reference(project, frozen_version(project, version) if version else None)
     if split:
         if split not in list(Split):
             raise ServiceError(
@@ -150,19 +151,6 @@ def _author(authors: QuerySet[Author], pk: int | None, name: str) -> Author:
         _("This project has no author “%(value)s”. Available: %(known)s.") % {"value": name, "known": known},
         code="author",
     )
-
-
-def _version(project: Project, number: int) -> GoldVersion:
-    version = GoldVersion.objects.filter(project=project, number=number).first()
-    if version is None:
-        numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
-        choices = ", ".join(map(str, numbers)) or "none yet"
-        raise ServiceError(
-            _("There is no gold version %(number)s. Frozen versions: %(choices)s.")
-            % {"number": number, "choices": choices},
-            code="version",
-        )
-    return version
 
 
 class LeftOut(TypedDict):

@@ -151,17 +151,9 @@ def _learn(task: learner.TrainingTask, path: Path, algorithms: dict[str, Hyperpa
         lexicon = earlier | learn_words([*(text for text, _ in task.notes), *task.unlabeled])
     vectors = partial(stack.vectors, placement=Placement(device, *stack.networks))
     encoder = NoteEncoder(rules, lexicon, hyper.grouped, vectors)
-    card = Card(
-        task.label_set,
-        labels,
-        name,
-        gold_notes,
-        0,
-        FORMAT if rules else STACKED_FORMAT,
-        rules.label_set if rules else None,
-        embeddings=sources,
-        **{key: getattr(hyper, key) for key in LAYERS},
-    )
+    format, rules_set = (FORMAT, rules.label_set) if rules else (STACKED_FORMAT, None)
+    layers = {key: getattr(hyper, key) for key in LAYERS}
+    card = Card(task.label_set, labels, name, gold_notes, 0, format, rules_set, embeddings=sources, **layers)
     training = _Training(task, hyper, card, encoder, device, base)
     done = learning.run_epochs(
         task,

@@ -29,7 +29,7 @@ from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.correcting import ANSWERS, Correction, Shot, applied, question_about, shown_about
 from models_runtime.backends.refining.state import ALL
 from models_runtime.backends.refining.todo import Todo, settled
-from models_runtime.core.llm import KeptReplies, capacity_of
+from models_runtime.core.llm import Kept, capacity_of
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.keeping import begin, count_of_source, finish, keep, source_spans, waiting
 from models_runtime.refining.selectors import skills_at
@@ -234,7 +234,7 @@ class _SingleRefiner(ModelRefiner):
         super().__init__(claim, row)
         completion = self.made("models_runtime.backends.llm.backend.completion_of", self.server, row.model, self.meter)
         self._completion: Completion = Timed(completion, self.meter)
-        self._replies = KeptReplies(row.project, self.meter)
+        self._replies: Kept[str] = Kept(row.project, self.meter, "reply")
         self._examples = Examples(row, int(row.params.get("examples", 0)))
         self._todos: dict[int, Todo] = {}
 
@@ -321,7 +321,7 @@ class _AgentRefiner(ModelRefiner):
             components=ALL - set(row.switched_off),
             steps=int(row.params.get("steps", 0)),
             tokens=int(row.params.get("tokens", 0)),
-            answers=KeptReplies(row.project, self.meter),
+            answers=Kept(row.project, self.meter, "reply"),
             meter=self.meter,
             timed=Timed,
         )

@@ -1,7 +1,6 @@
 """Routes that start trainings: the kinds of models with their settings, trainings with seeds, and ablations."""
 
 from collections.abc import Sequence
-from typing import Self
 
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
@@ -14,9 +13,8 @@ from annotations.core.api.schemas import Body
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from models_runtime.core import external
-from models_runtime.core.registry import TRAINABLE, TrainableKind
+from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import usable_runs
-from models_runtime.core.training_settings import Setting
 from models_runtime.models import OF_MODEL
 from models_runtime.training.api.models import ModelItem
 from models_runtime.training.forms import REFUSED_AT, TrainForm
@@ -42,14 +40,6 @@ class SettingOut(Schema):
     choices: dict[str, str] | None
     help: str
 
-    @classmethod
-    def of(cls, one: Setting) -> Self:
-        choices = {key: str(name) for key, name in one.choices.items()} if one.choices else None
-        return cls(
-            key=one.key, label=str(one.label), kind=one.kind, least=one.least, most=one.most, choices=choices,
-            help=str(one.help),
-        )  # fmt: skip
-
 
 class KindOut(Schema):
     """A kind of models. `by_epoch`: a training can end early. `predicts`: its models suggest spans."""
@@ -61,14 +51,6 @@ class KindOut(Schema):
     by_epoch: bool
     predicts: bool
     settings: list[SettingOut]
-
-    @classmethod
-    def of(cls, key: str, one: TrainableKind) -> Self:
-        return cls(
-            kind=key, title=str(one.title), algorithms={name: str(text) for name, text in one.algorithms.items()},
-            queue=one.queue, by_epoch=one.by_epoch, predicts=one.predicts,
-            settings=[SettingOut.of(setting) for setting in one.settings],
-        )  # fmt: skip
 
 
 class TrainingChoices(Schema):
@@ -132,7 +114,7 @@ def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
     lendable = training.lendable_versions(access.project, access.user)
     characters = [row.name for row in language_models(access.project)]
     return TrainingChoices(
-        kinds=[KindOut.of(key, kind) for key, kind in TRAINABLE.items()],
+        kinds=[KindOut.model_validate({**vars(kind), "kind": key}) for key, kind in TRAINABLE.items()],
         weights=[one.name for one in external.weights()],
         bases={f"{OF_MODEL}{row.pk}": row.name for row in training.all_base_models(access.project)},
         embeddings=[*external.word_files(), *characters],

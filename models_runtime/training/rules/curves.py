@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, log, log1p
+from operator import mul
 from typing import Any, Final
 
 from models_runtime.training.rules.reliability import FOLDS, Counted, Outcomes, Reliability
@@ -33,8 +34,8 @@ class Curve:
 
     def __call__(self, confidence: float) -> float:
         """The calibrated confidence, above 0 and below 1; a raw 0 or 1 is moved inwards by EDGE first."""
-        logit = _dot(self.parameters, _features(confidence))
-        return _share(min(max(logit, -_STEEPEST), _STEEPEST))
+        logit = sum(map(mul, self.parameters, _features(confidence)))
+        return 1 / (1 + exp(-min(max(logit, -_STEEPEST), _STEEPEST)))
 
     @property
     def parameters(self) -> Vector:
@@ -49,14 +50,16 @@ def fit(points: Sequence[Counted], *, prior: Curve, weight: float) -> Curve:
 
     A `weight` above 0 makes the solution unique. Without points it is `prior`.
     """
-    rows = [(_features(confidence), spans, right) for confidence, spans, right in points if spans]
-    held: set[int] = set()
+    import numpy as np  # The web process, which loads this module, fits no curves.
+
+    rows = np.array([(*_features(confidence), spans, right) for confidence, spans, right in points if spans])
+    free = np.array([True, True, True])
     while True:
-        found = _newton(rows, prior.parameters, weight, held)
-        below = {at for at in (0, 1) if found[at] < 0}
-        if not below:
-            return Curve(*found)
-        held |= below
+        found = _newton(rows.reshape(-1, 5), np.array(prior.parameters), weight, free)
+        below = found[:2] < 0
+        if not below.any():
+            return Curve(*found.tolist())
+        free[:2] &= ~below
 
 
 def _features(confidence: float) -> Vector:
@@ -64,83 +67,34 @@ def _features(confidence: float) -> Vector:
     return log(x), -log1p(-x), 1.0
 
 
-def _dot(left: Vector, right: Vector) -> float:
-    return left[0] * right[0] + left[1] * right[1] + left[2] * right[2]
+def _newton(rows: Any, prior: Any, weight: float, free: Any) -> Any:
+    """The minimum of the loss by Newton's method; steps that go too far are halved. What isn't `free` stays 0.
 
+    `rows`: for each confidence its three features, the number of spans, and of right ones. The loss is the negative
+    log-likelihood plus the penalty.
+    """
+    import numpy as np
 
-def _share(logit: float) -> float:
-    return 1 / (1 + exp(-logit)) if logit >= 0 else exp(logit) / (1 + exp(logit))
+    features, spans, right = rows[:, :3], rows[:, 3], rows[:, 4]
 
+    def loss_of(parameters: Any) -> float:
+        logits, away = features @ parameters, parameters - prior
+        return float(weight / 2 * away @ away + (spans * np.logaddexp(0, logits) - right * logits).sum())
 
-Row = tuple[Vector, int, int]
-
-
-def _newton(rows: Sequence[Row], prior: Vector, weight: float, held: set[int]) -> Vector:
-    """The minimum of the loss by Newton's method; steps that go too far are halved. Parameters in `held` stay 0."""
-    now = _held(prior, held)
-    loss = _loss(rows, now, prior, weight)
+    now = np.where(free, prior, 0.0)
+    loss = loss_of(now)
     for _ in range(_ROUNDS):
-        step = _step(rows, now, prior, weight, held)
-        size = 1.0
-        while True:
-            tried: Vector = (now[0] - size * step[0], now[1] - size * step[1], now[2] - size * step[2])
-            there = _loss(rows, tried, prior, weight)
-            if there <= loss or size < _ENOUGH:
-                break
+        shares = np.exp(-np.logaddexp(0, -(features @ now)))
+        gradient = weight * (now - prior) + features.T @ (spans * shares - right)
+        bend = weight * np.eye(3) + (features.T * (spans * shares * (1 - shares))) @ features
+        step, size = np.zeros(3), 1.0
+        step[free] = np.linalg.solve(bend[np.ix_(free, free)], gradient[free])
+        while (there := loss_of(now - size * step)) > loss and size >= _ENOUGH:
             size /= 2
-        gain, now, loss = loss - there, tried, there
+        gain, now, loss = loss - there, now - size * step, there
         if gain <= _ENOUGH * (1 + abs(loss)):
             break
     return now
-
-
-def _held(parameters: Vector, held: set[int]) -> Vector:
-    a, b, c = parameters
-    return (0.0 if 0 in held else a), (0.0 if 1 in held else b), c
-
-
-def _loss(rows: Sequence[Row], now: Vector, prior: Vector, weight: float) -> float:
-    """The negative log-likelihood plus the penalty."""
-    away = (now[0] - prior[0], now[1] - prior[1], now[2] - prior[2])
-    loss = weight / 2 * _dot(away, away)
-    for features, spans, right in rows:
-        logit = _dot(now, features)
-        loss += spans * (max(logit, 0.0) + log1p(exp(-abs(logit)))) - right * logit
-    return loss
-
-
-def _step(rows: Sequence[Row], now: Vector, prior: Vector, weight: float, held: set[int]) -> list[float]:
-    """The Newton step: the inverse of the matrix of second derivatives times the gradient."""
-    gradient = [weight * (now[at] - prior[at]) for at in range(3)]
-    bend = [[weight if row == column else 0.0 for column in range(3)] for row in range(3)]
-    for features, spans, right in rows:
-        share = _share(_dot(now, features))
-        off, spread = spans * share - right, spans * share * (1 - share)
-        for row in range(3):
-            gradient[row] += off * features[row]
-            for column in range(row, 3):
-                bend[row][column] += spread * features[row] * features[column]
-    for row in range(3):
-        for column in range(row):
-            bend[row][column] = bend[column][row]
-    for at in held:
-        gradient[at] = 0.0
-        for other in range(3):
-            bend[at][other] = bend[other][at] = float(at == other)
-    return _solved(bend, gradient)
-
-
-def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Solve a linear system by Gaussian elimination; a symmetric positive definite matrix needs no pivoting."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for at in range(3):
-        for below in range(at + 1, 3):
-            share = rows[below][at] / rows[at][at]
-            rows[below] = [low - share * high for low, high in zip(rows[below], rows[at], strict=True)]
-    found = [0.0, 0.0, 0.0]
-    for at in (2, 1, 0):
-        found[at] = (rows[at][3] - sum(rows[at][k] * found[k] for k in range(at + 1, 3))) / rows[at][at]
-    return found
 
 
 # Calibration curves by label: a label's own curve if it has enough examples, else the curve of all labels.

@@ -21,8 +21,8 @@ from models_runtime.backends.marginals import revision_without
 from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel
 from models_runtime.training.events import CALIBRATION_WITHDRAWN
 from models_runtime.training.jobs.calibration import calibration_by, keep, newest
-from models_runtime.training.rules import BadCalibration, Carried, Curve, as_text, from_text
-from models_runtime.training.rules.carried import vars_of
+from models_runtime.training.rules.carried import BadCalibration, Carried, as_text, from_text, vars_of
+from models_runtime.training.rules.curves import Curve
 
 # The number of points by which commands print a curve.
 POINTS = 21

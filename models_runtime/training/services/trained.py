@@ -27,7 +27,7 @@ from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.events import CALIBRATIONS_UPLOADED, MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
-from models_runtime.training.rules import Carried
+from models_runtime.training.rules.carried import Carried
 from models_runtime.training.services.calibration import apart, content_of, keep_carried
 
 State = TrainedModelState

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError, check_choice
+from annotations.gold.selectors import frozen_version
 from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
 from annotations.text.names import whole
@@ -193,19 +194,10 @@ def _params(project: Project, settings: TrainingSettings) -> TrainingParams:
             % {"grouping": settings.grouping, "most_grouped": MOST_GROUPED},
             code="grouping",
         )
-    params: TrainingParams = {"algorithm": algorithm}
-    if settings.grouping:
-        params["grouping"] = settings.grouping
-    if iterations:
-        params["iterations"] = iterations
-    if settings.language:
-        params["language"] = settings.language
+    given = {name: getattr(settings, name) for name in ("grouping", "iterations", "language", "adapt", "refit")}
+    params = cast(TrainingParams, {"algorithm": algorithm} | {name: value for name, value in given.items() if value})
     if settings.random_split is not None:
         params["random_split"] = settings.random_split
-    if settings.adapt:
-        params["adapt"] = settings.adapt
-    if settings.refit:
-        params["refit"] = True
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
     if chosen.get(SURROGATES.key) and not replaceable(project.label_set.key):
@@ -300,15 +292,7 @@ def lendable_versions(project: Project, person: User) -> list[GoldVersion]:
 
 def _version(project: Project, number: int, language: str, also: Sequence[GoldVersion], *, spans: bool) -> GoldVersion:
     """Return the version. `spans`: the training needs spans. Raises ServiceError `version` or `language`."""
-    version = GoldVersion.objects.filter(project=project, number=number).first()
-    if version is None:
-        numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
-        choices = ", ".join(map(str, numbers)) or _("none yet")
-        raise ServiceError(
-            _("There is no gold version %(number)s. Frozen versions: %(choices)s.")
-            % {"number": number, "choices": choices},
-            code="version",
-        )
+    version = frozen_version(project, number)
     if spans and not version.span_count:
         raise ServiceError(
             _("Gold version %(number)s has no spans to learn from. Choose another version.") % {"number": number},

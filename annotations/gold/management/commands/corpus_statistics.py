@@ -6,7 +6,7 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
-from annotations.gold.management.commands.diff_gold import find_version
+from annotations.gold.selectors import frozen_version
 from annotations.gold.services.statistics import statistics_of, table_of
 from annotations.models import User
 
@@ -29,7 +29,7 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         if options["gold"] is not None:
-            version = find_version(project, options["gold"])
+            version = frozen_version(project, options["gold"])
         elif (newest := project.gold_versions.order_by("-number").first()) is not None:
             version = newest
         else:

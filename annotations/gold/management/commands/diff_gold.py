@@ -5,20 +5,10 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
-from annotations.core.errors import ServiceError
 from annotations.core.spans import attribute_words
+from annotations.gold.selectors import frozen_version
 from annotations.gold.services.differences import version_diff
-from annotations.models import Document, GoldVersion, Project, User
-
-
-def find_version(project: Project, number: int) -> GoldVersion:
-    version = GoldVersion.objects.filter(project=project, number=number).first() if 0 < number < 2**31 else None
-    if version is None:
-        numbers = ", ".join(map(str, project.gold_versions.order_by("number").values_list("number", flat=True)))
-        raise ServiceError(
-            f"There is no gold version {number}. Frozen versions: {numbers or 'none yet'}.", code="version"
-        )
-    return version
+from annotations.models import Document, User
 
 
 class Command(JourneyCommand):
@@ -32,7 +22,7 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        found = version_diff(find_version(project, options["before"]), find_version(project, options["after"]))
+        found = version_diff(*(frozen_version(project, options[word]) for word in ("before", "after")))
         names = dict(Document.objects.filter(project=project).values_list("pk", "name"))
         return asdict(found) | {
             "added": [{"note": names[pk], "spans": n} for pk, n in found.added if pk in names],

@@ -7,8 +7,8 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.forms import READY_MADE
-from annotations.gold.management.commands.diff_gold import find_version
 from annotations.gold.rules import Split
+from annotations.gold.selectors import frozen_version
 from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.models import User
 
@@ -48,7 +48,7 @@ class Command(JourneyCommand):
             )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        version, seed = find_version(find_project(options["project"]), options["version"]), options["seed"]
+        version, seed = frozen_version(find_project(options["project"]), options["version"]), options["seed"]
         lines = _lines(options["lines"], options["notes"])
         if lines:
             split = split_by_lines(version=version, lines=lines, seed=seed or READY_MADE, actor=actor)

@@ -5,9 +5,9 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
-from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
-from annotations.models import GoldVersion, GoldVersionNote, User
+from annotations.gold.selectors import frozen_version
+from annotations.models import GoldVersionNote, User
 from models_runtime.backends.notes import groups, read
 
 FACTORS = (1, 2, 4, 8, 16, 32)
@@ -28,12 +28,7 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        version = GoldVersion.objects.filter(project=project, number=options["gold"]).first()
-        if version is None:
-            numbers = ", ".join(map(str, project.gold_versions.order_by("number").values_list("number", flat=True)))
-            raise ServiceError(
-                f"There is no gold version {options['gold']}. Frozen versions: {numbers or 'none yet'}.", code="version"
-            )
+        version = frozen_version(project, options["gold"])
         splits = SPLITS if version.split_seed else ("",)
         lengths: dict[str, dict[int, list[int]]] = {split: {each: [] for each in FACTORS} for split in splits}
         rows = GoldVersionNote.objects.filter(version=version).order_by("document_id")
