@@ -183,7 +183,9 @@ def make_calibration(run: Run, version: GoldVersion, **fields: object) -> Calibr
     outcomes = Outcomes()
     for at in range(60):
         outcomes.add("PATIENT", 0.9, right=at % 2 == 0, fold=at % 5)
-    made = calibration_of(outcomes, version, backend=run.backend, revision=run.revision, model=run.model, notes=30)
+    made = calibration_of(
+        outcomes, Outcomes(), version, backend=run.backend, revision=run.revision, model=run.model, notes=30
+    )
     made.run = run
     for name, value in fields.items():
         setattr(made, name, value)

@@ -141,7 +141,7 @@ def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.Monk
     """A pickle is never opened, not even if it is the only file with weights."""
     monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("a pickle was opened"))
     for number, (name, content, words) in enumerate((
-        ("model.safetensors", None, "lacks model.safetensors. Pickled weights (.bin) are never opened"),
+        ("model.safetensors", None, "lacks model.safetensors. Pickled weights (.bin, .pt) are never opened"),
         ("tokenizer.json", None, "lacks tokenizer.json."),
         ("gliner_config.json", "[", "The file gliner_config.json in"),
         ("model.safetensors", "x", "The file model.safetensors in"),

@@ -8,7 +8,7 @@ import pytest
 
 from annotations.text.provenance import Doubtful
 from models_runtime.backends.base import BackendError, Rewritten
-from models_runtime.backends.llm import backend
+from models_runtime.backends.llm import backend, prompts
 from models_runtime.backends.llm.backend import LlmBackend
 from models_runtime.backends.llm.driver import FoundSpan
 from tests.backends.llm.scripted import LABELS, Cached, Reply, backend_at, calling, entities, note_of, serving, shown
@@ -272,8 +272,8 @@ def test_cached_questions_are_not_asked_again(monkeypatch: pytest.MonkeyPatch) -
         assert again.predict([NOTE])[0] and again.meter.take() == {"kept": 2} and not asks()
         # Another model, server, prompt version or code can give another answer.
         assert asks(language="es") and asks(model="m2") and asks(server="other")
-        for name in ("VERSION", "_CODE"):
-            monkeypatch.setattr(backend, name, "changed")
+        for module, name in ((prompts, "VERSION"), (backend, "_CODE")):
+            monkeypatch.setattr(module, name, "changed")
             assert asks() and backend_at(server.url).revision != again.revision
             monkeypatch.undo()
     assert "Serra" not in json.dumps(answers)
