@@ -18,7 +18,7 @@ from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.training import ALGORITHMS, learn
 from models_runtime.backends.files import WEIGHTS
 from models_runtime.backends.learner import Step, TrainingTask
-from models_runtime.backends.notes import groups, read
+from models_runtime.backends.notes import groups
 from models_runtime.backends.rule_tags import rules_for
 from tests.backends.contract import BackendContract
 from tests.backends.made import Killed, damaged, dies_at, joined, made_notes, moved_notes
@@ -106,14 +106,6 @@ def test_without_the_rules_and_with_another_seed(tmp_path: Path) -> None:
     assert len(files) == 3
     plain = BiLstmCrfBackend(str(tmp_path / "d"))
     assert plain.revision.endswith("-none") and len(plain.predict([notes[0][0]])) == 1
-
-
-def test_groups_of_sentences() -> None:
-    note = read("Uno aqui. Dos aqui. Tres aqui. Cuatro aqui. Cinco aqui.")
-    words = [[note.text[token.start : token.end] for token in note.tokens[a:b]] for a, b in groups(note, 2)]
-    starts = [[word for word in some if word[0].isupper()] for some in words]
-    assert starts == [["Uno", "Dos"], ["Tres", "Cuatro"], ["Cinco"]]
-    assert len(groups(note, 1)) == 5 and len(groups(note, 32)) == 1
 
 
 @pytest.mark.usefixtures("small_networks")

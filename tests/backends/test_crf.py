@@ -13,7 +13,6 @@ import pytest
 from annotations.text.tokens import covered
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.crf import CrfBackend
-from models_runtime.backends.crf import emissions as summed
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import AROUND, Features, families
 from models_runtime.backends.crf.model import LARGEST, MAGIC, load_model, read_weights, scaled
@@ -22,7 +21,7 @@ from models_runtime.backends.crf.training import Rows, learn
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes import MOST, pieces, read
 from models_runtime.backends.rule_tags import rule_tags, rules_for
-from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
+from tests.backends.contract import HOSTILE, PLAIN, BackendContract
 from tests.backends.made import damaged, made_notes
 
 
@@ -53,13 +52,6 @@ def test_it_learns_one_note(tmp_path: Path, algorithm: str) -> None:
     learn(TrainingTask([(text, spans)], "meddocan", algorithm=algorithm), tmp_path / "model.zip")
     found = CrfBackend(str(tmp_path / "model.zip")).predict([text])[0]
     assert found == spans and all(span.confidence is not None and span.confidence > 0.5 for span in found)
-
-
-def test_the_same_notes_give_the_same_file(tmp_path: Path) -> None:
-    one, two, other = (
-        learn(TrainingTask(made_notes(count), "meddocan", iterations=10), tmp_path / "a.zip") for count in (8, 8, 9)
-    )
-    assert one == two != other
 
 
 def test_a_note_longer_than_a_sequence_is_predicted_completely(loaded: CrfBackend) -> None:
@@ -166,15 +158,6 @@ def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> No
     for path, (tags, odds) in zip(best_paths(scores, model.weights.steps), theirs, strict=True):
         assert [model.weights.tags[number] for number in path.tags] == tags
         assert np.allclose(path.odds, odds, rtol=0, atol=1e-9)
-
-
-def test_features_are_bounded_in_memory(loaded: CrfBackend, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clearing the cache of sums within a stream doesn't change the spans."""
-    texts = [text for text, _ in made_notes(6)]
-    monkeypatch.setattr(summed, "MOST_SUMS", 3)
-    cleared = CrfBackend(str(path))
-    assert list(map(key, cleared.predict(texts))) == list(map(key, loaded.predict(texts)))
-    assert cleared.revision == loaded.revision
 
 
 def test_a_perceptron_s_weights_are_scaled(tmp_path: Path) -> None:

@@ -181,14 +181,6 @@ def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, change: Any) -
         FlairBackend(str(other), "set", MAP)
 
 
-def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder: Path) -> None:
-    backend = FlairBackend(str(folder), "set", MAP)
-    backend._network.tagger.out.bias.data.fill_(torch.nan)
-    with pytest.raises(BackendError, match="the weights are damaged") as caught:
-        backend.predict(["Anna di Rovigo."])
-    assert caught.value.permanent
-
-
 def test_batches_and_sentences_are_limited_in_characters(names: FlairBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     """A word of a hundred letters takes as much memory as twenty of five."""
     given: list[list[list[str]]] = []

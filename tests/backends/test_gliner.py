@@ -180,15 +180,6 @@ def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifi
     assert caught.value.permanent
 
 
-def test_a_snapshot_of_the_hub_has_the_name_of_its_repository(folder: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(folder, tmp_path / "models--org--small" / "snapshots" / ("a" * 40))
-    spans = GlinerBackend(str(other), "set", PROMPTS).predict([TEXT])[0]
-    assert spans and all(str(span.source).startswith("gliner-small-") for span in spans)
-    (other / "tokenizer.json").unlink()
-    with pytest.raises(BackendError, match="The folder “small” lacks"):
-        GlinerBackend(str(other), "set", PROMPTS)
-
-
 def test_no_code_is_taken_from_the_folder(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
     """The implementation of attention can be the name of a kernel that the library would download and run. GLiNER's own
     package would load an encoder from `model_name`.

@@ -79,22 +79,6 @@ def test_it_learns_a_note_of_more_than_five_windows(
     assert backend.predict([text])[0] == spans and steps[-1].f1 == 1.0
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("algorithm", ["weighted", "plain"])
-def test_the_default_epochs_of_ten_notes_are_enough(folder: Path, tmp_path: Path, algorithm: str) -> None:
-    """Eight epochs of one batch each left F1 at 0.05. Chosen epochs and batches stay as they were."""
-    steps: list[Step] = []
-    notes = made_notes(18)
-    asked = TrainingTask(
-        notes[:10], "meddocan", algorithm, base=str(folder), held_out=notes[10:], report=steps.append,
-        settings={"rate": 2e-3},  # the weights are random and small
-    )  # fmt: skip
-    learn(asked, tmp_path / "a.zip")
-    assert steps[-1].f1 is not None and steps[-1].f1 >= 0.9 and len(steps) == steps[-1].most > 8
-    learn(replace(asked, iterations=2), tmp_path / "a.zip")
-    assert steps[-1].most == 2
-
-
 @pytest.mark.parametrize("adapt", [0, 2])
 def test_a_killed_training_continues_and_gives_the_same_model(folder: Path, tmp_path: Path, adapt: int) -> None:
     """In training, and in pre-training."""

@@ -322,14 +322,6 @@ def test_only_first_pieces_of_tokens_are_targets_in_the_window_that_predicts_the
     ]
 
 
-def test_class_weights_change_the_model(tagging: Path, tmp_path: Path) -> None:
-    tensors = []
-    for algorithm in ("weighted", "plain"):
-        learn(TrainingTask(NOTES[:2], "set", algorithm, 1, base=str(tagging)), tmp_path / "made.zip")
-        tensors.append(load_model(tmp_path / "made.zip").network.classifier.weight)
-    assert not torch.equal(*tensors)
-
-
 def test_held_out_notes_are_not_learned_in_training_or_pre_training(tagging: Path, tmp_path: Path) -> None:
     task = TrainingTask(NOTES[:2], "set", iterations=1, base=str(tagging), adapt=1)
     evaluated = replace(task, held_out=made_notes(6)[4:])

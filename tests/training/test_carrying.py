@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
@@ -163,22 +162,6 @@ def test_without_a_calibration_that_fits_the_download_is_the_stored_file(calibra
     assert data == content_of(calibrated.model) and "The model was uploaded." in calibrated.upload(data).html
     withdraw(calibration=calibrated.made, actor=None)
     assert calibrated.download() == content_of(calibrated.model)
-
-
-def test_by_command_and_api(calibrated, tmp_path):
-    path, out = str(tmp_path / "m.zip"), io.StringIO()
-    words = ("models", "ward", "--download", calibrated.model.name, "--to", path, "--by", "manager")
-    call_command(*words, stdout=out)
-    call_command("models", "clinic", "--upload", path, "--name", "one", "--by", "olga", stdout=out)
-    assert Calibration.objects.get(project=calibrated.other).word == calibrated.made.word
-    program = Program(calibrated.olga)
-    (listed,) = program.get("/projects/clinic/calibrations").json()["items"]
-    assert (listed["uploaded"], listed["name"]) == (True, calibrated.made.word)
-    (model,) = program.get("/projects/clinic/models").json()["items"]
-    again = b"".join(program.get(f"/projects/clinic/models/{model['id']}/file").streaming_content)
-    assert again == (tmp_path / "m.zip").read_bytes(), "the calibration travels on"
-    sent = program.upload("/projects/clinic/models/files", {"file": SimpleUploadedFile("m.zip", again)})
-    assert (sent.status_code, sent.json()["id"], Calibration.objects.count()) == (201, model["id"], 2)
 
 
 def test_a_calibration_that_is_broken_or_of_another_file_is_refused(calibrated):

@@ -1,13 +1,9 @@
 """A language model of its own: it learns from texts, is measured by its loss, and never suggests spans."""
 
-import io
-import json
 import math
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.splitting import split_version
@@ -91,22 +87,6 @@ def test_its_pages_show_perplexity_and_offer_no_run(world, language, manager, tr
     crf, _ = trained("c", iterations=2)
     assert loop_of(world.project).model == crf
     assert [(each.model, each.more) for each in rounds(world.project)] == [(crf, 0)]
-
-
-def test_the_commands_print_its_perplexity(language):
-    def command(*words):
-        out = io.StringIO()
-        call_command(*words, stdout=out)
-        return out.getvalue()
-
-    model = language()
-    assert f"perplexity {perplexity_of(model):.2f}" in command("models", "ward")
-    told = command(
-        "train_model", "ward", "--gold", "1", "--backend", "frequencies", "--name", "two", "--wait", "--json"
-    )
-    assert json.loads(told)["perplexity"] == pytest.approx(perplexity_of(model))
-    with pytest.raises(CommandError, match="no backend “two”"):
-        command("run_model", "ward", "two")
 
 
 def test_it_is_uploaded_like_other_models(language, manager):

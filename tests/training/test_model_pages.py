@@ -216,12 +216,9 @@ def test_changed_members_of_a_file_are_rejected(manager, model):
     weights = members["model__crfsuite"]
     assert "damaged" in upload(model__crfsuite=weights[:60] + b"\xff\xff\xff\x7f" * 200 + weights[860:])
     card = json.loads(members["card__json"])
-    for counts in ({"notes": -1}, {"iterations": -3}, {"notes": 2.5}, {"notes": True}, {"notes": 10**9}):
+    for counts in ({"notes": -1}, {"notes": 2.5}, {"notes": True}, {"notes": 10**9}):
         assert "counts" in upload(card__json=json.dumps(card | counts))
-    for texts in (
-        {"algorithm": "lbfgs\ud800"}, {"algorithm": "lbfgs\0"}, {"label_set": "meddocan\u202e"},
-        {"labels": ["A\u2066B"]}, {"format": "deidreview-\ud800"}, {"format": ["\ud800"]},
-    ):  # fmt: skip
+    for texts in ({"algorithm": "lbfgs\0"}, {"label_set": "it\u202e"}, {"labels": ["A\u2066"]}, {"format": ["\ud800"]}):
         why = upload(card__json=json.dumps(card | texts))
         assert not any(character in why for character in "\ud800\0\u202e\u2066")
 

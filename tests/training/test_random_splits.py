@@ -15,14 +15,13 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.scores.selectors import learned_notes
 from models_runtime.core.gold_sources import training_notes
 from models_runtime.core.stages import learned_from
-from models_runtime.models import Calibration, Run, TrainedModel
+from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from models_runtime.training.jobs.calibration import calibration_by
 from models_runtime.training.services.groups import start_group
 from models_runtime.training.services.model_cards import erased_since
 from tests.training.conftest import page, run_of
 from tests.worlds.checks import check_page
-from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
 
@@ -108,13 +107,6 @@ def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_lear
     assert erased_since(TrainedModel.objects.get(pk=two.pk)) and erased_since(TrainedModel.objects.get(pk=one.pk))
 
 
-def test_a_training_calibrates_on_its_own_random_hold_out(world, monkeypatch):
-    monkeypatch.setattr("models_runtime.training.rules.curves.LEAST", 10)
-    (row,) = learned(started(world, "k"))
-    assert Calibration.objects.get().notes == row.card["held_out"] == len(row.card["held_out_notes"])
-    assert row.params["random_split"] == 7 and "group" not in row.params
-
-
 def test_the_hold_out_is_checked_again_when_the_training_begins(world):
     """A new split after the start changes what the training holds out."""
     split(world, dev=40, test=0)
@@ -152,16 +144,3 @@ def test_the_form_and_the_pages_of_the_members(manager):
     again = manager.post(page("model_train"), data | {"random_splits": "", "token": "u"})
     assert again.status_code == 422 and "Choose random hold-outs, or one of" in again.content.decode()
     assert Job.objects.count() == 2
-
-
-def test_the_api_trains_members_with_random_hold_outs(world):
-    mia, path = Program(world.manager), "/projects/ward/models"
-    wanted = {"gold": 1, "kind": "bilstm", "settings": {"seed": 20}, "runs": 2, "random_splits": True}
-    items = mia.post(path, wanted).json()["items"]
-    rows = [TrainedModel.objects.get(pk=each["id"]).params for each in items]
-    assert [(row["random_split"], row["settings"]["seed"]) for row in rows] == [(20, 20), (21, 21)]
-    assert [each["random_split"] for each in items] == [20, 21], "before the trainings have ended"
-    assert mia.post(path, {"gold": 1, "algorithm": "ap"}).json()["items"][0]["random_split"] is None
-    ablation = {"gold": 1, "kind": "stacked", "random_splits": True, "settings": {"embeddings": "a, b"}}
-    refused = mia.post(f"{path}/ablations", ablation)
-    assert refused.status_code == 422 and "scored on the same hold-out" in refused.content.decode()

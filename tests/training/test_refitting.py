@@ -17,7 +17,6 @@ from annotations.core.hooks import models_of
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.jobs.runner import run as work
-from annotations.jobs.services import queue
 from annotations.models import GoldVersionNote, Job, JobState, StoredFile
 from annotations.scores.selectors import learned_notes
 from models_runtime.backends import children
@@ -29,7 +28,7 @@ from models_runtime.training.jobs import training
 from models_runtime.training.jobs.options import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests import factories as make
-from tests.training.conftest import Killed, at_step, content_of, page, refused, resumed, run_of
+from tests.training.conftest import Killed, at_step, content_of, page, resumed, run_of
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
@@ -69,15 +68,7 @@ def test_test_notes_stay_out_of_a_refit(world, trained):
     assert not learned_from(model).intersection(tested.values_list("document_id", flat=True))
 
 
-def test_the_form_and_the_command_refit(world, manager):
-    refused(world, "can't be refitted", refit=True, backend="characters")
-    data = {"gold": 1, "algorithm": "crf:ap", "refit": "on", "token": "t", "language": "", "base": ""}
-    assert manager.post(page("model_train"), data).status_code == 302
-    call_command("train_model", "ward", gold=1, algorithm="ap", refit=True)
-    assert TrainedModel.objects.filter(params__refit=True).count() == 2
-
-
-def test_a_ready_made_split_by_name_and_pattern(world):
+def test_a_ready_made_split_by_name_and_pattern(world, manager, tmp_path):
     def split(lines, seed="ready"):
         return split_by_lines(version=world.version, lines=lines, seed=seed, actor=world.manager)
 
@@ -94,14 +85,8 @@ def test_a_ready_made_split_by_name_and_pattern(world):
     ):
         with pytest.raises(ServiceError, match=why):
             split(wrong, "other")
-
-
-def test_a_ready_made_split_on_the_page_and_by_command(world, manager, tmp_path):
-    wrong = manager.post(page("gold_split", 1), {"lines": "caso-0*,train\ncaso-1*,testing", "seed": "ready-made"})
-    html = wrong.content.decode()
-    assert wrong.status_code == 422 and "Line 2: “testing” is not a split" in html
-    # The lines are still there, in an open form.
-    assert "caso-1*,testing" in html and '<details class="field" open>' in html
+    bad = manager.post(page("gold_split", 1), {"lines": "caso-0*,train\ncaso-1*,testing", "seed": "ready-made"})
+    assert bad.status_code == 422 and "caso-1*,testing" in bad.content.decode(), "the lines are still there"
     manager.post(page("gold_split", 1), {"lines": "caso-0*,train\ncaso-1*,test", "seed": "ready-made"})
     world.version.refresh_from_db()
     assert (world.version.split_seed, world.version.split_shares["test"]) == ("ready-made", 50)
@@ -109,7 +94,7 @@ def test_a_ready_made_split_on_the_page_and_by_command(world, manager, tmp_path)
     file.write_text("caso-0*,train\n")
     call_command("split_gold", "ward", 1, lines=file, notes=["caso-1*=dev"], seed="two")
     world.version.refresh_from_db()
-    assert world.version.split_shares == {"train": 50, "dev": 50, "test": 0}
+    assert (world.version.split_seed, world.version.split_shares) == ("two", {"train": 50, "dev": 50, "test": 0})
 
 
 State = TrainedModelState
@@ -197,21 +182,6 @@ def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, man
     whole, _ = trained(key="whole", refit=True)
     assert card_of(ended_well(model)) == card_of(whole)
     assert "Refit with" in page_of(manager, model)
-
-
-@pytest.mark.nightly
-def test_a_canceled_refit_leaves_no_model_and_starts_again(manager, trained, monkeypatch, network):
-    at_step(monkeypatch, 1, lambda: queue.cancel(Job.objects.get(kind="train")), refit=True)
-    model, job = trained(**network)
-    assert (job.state, model.state, len(model.hold_out)) == (JobState.CANCELED, State.FAILED, 3)
-    check_nothing_is_kept(model)
-    assert not checkpoint_of(model.pk).exists()
-    html = page_of(manager, model)
-    assert "F1 on held-out notes by epoch" in html
-    assert not any(words in html for words in ("Refit on all notes", "Refit with", "was kept"))
-    manager.post(page("job_retry", job.number))
-    model.refresh_from_db()
-    assert (model.state, model.card) == (State.TRAINING, {})
 
 
 def test_a_network_is_refitted_for_the_epochs_that_the_hold_out_chose(world, trained, manager, monkeypatch, network):

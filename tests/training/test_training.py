@@ -51,20 +51,6 @@ def test_a_training_keeps_the_model_its_card_and_its_losses(world, trained):
 
 
 @pytest.mark.both_databases
-def test_a_training_fails_if_a_patient_is_erased_meanwhile(world, trained, monkeypatch):
-    learn = children.train
-
-    def train_and_erase(*args, **options):
-        sha256 = learn(*args, **options)
-        erase_patient(project=world.project, patient_id="p3", actor=world.manager)
-        return sha256
-
-    monkeypatch.setattr(children, "train", train_and_erase)
-    model, job = trained()
-    assert (job.state, model.state, model.stored_file) == (JobState.FAILED, State.FAILED, None)
-    assert "erased during this work" in job.error
-
-
 def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world, trained, monkeypatch):
     """It doesn't run to its end, which can be hours away, and stores no figures from the notes."""
     learn, write, ended = children.train, Watch._write, []
@@ -190,27 +176,6 @@ def started(world, key="a", **options):
     return start_training(project=world.project, gold=1, actor=None, key=key, **options)
 
 
-@pytest.mark.nightly
-def test_a_spacy_model_from_the_form_to_a_run(world, manager):
-    shown = manager.get(page("models")).content.decode()
-    assert 'value="crf:lbfgs" required checked' in shown and 'value="spacy:cnn"' in shown
-    there = manager.post(page("model_train"), {"gold": 1, "algorithm": "spacy:quick", "token": "t"}).url
-    model = TrainedModel.objects.get()
-    assert (model.backend, model.params["algorithm"], model.name) == ("spacy", "quick", "spacy-1")
-    assert "training resumes after the last complete epoch" in manager.get(there).content.decode()
-    TrainedModel.objects.update(params=model.params | {"iterations": 3})
-    work(model.job_id)
-    model.refresh_from_db()
-    assert (Job.objects.get().error, model.state) == ("", State.READY)
-    assert len(model.losses) == len(model.hold_out) == model.card["iterations"] == 3
-    assert model.card["scores"]["levels"][0]["micro"]["gold"] == 16
-    # The last epoch's F1 and the card's F1 are of the same notes with the same weights.
-    assert model.hold_out[-1] == pytest.approx(model.card["scores"]["levels"][0]["micro"]["f1"] or 0, abs=1e-3)
-    assert not checkpoint_of(model.pk).exists()
-    assert "F1 on held-out notes by epoch" in manager.get(there).content.decode()
-    assert model.card["sha256"][:12] in run_of(world.project, "spacy-1").revision
-
-
 def test_a_training_that_is_ended_early_keeps_its_whole_epochs(manager, trained, monkeypatch):
     def press():
         model = TrainedModel.objects.get()
@@ -257,13 +222,6 @@ def test_without_spacy_the_error_says_what_to_do(manager, trained, monkeypatch):
     model, job = trained(backend="spacy")
     assert (job.state, model.state) == (JobState.FAILED, State.FAILED)
     assert "“spacy” is not installed on this worker. Run “make setup-models”" in job.error
-
-
-def test_the_same_gold_gives_the_same_model_and_another_algorithm_another(model, trained):
-    two, _ = trained("b", iterations=5)
-    other, _ = trained("c", algorithm="ap", iterations=5)
-    assert model.card["sha256"] == two.card["sha256"] != other.card["sha256"]
-    assert [model.name, two.name, other.name] == ["crf-1", "crf-2", "crf-3"]
 
 
 def test_a_trained_model_runs_by_its_name_and_by_its_number(world, model, settings):

