@@ -272,20 +272,26 @@ class _TrainingJob:
 
     def _first_model(self, labeled: Sequence[SelfLabeled]) -> GivesMarginals:
         """Train the model of the first round, without language pre-training. It is not kept."""
-        path, options = self.folder / "round-1.zip", jobs_options.options_of(self.row, self.version)
-        checkpoint = options["checkpoint"] and str(Path(options["checkpoint"]).with_name("round-1"))
-        children.train(
-            self.kind.learner,
-            self._train_notes(),
-            path,
-            options=options | {"adapt": 0, "checkpoint": checkpoint},
-            unlabeled=jobs_options.unlabeled_texts(self.row, self.version, self.newest, None),
-            on_step=self.watch.first_round,
-            self_labeled=labeled,
-        )
+        path, own = self.folder / "round-1.zip", {"adapt": 0, "checkpoint": self._checkpoint("round-1")}
+        self._taught(self._train_notes(), path, own, self.watch.first_round, self_labeled=labeled)
         backend = jobs_options.loaded(self.row, path)
         assert isinstance(backend, GivesMarginals)  # Kinds that learn from labels of models do.
         return backend
+
+    def _checkpoint(self, name: str) -> str | None:
+        """The checkpoint of another training of this job than the one of its own model."""
+        return str(jobs_options.checkpoint_of(self.row.pk).with_name(name)) if self.kind.by_epoch else None
+
+    def _taught(
+        self, notes: Iterator[Note], path: Path, own: dict[str, Any], on_step: children.OnStep, **more: Any
+    ) -> TrainingResult:
+        """Learn from the notes in a child process, with these options of its own."""
+        counting = self.watch if on_step is self.watch else None
+        unlabeled = jobs_options.unlabeled_texts(self.row, self.version, self.newest, counting)
+        options = jobs_options.options_of(self.row, self.version) | own
+        return children.train(
+            self.kind.learner, notes, path, options=options, unlabeled=unlabeled, on_step=on_step, **more
+        )
 
     def _learn(self) -> TrainingResult:
         """Learn from the training notes. If a refit follows, the hold-out chooses the iterations."""
@@ -293,16 +299,8 @@ class _TrainingJob:
         held_out = self._held_out() if self.kind.by_epoch or self.refits else iter(())
         if not self.kind.predicts:
             train, held_out = jobs_options.without_spans(train), jobs_options.without_spans(held_out)
-        result = children.train(
-            self.kind.learner,
-            train,
-            self.path,
-            options=jobs_options.options_of(self.row, self.version) | {"choose": self.refits},
-            unlabeled=jobs_options.unlabeled_texts(self.row, self.version, self.newest, self.watch),
-            held_out=held_out,
-            on_step=self.watch,
-            self_labeled=self.labels,
-        )
+        own = {"choose": self.refits}
+        result = self._taught(train, self.path, own, self.watch, held_out=held_out, self_labeled=self.labels)
         if not self.refits:
             del result["iterations"]  # All that the watch counted.
         return result
@@ -312,24 +310,17 @@ class _TrainingJob:
 
         Returns what changes in the card of the held-out model.
         """
-        watch, by_epoch = self.watch, self.kind.by_epoch
-        most = self.card["iterations"] if by_epoch else watch.chosen
+        watch = self.watch
+        most = self.card["iterations"] if self.kind.by_epoch else watch.chosen
         watch.begin_refit(most)
-        options = jobs_options.options_of(self.row, self.version)
-        settings = {key: value for key, value in options["settings"].items() if key not in KEEPING}
-        checkpoint = str(jobs_options.checkpoint_of(self.row.pk).with_name("refit")) if by_epoch else None
+        given = self.row.params.get("settings", {})
+        settings = {key: value for key, value in given.items() if key not in KEEPING}
+        own = {"iterations": watch.most, "stop_after": most, "settings": settings}
+        own |= {"refit": sum(len(source.notes.hold_out) for source in self.sources)}
+        own |= {"checkpoint": self._checkpoint("refit")}
+        notes = (note for source in self.sources for note in source.read(source.everything))
         self.path = self.folder / "refit.zip"
-        result = children.train(
-            self.kind.learner,
-            (note for source in self.sources for note in source.read(source.everything)),
-            self.path,
-            options=options
-            | {"iterations": watch.most, "stop_after": most, "settings": settings, "checkpoint": checkpoint}
-            | {"refit": sum(len(source.notes.hold_out) for source in self.sources)},
-            unlabeled=jobs_options.unlabeled_texts(self.row, self.version, self.newest, None),
-            on_step=watch.refit,
-            self_labeled=self.labels,
-        )
+        result = self._taught(notes, self.path, own, watch.refit, self_labeled=self.labels)
         refit: Refit = {
             "notes": sum(len(source.everything) for source in self.sources),
             "spans": sum(_spans_of(source, source.everything) for source in self.sources),

@@ -1,12 +1,12 @@
 """Calibrations as text that travels with a model's file, and strict reading of such a text from anywhere."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import isfinite
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from annotations.formats.files.json_files import JsonError, read_json
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
+
 from annotations.text.names import bad_character
 from models_runtime.training.rules.curves import METHOD, Curves
 from models_runtime.training.rules.reliability import GROUPS, ConfidenceBin, Reliability
@@ -25,7 +25,23 @@ class BadCalibration(ValueError):
     """A text that holds no valid calibrations."""
 
 
-@dataclass(frozen=True, slots=True)
+def _visible(name: str) -> str:
+    if bad_character(name):
+        raise BadCalibration
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST), AfterValidator(_visible)]
+Count = Annotated[int, Field(ge=0, lt=MOST)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Slope = Annotated[float, Field(ge=0, le=STEEPEST)]
+Parameters = tuple[Slope, Slope, Annotated[float, Field(ge=-STEEPEST, le=STEEPEST)]]
+Groups = Annotated[list[tuple[Share, Count, Count]], Field(min_length=1, max_length=GROUPS + 1)]
+Compact = tuple[Share, Share, Groups]
+"""Figures of reliability: ece, brier, and confidence, spans and right spans of each group. All else follows."""
+
+
+@dataclass(frozen=True)
 class Carried:
     """One calibration: the revision it is for, what it was fitted to, its curves and its figures.
 
@@ -33,15 +49,52 @@ class Carried:
     out from the model's training. `gold_number` is a number in the project of the calibration.
     """
 
-    revision: str
+    revision: Name
     held_out: bool
-    gold_number: int
-    gold_hash: str
-    notes: int
-    own_spans: int
-    left_out: dict[str, int]
-    curves: dict[str, Any]
-    figures: dict[str, Any]
+    gold_number: Count
+    gold_hash: Name
+    notes: Count
+    own_spans: Count
+    left_out: Annotated[dict[Name, Count], Field(max_length=MOST_LABELS)]
+    curves: Any
+    figures: Any
+
+
+@dataclass
+class _Curves:
+    method: Annotated[str, Field(pattern=f"^{METHOD}$")]
+    pool: Parameters
+    labels: Annotated[dict[Name, Parameters], Field(max_length=MOST_LABELS)]
+    added: Parameters | None = None
+
+
+@dataclass
+class _Line:
+    label: Name
+    own: bool
+    before: Compact
+    after: Compact
+
+
+@dataclass
+class _Figures:
+    before: Compact
+    after: Compact
+    labels: Annotated[list[_Line], Field(max_length=MOST_LABELS)]
+
+
+@dataclass(frozen=True)
+class _Sent(Carried):
+    """A calibration as it stands in a text."""
+
+    curves: _Curves
+    figures: _Figures
+
+
+_SENT: Final = TypeAdapter(
+    Annotated[list[_Sent], Field(min_length=1, max_length=MOST_CALIBRATIONS)],
+    config=ConfigDict(strict=True, allow_inf_nan=False),
+)
 
 
 def vars_of(one: Any) -> dict[str, Any]:
@@ -71,11 +124,8 @@ def as_text(calibrations: Sequence[Carried], *, longest: int) -> bytes:
 def from_text(text: bytes) -> list[Carried]:
     """Read calibrations. Raises BadCalibration for anything that `as_text` doesn't write."""
     try:
-        found = read_json(text)
-        if not isinstance(found, list) or not 0 < len(found) <= MOST_CALIBRATIONS:
-            raise BadCalibration
-        return [_read(one) for one in found]
-    except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
+        return [_read(one) for one in _SENT.validate_json(text)]
+    except ValueError as error:
         raise BadCalibration("The calibration in the file can't be read.") from error
 
 
@@ -87,122 +137,45 @@ def _readable(part: bytes) -> bool:
 
 
 def _written(one: Carried, *, with_labels: bool) -> bytes:
-    figures = {
-        "before": _compact(one.figures["before"]),
-        "after": _compact(one.figures["after"]),
-        "labels": [
-            {
-                "label": line["label"],
-                "own": line["own"],
-                "before": _compact(line["before"]),
-                "after": _compact(line["after"]),
-            }
-            for line in (one.figures["labels"] if with_labels else [])
-        ],
+    labels = one.figures["labels"] if with_labels else []
+    figures = _compact(one.figures) | {
+        "labels": [{"label": line["label"], "own": line["own"], **_compact(line)} for line in labels]
     }
     data = {**vars_of(one), "figures": figures}
     return json.dumps(data, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _compact(figures: dict[str, Any]) -> list[Any]:
-    """[ece, brier, [[confidence, spans, right], …]]: everything else follows from these."""
-    groups = [[round(group["confidence"], DECIMALS), group["spans"], group["right"]] for group in figures["groups"]]
-    return [round(figures["ece"], DECIMALS), round(figures["brier"], DECIMALS), groups]
+def _compact(figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of `before` and `after` as in Compact."""
+    found = {}
+    for when in ("before", "after"):
+        one = figures[when]
+        groups = [[round(group["confidence"], DECIMALS), group["spans"], group["right"]] for group in one["groups"]]
+        found[when] = [round(one["ece"], DECIMALS), round(one["brier"], DECIMALS), groups]
+    return found
 
 
-def _read(data: Any) -> Carried:
-    data = _object(data)
-    figures, curves = _object(data["figures"]), _object(data["curves"])
-    lines = [
-        {
-            "label": _name(line["label"]),
-            "own": _truth(line["own"]),
-            "before": _reliability(line["before"]),
-            "after": _reliability(line["after"]),
-        }
-        for line in map(_object, _listed(figures["labels"]))
-    ]
-    if curves["method"] != METHOD:
-        raise BadCalibration
-    by_label = _object(curves["labels"])
-    kept = {"pool": _curve(curves["pool"]), "labels": {_name(key): _curve(v) for key, v in by_label.items()}}
-    kept |= {"added": _curve(curves["added"])} if "added" in curves else {}
-    readers: dict[str, Any] = {
-        "revision": _name,
-        "held_out": _truth,
-        "gold_number": _count,
-        "notes": _count,
-        "own_spans": _count,
-    }
+def _read(sent: _Sent) -> Carried:
+    figures, curves = sent.figures, {key: value for key, value in vars(sent.curves).items() if value is not None}
     return Carried(
-        **{key: read(data[key]) for key, read in readers.items()},
-        gold_hash=_name(data["gold_hash"])[:64],
-        left_out={_name(key): _count(value) for key, value in _object(data["left_out"]).items()},
-        curves=Curves.from_dict(kept).as_dict(),
-        figures={"before": _reliability(figures["before"]), "after": _reliability(figures["after"]), "labels": lines},
+        **vars(sent)
+        | {
+            "gold_hash": sent.gold_hash[:64],
+            "curves": Curves.from_dict(curves).as_dict(),
+            "figures": _both(figures)
+            | {"labels": [{"label": line.label, "own": line.own, **_both(line)} for line in figures.labels]},
+        }
     )
 
 
-def _reliability(data: Any) -> dict[str, Any]:
-    ece, brier, rows = _listed(data)
-    groups = [ConfidenceBin(_share(x), _count(spans), _count(right)) for x, spans, right in map(_listed, _listed(rows))]
-    if not 0 < len(groups) <= GROUPS + 1 or any(not 0 <= group.right <= group.spans > 0 for group in groups):
+def _both(figures: _Figures | _Line) -> dict[str, Any]:
+    return {"before": _reliability(*figures.before), "after": _reliability(*figures.after)}
+
+
+def _reliability(ece: float, brier: float, rows: list[tuple[float, int, int]]) -> dict[str, Any]:
+    groups = [ConfidenceBin(*row) for row in rows]
+    if any(not 0 <= group.right <= group.spans > 0 for group in groups):
         raise BadCalibration
-    spans = sum(group.spans for group in groups)
-    return Reliability(
-        spans=spans,
-        right=sum(group.right for group in groups),
-        confidence=sum(group.confidence * group.spans for group in groups) / spans,
-        ece=_share(ece),
-        brier=_share(brier),
-        groups=groups,
-    ).as_dict()
-
-
-def _curve(data: Any) -> list[float]:
-    a, b, c = (_number(value) for value in _listed(data))
-    if a < 0 or b < 0 or max(a, b, abs(c)) > STEEPEST:
-        raise BadCalibration
-    return [a, b, c]
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float) or not isfinite(value):
-        raise BadCalibration
-    return float(value)
-
-
-def _share(value: Any) -> float:
-    if not 0 <= _number(value) <= 1:
-        raise BadCalibration
-    return float(value)
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < MOST:
-        raise BadCalibration
-    return value
-
-
-def _truth(value: Any) -> bool:
-    if type(value) is not bool:
-        raise BadCalibration
-    return value
-
-
-def _name(value: Any) -> str:
-    if type(value) is not str or not 0 < len(value) <= LONGEST or bad_character(value):
-        raise BadCalibration
-    return value
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if type(value) is not dict or len(value) > MOST_LABELS:
-        raise BadCalibration
-    return value
-
-
-def _listed(value: Any) -> Iterator[Any]:
-    if type(value) is not list or len(value) > MOST_LABELS:
-        raise BadCalibration
-    return iter(value)
+    spans, right = sum(group.spans for group in groups), sum(group.right for group in groups)
+    confidence = sum(group.confidence * group.spans for group in groups) / spans
+    return Reliability(spans, right, confidence, ece, brier, groups).as_dict()
