@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -27,10 +27,16 @@ MASKED_FORMAT: Final = "deidreview-masked-lm-1"
 
 
 @dataclass(frozen=True, slots=True)
-class TransformerCard(files.FileCard):
-    """Description of a model. `base`: the folder of its starting weights. The last fields are those of Reading."""
+class MaskedCard(files.FileCard):
+    """Description of a masked language model, which has no labels. `base`: the folder of its starting weights."""
 
     base: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerCard(MaskedCard):
+    """Description of a model with labels. The last fields are those of Reading."""
+
     chunks: str = "overlapping"
     decoding: str = "path"
     grouped: int = 0
@@ -40,14 +46,7 @@ class TransformerCard(files.FileCard):
         return Reading(self.chunks, self.decoding, self.grouped)
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedCard(files.FileCard):
-    """Description of a masked language model, which has no labels. `base`: the folder of its starting weights."""
-
-    base: str
-
-
-def save_model(path: Path, card: TransformerCard | MaskedCard, network: Any, tokenizer: str) -> str:
+def save_model(path: Path, card: MaskedCard, network: Any, tokenizer: str) -> str:
     """Write a model and return the sha256 of its file. The same content gives the same file."""
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in network.state_dict().items()}
     config = network.config.to_diff_dict() | {"model_type": network.config.model_type}
@@ -56,18 +55,21 @@ def save_model(path: Path, card: TransformerCard | MaskedCard, network: Any, tok
     return files.save(path, card, save(tensors, {"said": header}))
 
 
+C = TypeVar("C", bound=MaskedCard)
+
+
 @dataclass(frozen=True)
-class Loaded:
+class Loaded(Generic[C]):
     """A loaded model. `revision` changes with every byte of its file."""
 
-    card: TransformerCard
+    card: C
     tags: Tags
     pieces: Pieces
     network: Any
     revision: str
 
 
-def load_model(path: Path) -> Loaded:
+def load_model(path: Path) -> Loaded[TransformerCard]:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, FORMAT)
     card = files.card_from(path, TransformerCard, data)
@@ -76,21 +78,12 @@ def load_model(path: Path) -> Loaded:
     return Loaded(card, tags, Pieces(tokenizer, card.reading.grouped), network, files.digest(path)[:12])
 
 
-@dataclass(frozen=True)
-class LoadedMasked:
-    """A loaded masked language model."""
-
-    card: MaskedCard
-    pieces: Pieces
-    network: Any
-
-
-def load_masked(path: Path) -> LoadedMasked:
+def load_masked(path: Path) -> Loaded[MaskedCard]:
     """Load a masked language model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, MASKED_FORMAT)
     card = files.card_from(path, MaskedCard, data)
     network, tokenizer = _network(path, MASKED_FORMAT, content, AutoModelForMaskedLM)
-    return LoadedMasked(card, Pieces(tokenizer), network)
+    return Loaded(card, Tags.of(()), Pieces(tokenizer), network, files.digest(path)[:12])
 
 
 def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any) -> tuple[Any, str]:
@@ -193,17 +186,13 @@ class StartingPoint:
     name: str
     tokenizer: str
     _path: Path
-    _model: Loaded | None
-    _masked: LoadedMasked | None = None
+    _model: Loaded[Any] | None
 
     @classmethod
     def at(cls, path: Path) -> "StartingPoint":
         """The weights at `path`, a folder or a model of ours. Raises BackendError (permanent) if they are unusable."""
-        if path.suffix == ".zip" and files.format_of(path) == MASKED_FORMAT:
-            masked = load_masked(path)
-            return cls(masked.card.base, masked.pieces.content, path, None, masked)
         if path.suffix == ".zip":
-            model = load_model(path)
+            model = load_masked(path) if files.format_of(path) == MASKED_FORMAT else load_model(path)
             return cls(model.card.base, model.pieces.content, path, model)
         check_files(path, WEIGHT_FILES)
         try:
@@ -218,8 +207,9 @@ class StartingPoint:
 
     @property
     def reading(self) -> Reading:
-        """How a model of ours reads notes; the default for a folder of weights."""
-        return self._model.card.reading if self._model else Reading()
+        """How a model of ours with labels reads notes; the default for others."""
+        card = self._model and self._model.card
+        return card.reading if isinstance(card, TransformerCard) else Reading()
 
     def pieces(self, grouped: int = 0) -> Pieces:
         return Pieces(self.tokenizer, grouped)
@@ -231,12 +221,6 @@ class StartingPoint:
             "id2label": dict(enumerate(tags.names)),
             "label2id": {name: number for number, name in enumerate(tags.names)},
         }
-        if self._masked is not None:
-            config = self._masked.network.config
-            config.update(labels)
-            made = AutoModelForTokenClassification.from_config(config)
-            copy_body(self._masked.network, made)
-            return made
         if self._model is None:
             return read_network(self._path, ignore_mismatched_sizes=True, **labels)
         if self._model.tags.names == tags.names:
@@ -251,11 +235,11 @@ class StartingPoint:
 
     def masked_lm(self) -> Any:
         """The network with a head for masked words. Raises BackendError (permanent) if its architecture has none."""
-        if self._masked is not None:
-            return self._masked.network
         try:
             if self._model is None:
                 return read_masked_lm(self._path)
+            if not isinstance(self._model.card, TransformerCard):
+                return self._model.network
             made = AutoModelForMaskedLM.from_config(self._model.network.config)
         except ValueError:
             raise BackendError(
