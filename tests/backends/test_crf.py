@@ -46,14 +46,6 @@ class TestCrfContract(BackendContract):
         return loaded
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
-def test_it_learns_one_note(tmp_path: Path, algorithm: str) -> None:
-    text, spans = made_notes(1)[0]
-    learn(TrainingTask([(text, spans)], "meddocan", algorithm=algorithm), tmp_path / "model.zip")
-    found = CrfBackend(str(tmp_path / "model.zip")).predict([text])[0]
-    assert found == spans and all(span.confidence is not None and span.confidence > 0.5 for span in found)
-
-
 def test_a_note_longer_than_a_sequence_is_predicted_completely(loaded: CrfBackend) -> None:
     line = PLAIN.replace("\n", " ")
     long = line * 200

@@ -56,12 +56,6 @@ def test_its_loss_on_held_out_notes_falls_and_the_probe_shows_words_before_and_a
     assert len(chances) == 5 and chances == sorted(chances, reverse=True) and sum(chances) <= 1.001
 
 
-def test_the_evaluation_does_not_change_what_is_learned(folder: Path, tmp_path: Path) -> None:
-    probed = {"held_out": made_notes(6)[4:], "settings": {"probe": "Anna [MASK] acude."}}
-    plain, evaluated = (task_of(folder, iterations=2, **more) for more in ({}, probed))
-    assert learn_language(plain, tmp_path / "made.zip") == learn_language(evaluated, tmp_path / "made.zip")
-
-
 def test_a_killed_training_continues_and_gives_the_same_model_and_figures(folder: Path, tmp_path: Path) -> None:
     steps: list[Step] = []
     task = task_of(folder, iterations=3, held_out=made_notes(6)[4:], report=steps.append)

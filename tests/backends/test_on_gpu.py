@@ -79,15 +79,6 @@ def test_bf16_predicts_the_same_spans(learned: Callable[..., Any], kind: str, mo
     assert in_bf16[0] == NOTE[1]
 
 
-@pytest.mark.nightly
-@EITHER
-def test_training_in_bf16_learns_the_note(learned: Callable[..., Any], kind: str) -> None:
-    """The weights differ from those in single precision, so bf16 was used."""
-    backend = learned(kind, BF16)
-    assert backend.predict([NOTE[0]]) == [NOTE[1]]
-    assert backend.revision != learned(kind).revision
-
-
 def _full_beyond(items: int, backend: Any, network: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let the network run out of memory for batches of more than `items` on the “GPU”; returns the batch sizes."""
     tried: list[int] = []

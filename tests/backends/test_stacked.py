@@ -137,16 +137,6 @@ def test_training_ends_when_the_rate_is_too_small(tmp_path, files, anneal):
     assert len(steps) == ended + 2
 
 
-def test_a_killed_training_continues_and_gives_the_same_model(tmp_path, files):
-    task = task_of(files, settings={"patience": 1, "factor": 0.9}, iterations=4)
-    whole, killed = learn(task, tmp_path / "whole.zip"), replace(task, checkpoint=tmp_path / "two")
-    with pytest.raises(Killed):
-        learn(replace(killed, report=dies_at(3)), tmp_path / "half.zip")
-    assert (tmp_path / "two").exists() and not (tmp_path / "half.zip").exists()
-    assert learn(killed, tmp_path / "again.zip") == whole
-    assert learn(replace(task, settings=SMALL | {"seed": 8}), tmp_path / "other.zip") != whole
-
-
 def test_a_killed_language_model_continues_and_gives_the_same_model(tmp_path):
     def report(step):
         assert step.held_out_loss is not None and step.f1 is None
@@ -215,16 +205,7 @@ def test_a_second_training_keeps_labels_words_and_embeddings_of_the_first(tmp_pa
 
 def test_damaged_models_are_refused(tmp_path, hardly_trained):
     with zipfile.ZipFile(hardly_trained) as archive:
-        content, card = archive.read(WEIGHTS), json.loads(archive.read("card.json"))
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-    tensors, inputs = load(content), json.loads(header["inputs"])
-    inside = inputs["embeddings"]
-    lacking = {name: value for name, value in tensors.items() if name != "network.out.weight"}
-    for some, said in ((lacking, inside), (tensors, inside[:1]), (tensors, [inside[0][:-1], inside[1]]), (tensors, 1)):
-        weights = save(some, {"inputs": json.dumps(inputs | {"embeddings": said})})
-        made = damaged(hardly_trained, tmp_path / "bad.zip", weights__safetensors=weights)
-        with pytest.raises(BackendError, match="don't fit its card"):
-            BiLstmCrfBackend(str(made))
+        card = json.loads(archive.read("card.json"))
     for change, why in (
         ({"hidden": 10**9}, "out of range"),
         ({"crf": 1}, "neither true nor false"),

@@ -112,20 +112,6 @@ def test_only_pieces_of_the_text_are_masked() -> None:
     assert 0.7 < (shown[asked] == 4).float().mean() < 0.9
 
 
-def test_a_model_can_be_the_starting_point_of_another(
-    by_heart: tuple[TransformerBackend, list[Step]], tmp_path: Path, made_by_heart: Path
-) -> None:
-    text, spans = LONG
-    steps: list[Step] = []
-    fewer = [(text, [span for span in spans if span.label == spans[0].label])]
-    for notes, epochs in (([LONG], 1), (fewer, 15)):  # After an epoch, it still knows the note.
-        task = task_of(made_by_heart, notes, epochs, held_out=notes, report=steps.append)
-        learn(task, tmp_path / "a.zip")
-        assert steps[-1].f1 > 0.9
-    # One label space over both stages.
-    assert TransformerBackend(str(tmp_path / "a.zip")).labels == by_heart[0].labels
-
-
 @pytest.mark.usefixtures("by_heart")
 def test_attention_is_torch_s_own_where_the_architecture_has_it(
     folder: Path, made_by_heart: Path, tmp_path: Path

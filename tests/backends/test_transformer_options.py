@@ -25,7 +25,7 @@ from models_runtime.backends.neural.learning import IGNORED, Orders  # noqa: E40
 from models_runtime.backends.token_classification import TokenClassificationBackend  # noqa: E402
 from models_runtime.backends.token_classification import model as network  # noqa: E402
 from models_runtime.backends.token_classification.adapting import Batching  # noqa: E402
-from models_runtime.backends.token_classification.backend import LITTLE, Columns, TransformerBackend  # noqa: E402
+from models_runtime.backends.token_classification.backend import Columns, TransformerBackend  # noqa: E402
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces, Reading, parts_of  # noqa: E402
 from models_runtime.backends.token_classification.model import load_model  # noqa: E402
 from models_runtime.backends.token_classification.tagger import Scorer, Tagger  # noqa: E402
@@ -134,15 +134,6 @@ def test_groups_of_sentences_are_sequences_of_their_own(folder: Path) -> None:
     # A piece of two words at the end of a group is in one group.
     text = "Uno 1.\n2 dos"
     assert parts_of(text, list(tokenize(text)), [0, 1, 1, 1, 2], 3, 1) == [(0, 1), (1, 3)]
-
-
-def test_the_grouping_is_that_of_the_training(folder: Path, tmp_path: Path) -> None:
-    shas = set()
-    for grouping in (0, 1, 2):
-        shas.add(learn(task_of(folder, grouping=grouping), tmp_path / f"{grouping}.zip"))
-        model = load_model(tmp_path / f"{grouping}.zip")
-        assert model.card.grouped == grouping and (len(model.pieces.encode(NOTES[0][0]).parts) == 1) == (grouping == 0)
-    assert len(shas) == 3
 
 
 def test_a_model_of_a_newer_version_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -329,14 +320,6 @@ def test_held_out_notes_are_not_learned_in_training_or_pre_training(tagging: Pat
 
 
 # ── Tags ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_probabilities_of_labels_mapped_to_none_go_to_o() -> None:
-    columns = Columns(["O", "B-PER", "I-PER", "DAY"], {"PER": "A", "DAY": None})
-    scores = torch.log_softmax(torch.tensor([[1.0, 2.0, 0.5, 3.0]]), dim=1).numpy()
-    ours = np.exp(columns(scores))
-    assert ours.sum() == pytest.approx(1.0, abs=LITTLE)
-    assert ours[0, 0] == pytest.approx(np.exp(scores[0, [0, 3]]).sum(), abs=1e-6)
 
 
 def tagged(

@@ -21,7 +21,6 @@ from models_runtime.backends.base import Streaming, blocks
 from models_runtime.backends.notes import Note, pieces, read
 from models_runtime.backends.rule_tags import FeatureRules, rules_of
 from models_runtime.backends.spacy_ner import network
-from models_runtime.backends.spacy_ner import network as spacy_ner_network
 
 # Notes as input of the network: sequences of tokens with their columns, for prediction and training.
 
@@ -36,12 +35,12 @@ class NoteEncoder:
 
     nlp: Language
     rules: FeatureRules
-    lexicon: spacy_ner_network.Lexicon
+    lexicon: network.Lexicon
 
     def note(self, text: str) -> "Cut":
         note = read(text)
         rule_spans = self.rules.predict([text])[0] if note.tokens else []
-        return Cut(note, spacy_ner_network.columns_of(note, rule_spans, self.lexicon), list(pieces(note, SEQUENCE)))
+        return Cut(note, network.columns_of(note, rule_spans, self.lexicon), list(pieces(note, SEQUENCE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +52,16 @@ class Cut:
     sequences: list[tuple[int, int]]
 
     def documents(self, nlp: Language) -> list[Doc]:
-        return [spacy_ner_network.document(nlp, self.columns[first:past]) for first, past in self.sequences]
+        return [network.document(nlp, self.columns[first:past]) for first, past in self.sequences]
 
     def examples(self, nlp: Language, spans: Sequence[Span]) -> Iterator[Example]:
         """Training examples. As in prediction, tokens are never split: a gold end inside a token moves to its end."""
         tags = encode_tokens(self.note.tokens, spans).tags
         for (first, past), doc in zip(self.sequences, self.documents(nlp), strict=True):
             doc.set_ents([DocSpan(doc, start, end, label) for start, end, label in _entities(tags[first:past])])
-            yield Example(spacy_ner_network.document(nlp, self.columns[first:past]), doc)
+            yield Example(network.document(nlp, self.columns[first:past]), doc)
 
-    def spans(self, found: Iterable[Sequence[spacy_ner_network.DecodedEntity]], source: str) -> list[Span]:
+    def spans(self, found: Iterable[Sequence[network.DecodedEntity]], source: str) -> list[Span]:
         """The entities found in each sequence as spans of the text, sorted and trimmed."""
         spans = []
         for (first, _), own in zip(self.sequences, found, strict=True):
@@ -98,7 +97,7 @@ class Card(files.FileCard):
 
     rules_set: str
     language: str
-    sizes: spacy_ner_network.Sizes
+    sizes: network.Sizes
 
 
 def save(path: Path, card: Card, tensors: network.Tensors, lexicon: Mapping[str, list[str]]) -> str:
@@ -122,8 +121,8 @@ def load_model(path: Path) -> Loaded:
     card = _card(path, data)
     tensors = network.from_bytes(content)
     try:
-        nlp = spacy_ner_network.blank(card.language, card.labels, card.sizes)
-        network.put(spacy_ner_network.recognizer(nlp), tensors)
+        nlp = network.blank(card.language, card.labels, card.sizes)
+        network.put(network.recognizer(nlp), tensors)
     except ValueError as error:
         raise files.refused(path, FORMAT, str(error)) from None
     except ImportError as error:
@@ -132,11 +131,9 @@ def load_model(path: Path) -> Loaded:
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
-    card = files.card_from(path, Card, data, sizes=lambda sizes: spacy_ner_network.Sizes(**sizes))
+    card = files.card_from(path, Card, data, sizes=lambda sizes: network.Sizes(**sizes))
     sizes = astuple(card.sizes)
-    if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(
-        fields(spacy_ner_network.Sizes)
-    ):
+    if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(fields(network.Sizes)):
         raise files.refused(path, FORMAT, f"its sizes must be whole numbers up to {LARGEST}")
     if not LANGUAGE.fullmatch(card.language):
         raise files.refused(path, FORMAT, "its language must be a code of two or three letters")
@@ -159,7 +156,7 @@ class SpacyBackend(Streaming):
     def __init__(self, path: str) -> None:
         model = load_model(Path(path))
         rules = rules_of(model.card.rules_set)
-        self._ner = spacy_ner_network.recognizer(model.nlp)
+        self._ner = network.recognizer(model.nlp)
         self._encoder = NoteEncoder(model.nlp, rules, model.lexicon)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
@@ -173,6 +170,6 @@ class SpacyBackend(Streaming):
             for cut in cuts:
                 yield cut.spans(islice(found, len(cut.sequences)), self._source)
 
-    def _found(self, documents: Sequence[Doc]) -> Iterator[list[spacy_ner_network.DecodedEntity]]:
+    def _found(self, documents: Sequence[Doc]) -> Iterator[list[network.DecodedEntity]]:
         for at in range(0, len(documents), BATCH):
-            yield from spacy_ner_network.entities(self._ner, documents[at : at + BATCH])
+            yield from network.entities(self._ner, documents[at : at + BATCH])

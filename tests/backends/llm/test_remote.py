@@ -50,18 +50,6 @@ def test_retry_after_is_respected_up_to_a_minute() -> None:
     assert 7 <= waits[0] <= 8 and waits[1] == remote.LONGEST_WAIT and 0 <= waits[2] <= 1
 
 
-@pytest.mark.parametrize("headers", [{}, {"Retry-After": "7"}], ids=["growing", "asked for"])
-def test_retries_are_spread_by_jitter(headers: dict[str, str]) -> None:
-    firsts = []
-    with serving(in_turn(Reply(status=429, headers=headers))) as server:
-        for _ in range(4):
-            waits: list[float] = []
-            with pytest.raises(BackendError, match="failed 5 times"):
-                completion(server.url, waits).complete(QUESTION)
-            firsts.append(waits[0])
-    assert len(set(firsts)) == len(firsts)
-
-
 def test_a_server_that_keeps_failing_fails_the_note_and_then_the_run() -> None:
     with serving(in_turn(Reply(status=500))) as server:
         asker = completion(server.url)

@@ -222,7 +222,8 @@ def test_words_that_vanish_twice_beside_a_name_are_asked_about_and_never_suggest
 def test_the_revision_changes_with_the_parameters() -> None:
     changes = (
         {}, {"omega": 100}, {"passes": 1}, {"language": "it"}, {"strategy": "rewrite"}, {"overlap": 16},
-        {"every_pass": True}, {"descriptions": False}, {"model": "m2"}, {"server": "other"},
+        {"every_pass": True}, {"descriptions": False}, {"model": "m2"}, {"server": "other"}, {"strategy": "by_label"},
+        {"template": "Find $labels."},
     )  # fmt: skip
     revisions = [backend_at("http://127.0.0.1:9/v1", **params).revision for params in changes]
     assert len(set(revisions)) == len(changes) and max(map(len, revisions)) <= 120
@@ -334,24 +335,3 @@ def test_if_one_label_has_no_answer_the_note_failed_and_the_others_are_not_asked
         (spans,) = backend.predict([ALONE])
         assert [(label_of(body), note_of(body)) for body in server.requests[before:]] == [("AGE", ALONE)]
     assert ("54", "AGE") in shown(ALONE, spans)
-
-
-def test_the_revision_and_the_cache_know_each_label() -> None:
-    """A changed prompt is another revision. Only what has changed is asked again."""
-    answers = Cached()
-    with serving(model) as server:
-
-        def asked_by(**params: Any) -> tuple[str, list[str]]:
-            before = len(server.requests)
-            backend = backend_at(server.url, strategy="by_label", passes=1, answers=answers, **params)
-            backend.predict([ALONE])
-            return backend.revision, sorted(label_of(body) for body in server.requests[before:])
-
-        first, all_labels = asked_by()
-        assert "-by_label-256x1-" in first and len(all_labels) == len(LABELS) and asked_by() == (first, [])
-        # DATE has no description, so its question is the same.
-        without, labels = asked_by(descriptions=False)
-        assert labels == ["AGE", "ORGANIZATION", "PERSON"]
-        own, _ = asked_by(template="- $example: $labels costs $5")
-        assert server.requests[-1]["messages"][0]["content"].endswith("costs $5")
-    assert len({first, without, own}) == 3

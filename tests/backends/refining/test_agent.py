@@ -115,15 +115,6 @@ def test_a_server_that_ignores_tools_is_asked_for_json():
     assert outcome.ended == "finished" and len(outcome.todo.results()) == 2
 
 
-def test_json_of_another_form_is_read_too():
-    def script(body):
-        number = begin_of(body)["open"][0]["number"]
-        return f'<think>{{"tool": 1}}</think> Here: ```json\n{{"tool": "remove", "number": {number}, "reason": "x"}}```'
-
-    outcome, _ = refined(without_tools(script))
-    assert outcome.todo.results() == [] and outcome.steps == 6
-
-
 def test_finishing_with_open_annotations_is_refused():
     said = []
 

@@ -12,10 +12,8 @@ import pytest
 
 from annotations.text.spans import Span
 from models_runtime.backends import BackendError
-from models_runtime.backends.bounded import GIVE_UP
 from models_runtime.backends.remote import backend as exchange
 from models_runtime.backends.remote import inception
-from models_runtime.backends.remote.backend import TRIES
 from models_runtime.backends.remote.servers import read_remote_models
 from models_runtime.backends.rules import RulesBackend
 from tests.backends.contract import MANY, PLAIN, key
@@ -104,13 +102,6 @@ def test_a_note_that_fails_does_not_affect_the_others():
         found = remote(server.url, "label-studio", LABELS, batch=4).predict_each([TEXT, "bad Rita", "Rita"])
     assert [isinstance(each, BackendError) for each in found] == [False, True, False]
     assert not found[1].permanent and "Rita" not in str(found[1]) and "(500)" in str(found[1])
-
-
-def test_after_failures_in_a_row_the_run_ends():
-    ends = pytest.raises(BackendError, match=f"after {GIVE_UP} failures in a row")
-    with scripted(failing(*[500] * 100)) as server, ends as error:
-        remote(server.url, "label-studio", LABELS, batch=1, at_once=1).predict_each(["Rita"] * 20)
-    assert error.value.permanent and len(predictions(server)) == GIVE_UP * TRIES
 
 
 @pytest.mark.parametrize(
