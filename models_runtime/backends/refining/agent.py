@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, ToolCall, list_schema, objects_in
-from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.driver import (
     AnswerCache,
     Capacity,
@@ -24,7 +23,6 @@ from models_runtime.backends.llm.driver import (
     no_check,
 )
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, fenced, system_prompt
-from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.state import ALL, Component, RefinementState, Skill, no_checks
 from models_runtime.backends.refining.todo import Action as Decided
 from models_runtime.backends.refining.todo import Todo, faults, settled
@@ -124,20 +122,11 @@ TRIES: Final = 3
 """Rounds to repair what the last check finds; then the originals return."""
 _TOKENS: Final = 4096
 """Tokens of an answer."""
+MOST_TOKENS: Final = 500_000
+"""Tokens of one note, in and out."""
 
 Persist = Callable[[Todo], None]
 """Called with the list after each answer that decided something."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of one note. `steps`: questions; 0 for ten, and four for each annotation. `tokens`: in and out."""
-
-    steps: int = 0
-    tokens: int = 500_000
-
-    def most_steps(self, todo: Todo) -> int:
-        return self.steps or 10 + 4 * len(todo.items)
 
 
 @dataclass(frozen=True)
@@ -169,18 +158,21 @@ class _Work:
 
 
 class LlmAgent:
-    """Refines notes with a model. `skills`: those of the project. `components`: what is not switched off."""
+    """Refines notes with a model. `skills`: those of the project. `components`: what is not switched off.
+
+    `steps`: most questions about a note; 0 for ten, and four for each annotation. `tokens`: 0 for the usual limit.
+    """
 
     def __init__(
         self,
         completion: Completion,
         labels: Sequence[LabelWord],
         *,
-        language: str = "en",
         made_of: Sequence[str] = (),
         skills: "dict[str, Skill] | None" = None,
         components: frozenset[Component] = ALL,
-        limits: Limits | None = None,
+        steps: int = 0,
+        tokens: int = 0,
         answers: AnswerCache[str] | None = None,
         meter: Meter | None = None,
         prompt: str = "",
@@ -189,9 +181,9 @@ class LlmAgent:
         self.completion, self.meter = completion, meter or Meter()
         self._answers: AnswerCache[str] = NoCache() if answers is None else answers
         self._skills = skills or {}
-        self._components, self._limits = components, limits or Limits()
+        self._components, self._steps, self._most_tokens = components, steps, tokens or MOST_TOKENS
         self._tools = tools(components)
-        self._prompt = prompt or system_prompt("agent", language, labels)
+        self._prompt = prompt or system_prompt("agent", "en", labels)
         self._calls_tools = True
         texts = [f"{skill.name} {skill.version} {skill.text}" for _, skill in sorted(self._skills.items())]
         parts = [REVISION, VERSION, *made_of, self._prompt, *sorted(components), *texts]
@@ -227,10 +219,10 @@ class LlmAgent:
         begin = self._begin(work)
         unreadable = 0
         for _ in range(MOST_ROUND):
-            if work.steps >= self._limits.most_steps(work.state.todo):
+            if work.steps >= (self._steps or 10 + 4 * len(work.state.todo.items)):
                 work.ended = "steps"
                 return
-            if work.tokens >= self._limits.tokens:
+            if work.tokens >= self._most_tokens:
                 work.ended = "tokens"
                 return
             answer = yield from self._ask(work, begin)
@@ -357,34 +349,6 @@ class LlmAgent:
         at_once = self.completion.at_once
         queue: ServerQueue[int, RefinedNote] = ServerQueue(named, at_once, capacity)
         return converse([queue], check)
-
-
-def agent_at(
-    *,
-    server: Server,
-    model: str,
-    labels: Sequence[LabelWord],
-    prompt: str,
-    skills: dict[str, Skill],
-    components: frozenset[Component],
-    steps: int,
-    tokens: int,
-    answers: AnswerCache[str],
-    meter: Meter,
-    timed: Callable[[Completion, Meter], Completion],
-) -> LlmAgent:
-    """The agent with a model of a listed server. Limits of 0 are the usual ones. Raises BackendError."""
-    return LlmAgent(
-        timed(completion_of(server, model, meter), meter),
-        labels,
-        prompt=prompt,
-        made_of=[server.name, model],
-        skills=skills,
-        components=components,
-        limits=Limits(steps, tokens or Limits.tokens),
-        answers=answers,
-        meter=meter,
-    )
 
 
 def originals(todo: Todo) -> Todo:

@@ -118,6 +118,11 @@ class ModelRefiner:
         except BackendError as error:
             raise ServiceError(str(error), code="server") from error
 
+    def completion(self) -> Completion:
+        """The model, whose answers are timed. Raises ServiceError `server`."""
+        made = self.made("models_runtime.backends.llm.backend.completion_of", self.server, self.row.model, self.meter)
+        return Timed(made, self.meter)
+
     def answers(self) -> Generator[tuple[int, Any], None, None]:
         raise NotImplementedError
 
@@ -232,8 +237,7 @@ class _SingleRefiner(ModelRefiner):
 
     def __init__(self, claim: Claim, row: Refinement) -> None:
         super().__init__(claim, row)
-        completion = self.made("models_runtime.backends.llm.backend.completion_of", self.server, row.model, self.meter)
-        self._completion: Completion = Timed(completion, self.meter)
+        self._completion = self.completion()
         self._replies: Kept[str] = Kept(row.project, self.meter, "reply")
         self._examples = Examples(row, int(row.params.get("examples", 0)))
         self._todos: dict[int, Todo] = {}
@@ -312,10 +316,10 @@ class _AgentRefiner(ModelRefiner):
     def __init__(self, claim: Claim, row: Refinement) -> None:
         super().__init__(claim, row)
         self._agent = self.made(
-            "models_runtime.backends.refining.agent.agent_at",
-            server=self.server,
-            model=row.model,
-            labels=prompt_labels(row.project),
+            "models_runtime.backends.refining.agent.LlmAgent",
+            self.completion(),
+            prompt_labels(row.project),
+            made_of=[self.server.name, row.model],
             prompt=row.prompt,
             skills=skills_at(row.project, row.params.get("skills", {}), row.language),
             components=ALL - set(row.switched_off),
@@ -323,7 +327,6 @@ class _AgentRefiner(ModelRefiner):
             tokens=int(row.params.get("tokens", 0)),
             answers=Kept(row.project, self.meter, "reply"),
             meter=self.meter,
-            timed=Timed,
         )
 
     def answers(self) -> Generator[tuple[int, Any], None, None]:

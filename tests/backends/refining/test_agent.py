@@ -11,7 +11,7 @@ from models_runtime.backends.llm.driver import run_all
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.remote import RemoteCompletion
 from models_runtime.backends.llm.servers import Server
-from models_runtime.backends.refining.agent import Limits, LlmAgent
+from models_runtime.backends.refining.agent import LlmAgent
 from models_runtime.backends.refining.state import ALL, Component, for_project
 from models_runtime.backends.refining.todo import Action, Todo, problems
 from tests.backends.llm.scripted import Cached, Reply, calling, serving
@@ -129,10 +129,10 @@ def test_finishing_with_open_annotations_is_refused():
     assert outcome.ended == "finished" and len(outcome.todo.done()) == 6
 
 
-@pytest.mark.parametrize(("limits", "ended"), [(Limits(steps=3), "steps"), (Limits(tokens=250), "tokens")])
+@pytest.mark.parametrize(("limits", "ended"), [({"steps": 3}, "steps"), ({"tokens": 250}, "tokens")])
 def test_limits_of_a_note(limits, ended):
     """The agent looks, and never decides. What nobody decided stays."""
-    outcome, requests = refined(lambda body: answer(body, ("show_context", {})), limits=limits)
+    outcome, requests = refined(lambda body: answer(body, ("show_context", {})), **limits)
     assert (outcome.ended, outcome.steps, len(requests)) == (ended, 3, 3)
     assert outcome.todo.results() == [item.span for item in listed().items]
 
