@@ -198,24 +198,14 @@ def task_key(task: TrainingTask, *more: str) -> str:
         [[text, [[span.start, span.end, span.label] for span in spans]] for text, spans in part]
         for part in (task.notes, task.held_out)
     ]
-    parts = [
-        *notes,
-        task.label_set,
-        task.algorithm,
-        task.language,
-        task.base,
-        task.adapt,
-        task.grouping,
-        dict(task.settings),
-        [list(each) for each in task.embeddings],
-        *([task.choose, task.stop_after] if task.choose or task.stop_after else []),
-        *[
-            [each.text, [[span.start, span.end, span.label] for span in each.spans], [*each.sure]]
-            for each in task.self_labeled
-        ],
-        *more,
+    parts = [REVISION, *notes, task.label_set, task.algorithm, task.language, task.base, task.adapt, task.grouping]
+    parts += [dict(task.settings), [list(each) for each in task.embeddings]]
+    parts += [task.choose, task.stop_after] if task.choose or task.stop_after else []
+    parts += [
+        [each.text, [[span.start, span.end, span.label] for span in each.spans], [*each.sure]]
+        for each in task.self_labeled
     ]
-    whole = hashlib.sha256(json.dumps([REVISION, *parts], sort_keys=True).encode())
+    whole = hashlib.sha256(json.dumps([*parts, *more], sort_keys=True).encode())
     for text in task.unlabeled:
         whole.update(json.dumps(text).encode())
     return whole.hexdigest()

@@ -5,15 +5,16 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError, good_name
-from annotations.core.stored_files import read_chunks
+from annotations.core.stored_files import read_chunks, store_file
 from annotations.jobs.registry import load as load_factory
-from annotations.models import Project
+from annotations.models import Project, StoredFile, StoredFileKind, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.selectors.known import Finder, anything_known, content_digest, denied_terms, labels_by_kind
 from models_runtime.backends.base import Backend, BackendError, load
@@ -173,6 +174,18 @@ def _prune(folder: Path) -> None:
 
 
 LONGEST = 80
+
+
+def with_weights(project: Project, *backends: str) -> list[TrainedModel]:
+    """List the project's ready models of these kinds that have a file, by name."""
+    rows = TrainedModel.objects.filter(project=project, backend__in=backends, state=TrainedModelState.READY)
+    return list(rows.exclude(stored_file=None).order_by("name"))
+
+
+def store_model(project: Project, name: str, backend: str, content: IO[bytes], actor: User | None) -> StoredFile:
+    """Store the file of a model, which has the model's name."""
+    file = f"{slugify(name) or backend}.zip"
+    return store_file(project=project, kind=StoredFileKind.MODEL, name=file, content=content, actor=actor)
 
 
 def good_model_name(name: str) -> str:

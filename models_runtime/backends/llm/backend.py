@@ -3,12 +3,13 @@
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from annotations.text.spans import Bounds, Span
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Budget, Device, OnDevice, PredictsEach, Rewritten, not_installed
 from models_runtime.backends.llm import driver, prompts
 from models_runtime.backends.llm.asking import Answer, Asking, Completion, Meter, Question
@@ -131,7 +132,10 @@ class LlmBackend(PredictsEach):
             check,
         )
         asked = len(self._extracting)
-        return [_joined(parts, [_merged(list(islice(results, asked))) for _part in parts]) for parts in pieces]
+        return [
+            _joined([_joined(islice(results, asked), _merged) for _part in parts], partial(whole, parts))
+            for parts in pieces
+        ]
 
     def _rewritten_each(self, texts: Sequence[str], check: driver.Check) -> Iterator[Rewritten | BackendError]:
         # Pieces must not overlap, because the rewritten note is made of them.
@@ -200,28 +204,23 @@ def _shape(params: Params) -> str:
     return f"{params.omega}{overlap}x{params.passes}{'-every' if params.every_pass else ''}"
 
 
-def _joined(pieces: Sequence[Bounds], results: Sequence[list[Span] | BackendError]) -> list[Span] | BackendError:
-    """The spans of a note. If one piece failed, the note failed: partial results would look complete."""
-    found = _all_or_error(results)
-    return found if isinstance(found, BackendError) else whole(pieces, found)
-
-
-def _merged(results: Sequence[list[Span] | BackendError]) -> list[Span] | BackendError:
-    """The spans of a piece from the answers to its questions. Overlapping spans of different labels all stay.
-
-    If one question failed, the piece failed.
-    """
-    found = _all_or_error(results)
-    return found if isinstance(found, BackendError) else without_overlaps(span for spans in found for span in spans)
-
-
-def _all_or_error(results: Sequence[list[Span] | BackendError]) -> list[list[Span]] | BackendError:
+def _joined(
+    results: Iterable[list[Span] | BackendError], join: Callable[[Sequence[list[Span]]], list[Span]]
+) -> list[Span] | BackendError:
+    """What `join` makes of all results. If one failed, the whole failed: partial results would look complete."""
     found: list[list[Span]] = []
+    failed: list[BackendError] = []
     for result in results:
         if isinstance(result, BackendError):
-            return result
-        found.append(result)
-    return found
+            failed.append(result)
+        else:
+            found.append(result)
+    return failed[0] if failed else join(found)
+
+
+def _merged(found: Sequence[list[Span]]) -> list[Span]:
+    """The spans of a piece from the answers to its questions. Overlapping spans of different labels all stay."""
+    return without_overlaps(span for spans in found for span in spans)
 
 
 def _code() -> str:

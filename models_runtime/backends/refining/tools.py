@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from annotations.text.names import unkeepable
 from annotations.text.tokens import covered, tokenize
+from models_runtime.backends.llm.asking import object_schema
 from models_runtime.backends.refining.state import Call, Component, RefinementState, earlier
-from models_runtime.backends.refining.todo import Action, Item, Refused, faults, still_open
+from models_runtime.backends.refining.todo import Action, Item, Refused, Todo, faults, still_open
 
 # Arguments of tools: their JSON schema, and the check of what an agent sends.
 
@@ -70,12 +71,8 @@ class Argument:
 
 def schema(arguments: Sequence[Argument]) -> dict[str, Any]:
     """The JSON schema of all arguments of a tool."""
-    return {
-        "type": "object",
-        "properties": {argument.name: argument.schema() for argument in arguments},
-        "required": [argument.name for argument in arguments if argument.required],
-        "additionalProperties": False,
-    }
+    required = [argument.name for argument in arguments if argument.required]
+    return object_schema({argument.name: argument.schema() for argument in arguments}) | {"required": required}
 
 
 def checked(arguments: Sequence[Argument], given: object) -> dict[str, Any]:
@@ -217,12 +214,12 @@ def _remember(state: RefinementState, given: dict[str, Any]) -> tuple[Refinement
 
 def _keep(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
-    return _decided(state, item, state.decided(state.todo.keep(item.number, given["reason"])))
+    return _decided(state, item, state.todo.keep(item.number, given["reason"]))
 
 
 def _remove(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
-    return _decided(state, item, state.decided(state.todo.remove(item.number, given["reason"])))
+    return _decided(state, item, state.todo.remove(item.number, given["reason"]))
 
 
 def _ends(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
@@ -235,20 +232,19 @@ def _ends(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementStat
     elif start is None and end is None:
         raise Refused("Give the new “text”, or “start” and “end”.")
     label = item.decision.label if item.decision else None
-    todo = state.todo.update(item.number, given["reason"], start=start, end=end, label=label)
-    return _decided(state, item, state.decided(todo))
+    return _decided(state, item, state.todo.update(item.number, given["reason"], start=start, end=end, label=label))
 
 
 def _class(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     start, end = (item.decision.start, item.decision.end) if item.decision else (None, None)
     todo = state.todo.update(item.number, given["reason"], start=start, end=end, label=given["label"])
-    return _decided(state, item, state.decided(todo))
+    return _decided(state, item, todo)
 
 
-def _decided(state: RefinementState, item: Item, after: RefinementState) -> tuple[RefinementState, Answer]:
-    made = after.todo.item(item.number)
-    answer = row(after, made)
+def _decided(state: RefinementState, item: Item, todo: Todo) -> tuple[RefinementState, Answer]:
+    after = state.decided(todo)
+    answer = row(after, after.todo.item(item.number))
     if state.has(Component.TODO):
         answer |= {"open": len(after.todo.open())} | ({"next": after.current} if after.current else {})
     return after, answer

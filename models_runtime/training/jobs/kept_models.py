@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import cast
 
 from django.utils import timezone
-from django.utils.text import slugify
 
-from annotations.core.stored_files import store_file
 from annotations.jobs.registry import load
-from annotations.models import Project, StoredFileKind, User
+from annotations.models import Project, User
 from annotations.scores.rules import Rates, Scorer
 from annotations.scores.rules.operating import OperatingCurve
 from annotations.scores.rules.rates import covered_characters
@@ -23,7 +21,7 @@ from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.files import digest
 from models_runtime.backends.marginals import ABOVE, GivesMarginals, is_added, spans_above
 from models_runtime.core.gold_sources import Note
-from models_runtime.core.model_files import name_with
+from models_runtime.core.model_files import name_with, store_model
 from models_runtime.core.registry import BACKENDS, trainable_kind
 from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.models.cards import HeldOutLevel, HeldOutScores, ModelCard, TrainingParams
@@ -185,9 +183,8 @@ def store_kept(row: TrainedModel, kept: list[Kept], actor: User | None) -> None:
     for each in kept:
         ours, done = each.backend == row.backend, each.card["iterations"]
         name = name_with(row.project, row.name, each.ending)
-        file = f"{slugify(name) or each.backend}.zip"
         with each.path.open("rb") as content:
-            stored = store_file(project=row.project, kind=StoredFileKind.MODEL, name=file, content=content, actor=actor)
+            stored = store_model(row.project, name, each.backend, content, actor)
         TrainedModel.objects.create(
             project=row.project,
             name=name,

@@ -12,14 +12,12 @@ from typing import Any, cast
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.text import slugify
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of
-from annotations.core.stored_files import store_file
 from annotations.jobs.runner import Claim
-from annotations.models import GoldVersion, StoredFileKind, User
+from annotations.models import GoldVersion, User
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.backends import children, files
@@ -28,6 +26,7 @@ from models_runtime.backends.learner import TrainingResult
 from models_runtime.backends.marginals import WEIGHT, GivesMarginals, SelfLabeled, labeled_by
 from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_sources import GoldSource, Note, gold_sources, languages_of, manages, versions_of
+from models_runtime.core.model_files import store_model
 from models_runtime.core.registry import trainable_kind
 from models_runtime.core.stages import SELF_TRAINING, check_hold_out, check_unseen, labels_of, notes_without_gold
 from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel, TrainedModelState
@@ -169,9 +168,7 @@ class _TrainingJob:
         with transaction.atomic(), self.path.open("rb") as content:
             self.claim.fence()
             check_unerased(self.erased)
-            name = f"{slugify(row.name) or row.backend}.zip"
-            kind = StoredFileKind.MODEL
-            stored = store_file(project=row.project, kind=kind, name=name, content=content, actor=self.actor)
+            stored = store_model(row.project, row.name, row.backend, content, self.actor)
             row.card, row.losses, row.hold_out = self.card, watch.losses, watch.hold_out
             TrainedModel.objects.filter(pk=row.pk).update(
                 state=State.READY, card=row.card, losses=row.losses, hold_out=row.hold_out, stored_file=stored

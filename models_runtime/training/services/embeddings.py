@@ -7,17 +7,17 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import GoldVersion, Project
 from models_runtime.core import external
+from models_runtime.core.model_files import with_weights
 from models_runtime.core.registry import CHARACTERS, TRAINABLE, trainable_kind
 from models_runtime.core.stages import SELF_TRAINING, chosen_run, learned_from
 from models_runtime.core.training_settings import LANGUAGE_MODEL, Value
-from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
+from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import ModelCard, TrainingParams, WantedEmbedding, WantedRun
 
 
 def language_models(project: Project) -> list[TrainedModel]:
     """List the project's character language models that a stack can contain, by name."""
-    rows = TrainedModel.objects.filter(project=project, backend=CHARACTERS, state=TrainedModelState.READY)
-    return list(rows.exclude(stored_file=None).order_by("name"))
+    return with_weights(project, CHARACTERS)
 
 
 def usual_embeddings(project: Project, unseen: Set[int]) -> list[WantedEmbedding]:

@@ -10,19 +10,18 @@ from typing import IO, Any, NamedTuple
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
-from annotations.core.stored_files import CHUNK, store_file
+from annotations.core.stored_files import CHUNK
 from annotations.exchange.services.sources import megabytes
 from annotations.jobs.services.queue import locked
-from annotations.models import Project, StoredFile, StoredFileKind, User
+from annotations.models import Project, StoredFile, User
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline
-from models_runtime.core.model_files import free_name, good_model_name, missing_labels, taken
+from models_runtime.core.model_files import free_name, good_model_name, missing_labels, store_model, taken
 from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams
@@ -113,8 +112,7 @@ def _store(
 ) -> Uploaded:  # fmt: skip
     with locked(project, taken(name)):
         name = name or free_name(project, backend)
-        file = f"{slugify(name) or backend}.zip"
-        stored = store_file(project=project, kind=StoredFileKind.MODEL, name=file, content=content, actor=actor)
+        stored = store_model(project, name, backend, content, actor)
         existing = TrainedModel.objects.filter(
             project=project, state=State.READY, stored_file__sha256=stored.sha256
         ).first()

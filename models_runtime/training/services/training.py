@@ -15,7 +15,7 @@ from annotations.text.names import whole
 from models_runtime.backends.augmenting import replaceable
 from models_runtime.core import external
 from models_runtime.core.gold_sources import gold_sources, languages_of, lending_project, unseen_by
-from models_runtime.core.model_files import free_name, good_model_name, missing_labels, taken
+from models_runtime.core.model_files import free_name, good_model_name, missing_labels, taken, with_weights
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.core.stages import check_hold_out
 from models_runtime.core.training_settings import SURROGATES, checked
@@ -137,17 +137,12 @@ def end_early(*, model: TrainedModel) -> TrainedModel:
 
 def base_models(project: Project, backend: str) -> list[TrainedModel]:
     """List the project's models that a training of this kind can start from, by name."""
-    return _ready(project, [backend, *TRAINABLE[backend].starts_from])
-
-
-def _ready(project: Project, backends: list[str]) -> list[TrainedModel]:
-    rows = TrainedModel.objects.filter(project=project, backend__in=backends, state=TrainedModelState.READY)
-    return list(rows.exclude(stored_file=None).order_by("name"))
+    return with_weights(project, backend, *TRAINABLE[backend].starts_from)
 
 
 def all_base_models(project: Project) -> list[TrainedModel]:
     """List the models that a training can start from, of all kinds."""
-    return [row for key in TRAINABLE for row in _ready(project, [key])]
+    return [row for key in TRAINABLE for row in with_weights(project, key)]
 
 
 def _params(project: Project, settings: TrainingSettings) -> TrainingParams:
