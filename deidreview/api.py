@@ -27,7 +27,7 @@ from annotations.core.requests import UPLOADS
 from annotations.projects.services.accounts import client_ip
 from annotations.text.names import MAX_ID, whole
 from deidreview import REQUEST_BYTES
-from deidreview.boundary import Malformed, check_form, check_head
+from deidreview.boundary import MalformedRequest, check_form, check_head
 from deidreview.limits import HALF, threads_of_process, token_windows, windows
 from deidreview.middleware import FORM_BYTES
 
@@ -49,7 +49,7 @@ class Api:
             return self._get_response(request)
         try:
             response = self._answer(request)
-        except Malformed as error:
+        except MalformedRequest as error:
             response = answer(Problem(error.status, error.code, str(error)))
         except Exception as error:
             problem = problem_of(error)

@@ -33,7 +33,7 @@ MAX_SEARCH = 200
 COOKIES = (settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, "messages")
 
 
-class Malformed(Exception):
+class MalformedRequest(Exception):
     """The reason for refusing a request, as a sentence, with the status."""
 
     def __init__(self, message: str, *, status: int = 400, code: str = "malformed") -> None:
@@ -50,7 +50,7 @@ class Boundary:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
             check_head(request)
-        except Malformed as refused:
+        except MalformedRequest as refused:
             return _answer(request, refused)
         return self.get_response(request)
 
@@ -61,7 +61,7 @@ class Boundary:
             check_form(request)
             if request.resolver_match is not None and request.resolver_match.app_name == "admin":
                 _check_admin(request)
-        except Malformed as refused:
+        except MalformedRequest as refused:
             return _answer(request, refused)
         return None
 
@@ -80,7 +80,7 @@ class JsonBody:
             return None
         try:
             request.json = _json_of(request)  # type: ignore[attr-defined]  # annotations.core.requests.Request has it
-        except Malformed as refused:
+        except MalformedRequest as refused:
             return _answer(request, refused)
         return None
 
@@ -91,14 +91,14 @@ class JsonBody:
 def check_head(request: HttpRequest) -> None:
     """Check the URL, the query and the headers. Raises Malformed."""
     if (request.content_params or {}).get("charset", "").lower() not in UTF_8:
-        raise Malformed(_("The request is not in UTF-8. Send it in UTF-8."), status=415)
+        raise MalformedRequest(_("The request is not in UTF-8. Send it in UTF-8."), status=415)
     for name in COOKIES:
         # The cookie is ignored: if it were refused, this browser could never send a valid request again.
         if unkeepable(request.COOKIES.get(name, "")):
             del request.COOKIES[name]
     headers = (value for name, value in request.META.items() if name.startswith("HTTP_") and name != "HTTP_COOKIE")
     if unkeepable(request.path_info) or any(map(unkeepable, headers)):
-        raise Malformed(_("The address or a header contains a character that can't be stored."))
+        raise MalformedRequest(_("The address or a header contains a character that can't be stored."))
     _check_texts(texts for field in request.GET.lists() for texts in _texts(field))
 
 
@@ -110,7 +110,7 @@ def _texts(field: tuple[str, list[Any]]) -> Iterator[str]:
 
 def _check_texts(texts: Iterator[str]) -> None:
     if any(map(unkeepable, texts)):
-        raise Malformed(
+        raise MalformedRequest(
             _(
                 "A field contains a character that can't be stored (NUL or an unpaired surrogate). "
                 "Remove it and try again."
@@ -127,14 +127,16 @@ def _check_admin(request: HttpRequest) -> None:
         for value in map(str, values):
             if name == SEARCH_VAR:
                 if len(value) > MAX_SEARCH:
-                    raise Malformed(_("The search can have at most %(most)s characters.") % {"most": MAX_SEARCH})
+                    raise MalformedRequest(_("The search can have at most %(most)s characters.") % {"most": MAX_SEARCH})
             elif any(len(digits) > MAX_DIGITS for digits in re.findall(r"\d+", value)):
-                raise Malformed(_("A number in the address can have at most %(most)s digits.") % {"most": MAX_DIGITS})
+                raise MalformedRequest(
+                    _("A number in the address can have at most %(most)s digits.") % {"most": MAX_DIGITS}
+                )
     chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
     if not all(one.isascii() and one.isdecimal() and len(one) <= MAX_DIGITS for one in chosen):
-        raise Malformed(_("The selection contains an item that is not in the list. Reload the page."))
+        raise MalformedRequest(_("The selection contains an item that is not in the list. Reload the page."))
     if "" in (*request.GET.getlist(TO_FIELD_VAR), *request.POST.getlist(TO_FIELD_VAR)):
-        raise Malformed(_("The address does not name a field. Open the page from its list."))
+        raise MalformedRequest(_("The address does not name a field. Open the page from its list."))
 
 
 # ── The body ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -148,7 +150,7 @@ def check_form(request: HttpRequest) -> None:
         fields, files = request.POST, request.FILES
     except (UnreadablePostError, LookupError):
         # The connection broke, or a part names an encoding that Python can't decode text with.
-        raise Malformed(_("The form could not be read. Send the form again.")) from None
+        raise MalformedRequest(_("The form could not be read. Send the form again.")) from None
     _check_texts(text for field in fields.lists() for text in _texts(field))
     _check_texts(text for name, sent in files.lists() for text in (name, *(str(file.name) for file in sent)))
 
@@ -157,17 +159,17 @@ def _json_of(request: HttpRequest) -> dict[str, Any]:
     try:
         found = read_object(request.body)
     except JsonError as error:
-        raise Malformed(str(error)) from None
+        raise MalformedRequest(str(error)) from None
     except RequestDataTooBig:
-        raise Malformed(_("The request is too large."), status=413, code="too-large") from None
+        raise MalformedRequest(_("The request is too large."), status=413, code="too-large") from None
     except UnreadablePostError:
-        raise Malformed(_("The request could not be read. Send the request again.")) from None
+        raise MalformedRequest(_("The request could not be read. Send the request again.")) from None
     if "person" not in found:
-        raise Malformed(_("The field “person” is missing. Enter the ID of the signed-in person."))
+        raise MalformedRequest(_("The field “person” is missing. Enter the ID of the signed-in person."))
     person = found["person"]
     # A page of a person who is no longer signed in must not save as the person who is.
     if type(person) is not int or person != request.user.pk:
-        raise Malformed(
+        raise MalformedRequest(
             _("Another person is signed in in this browser. Nothing was saved. Sign in as yourself to save."),
             status=409,
             code="person",
@@ -175,5 +177,5 @@ def _json_of(request: HttpRequest) -> dict[str, Any]:
     return found
 
 
-def _answer(request: HttpRequest, refused: Malformed) -> HttpResponse:
+def _answer(request: HttpRequest, refused: MalformedRequest) -> HttpResponse:
     return refusal(request, refused.status, refused.code, str(refused), "errors/malformed.html")

@@ -52,7 +52,7 @@ ANSWERED = (Http404, PermissionDenied, SuspiciousOperation, LimitReached)
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
-class Watched:
+class ViewCounter:
     """Counts by the names of views, never by URLs: a URL names projects."""
 
     def __init__(self, get_response: GetResponse) -> None:

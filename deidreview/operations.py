@@ -72,7 +72,7 @@ class Argument:
 
 
 @dataclass
-class Given:
+class CallValues:
     """The values of one call: of the path in order, and the options by their source."""
 
     path: list[str]
@@ -110,17 +110,17 @@ def parser_of(name: str, operation: Operation) -> argparse.ArgumentParser:
     return parser
 
 
-def given_of(operation: Operation, options: argparse.Namespace) -> Given:
+def given_of(operation: Operation, options: argparse.Namespace) -> CallValues:
     """The values that were given, by their source."""
     path, others = arguments_of(operation)
-    given = Given([str(getattr(options, one)) for one in path])
+    given = CallValues([str(getattr(options, one)) for one in path])
     for argument in others:
         if argument.dest in vars(options):
             given.by_source.setdefault(argument.source, {})[argument.name] = getattr(options, argument.dest)
     return given
 
 
-def call(operation: Operation, person: User, given: Given) -> HttpResponseBase:
+def call(operation: Operation, person: User, given: CallValues) -> HttpResponseBase:
     """Call an operation for a person, and return the answer of the API. Errors of the request are problems in it."""
     values = iter(given.path)
     address = PREFIX + _PARAMETER.sub(lambda _one: quote(next(values), safe=""), operation.path).removeprefix("/")

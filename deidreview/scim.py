@@ -21,7 +21,7 @@ from annotations.projects.services.providers.scim import errors
 from annotations.projects.services.providers.scim.errors import provider_with
 from deidreview import REQUEST_BYTES
 from deidreview.api import bearer, count_request, refuse_stranger, size_of
-from deidreview.boundary import Malformed, check_head
+from deidreview.boundary import MalformedRequest, check_head
 from deidreview.limits import Windows, threads_of_process
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -43,7 +43,7 @@ class Scim:
             return self._get_response(request)
         try:
             response = self._answer(request)
-        except Malformed as error:
+        except MalformedRequest as error:
             response = errors.answer_problem(Problem(error.status, error.code, str(error)))
         except Exception as error:
             # Django logs the error of a server, and tells nobody else.

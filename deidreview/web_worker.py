@@ -51,7 +51,7 @@ class Response(wsgi.Response):  # type: ignore[misc]  # gunicorn has no types
         return [line for line in super().default_headers() if not line.startswith("Server:")]
 
 
-class Paced:
+class PacedSocket:
     """The socket from which a thread reads a large body. Raises ConnectionResetError if the client is too slow."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -82,7 +82,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.data_ready = True
-        self.paced: Paced | None = None
+        self.paced: PacedSocket | None = None
         self.begin(b"")
 
     def begin(self, held: bytes) -> None:
@@ -117,7 +117,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         self.sock.setblocking(True)
         self.init()
         if self.paced is None:
-            self.paced = self.parser.unreader.sock = Paced(self.sock)
+            self.paced = self.parser.unreader.sock = PacedSocket(self.sock)
         self.paced.begin()
         self.parser.unreader.unread(bytes(self.gathered))
         self.gathered = bytearray()

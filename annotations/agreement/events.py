@@ -40,7 +40,7 @@ HeardSpan = list[int | dict[str, Value]]
 """An annotator's span as a decision keeps it: start, end, label id, and its attributes if it has some."""
 
 
-class Adjudicated(TypedDict):
+class AdjudicatedLocation(TypedDict):
     """An adjudicated location: its bounds, how and by whom it was decided, and its spans with their provenance."""
 
     start: int
@@ -56,8 +56,8 @@ class Adjudicated(TypedDict):
 class AdjudicationDecided(TypedDict):
     """The adjudicated locations that an act removed and added."""
 
-    before: list[Adjudicated]
-    after: list[Adjudicated]
+    before: list[AdjudicatedLocation]
+    after: list[AdjudicatedLocation]
     act: str
 
 

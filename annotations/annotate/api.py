@@ -21,7 +21,7 @@ from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit
+from annotations.core.changes import ChangeKind, LabeledBounds, ChangeRefused, SpanEdit
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.models import AnnotationSet, Document
@@ -220,7 +220,7 @@ def _current(document: Document, access: Access) -> Iterator[None]:
     """Answer a change of something that has changed meanwhile with 412 and the ETag of what is there now."""
     try:
         yield
-    except Refused as refused:
+    except ChangeRefused as refused:
         if refused.code not in ("stale", "changed"):
             raise
         own = own_set(document.pk, access.user)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, SecondFactorMissing
-from annotations.core.changes import Refused
+from annotations.core.changes import ChangeRefused
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.locks import ProjectArchived
@@ -53,7 +53,9 @@ def json_answers(
                 return _refused(error.code, str(error), 403)
             except ServiceError as error:
                 there = now(*entered) if now is not None and entered else _annotation_set_in(error)
-                return _refused(error.code, str(error), error.status if isinstance(error, Refused) else 409, there)
+                return _refused(
+                    error.code, str(error), error.status if isinstance(error, ChangeRefused) else 409, there
+                )
             except PermissionDenied:
                 return _refused("forbidden", str(forbidden), 403)
             except Http404:
@@ -69,7 +71,7 @@ def _refused(code: str, message: str, status: int, there: Mapping[str, object] |
 
 
 def _annotation_set_in(error: ServiceError) -> dict[str, object]:
-    if not isinstance(error, Refused) or error.spans is None:
+    if not isinstance(error, ChangeRefused) or error.spans is None:
         return {}
     return {"version": error.version, "state": error.state, "spans": error.spans}
 

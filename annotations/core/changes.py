@@ -50,7 +50,7 @@ class ChangeKind(StrEnum):
     REDO = "redo"
 
 
-class Refused(ServiceError):
+class ChangeRefused(ServiceError):
     """The change was refused; nothing was stored. `status` is the HTTP status of the answer.
 
     A conflict (409) carries the current annotation set, so that the page can show it.
@@ -150,16 +150,16 @@ read_change = partial(read_request, TypeAdapter(SpanEdit), "kind", _FIELDS, more
 """Parse a change from JSON. Raises Refused (`malformed`), naming the field."""
 
 
-def malformed(sentence: "_StrOrPromise", **names: object) -> Refused:
+def malformed(sentence: "_StrOrPromise", **names: object) -> ChangeRefused:
     """Return the error for a request that a script should not have sent. `names` fill the sentence's placeholders."""
-    return Refused("malformed", str(sentence) % names)
+    return ChangeRefused("malformed", str(sentence) % names)
 
 
-def not_one_of(field: str, choices: Iterable[str]) -> Refused:
+def not_one_of(field: str, choices: Iterable[str]) -> ChangeRefused:
     return malformed(_("The field “%(field)s” must be one of: %(choices)s."), field=field, choices=", ".join(choices))
 
 
-def not_whole(field: str) -> Refused:
+def not_whole(field: str) -> ChangeRefused:
     return malformed(_("The field “%(field)s” must be a whole number, 0 or more."), field=field)
 
 
@@ -173,7 +173,7 @@ _MUST_BE: Final = {
 }
 
 
-def bad_field(field: str) -> Refused:
+def bad_field(field: str) -> ChangeRefused:
     """Return the error for a field of a change; a field without a sentence of its own is a whole number."""
     return malformed(_MUST_BE[field], most=MOST_AT_ONCE) if field in _MUST_BE else not_whole(field)
 
@@ -280,7 +280,7 @@ def check_room(annotation_set_id: int, written: Sequence[Bounds], *, more: bool 
         raise _refused(crowd)
 
 
-def _refused(crowd: Crowd) -> Refused:
+def _refused(crowd: Crowd) -> ChangeRefused:
     if crowd.at is None:
         message = _(
             "Not saved: an annotation set holds at most %(most)s spans on one note. Delete some, then try again."
@@ -289,4 +289,4 @@ def _refused(crowd: Crowd) -> Refused:
         message = _(
             "Not saved: at most %(most)s spans may cover one character. Delete a span here, then try again."
         ) % {"most": DEEPEST}
-    return Refused("room", str(message), status=422)
+    return ChangeRefused("room", str(message), status=422)

@@ -27,7 +27,7 @@ from annotations.installation import PROGRAM
 from annotations.models import Author, Deletion, Document, Label, Project, User
 
 
-class Standing(StrEnum):
+class RequiredStanding(StrEnum):
     """What the person of --by must be allowed where no right in a project decides."""
 
     SIGN_IN = "sign in"
@@ -36,7 +36,7 @@ class Standing(StrEnum):
     ADMINISTER = "administer this instance"
 
 
-Needs = core_access.Can | Standing | None
+Needs = core_access.Can | RequiredStanding | None
 
 
 def find_project(slug: str) -> Project:
@@ -82,14 +82,14 @@ def entered(actor: User | None, project: Project, right: core_access.Can) -> cor
         raise _refused(actor, f"{right} in “{project.slug}”") from error
 
 
-def check_standing(actor: User, standing: Standing) -> None:
+def check_standing(actor: User, standing: RequiredStanding) -> None:
     """Raise ServiceError `access` unless the person of --by is allowed this."""
-    if standing is Standing.CREATE_PROJECTS:
+    if standing is RequiredStanding.CREATE_PROJECTS:
         allowed = core_access.may_create_projects(actor)
-    elif standing is Standing.SEE_QUEUES:
+    elif standing is RequiredStanding.SEE_QUEUES:
         allowed = actor.is_staff
     else:
-        allowed = standing is Standing.SIGN_IN or actor.is_superuser
+        allowed = standing is RequiredStanding.SIGN_IN or actor.is_superuser
     if not allowed:
         raise _refused(actor, str(standing))
 
@@ -213,7 +213,7 @@ class JourneyCommand(FailingCommand):
     On failure: exit status 1, the reason on stderr, and with `--json` also {"error", "code"} on stdout.
     """
 
-    needs: Needs = Standing.ADMINISTER
+    needs: Needs = RequiredStanding.ADMINISTER
     """What the person of --by needs: a right in the project that the option `project` names, or a standing.
 
     It is the right that the pages and the API ask for. None: `act` checks it, with `entered` or `check_own`.

@@ -71,7 +71,7 @@ class WholesField(forms.Field):
         return found
 
 
-class Agreed(forms.CheckboxInput):
+class ConsentCheckbox(forms.CheckboxInput):
     """A checkbox that counts as ticked only for the value `yes`, so that a script that sends `no` has not agreed."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from annotations.core.access import Can
-from annotations.core.changes import LabeledBounds, Refused, not_whole
+from annotations.core.changes import LabeledBounds, ChangeRefused, not_whole
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole
@@ -48,7 +48,7 @@ class Request(HttpRequest):
 def body_of(request: Request) -> dict[str, Any]:
     """Return the JSON object that the page's script sent. Raises Refused (`malformed`), as the functions below do."""
     if request.content_type != JSON:
-        raise Refused("malformed", _("The request must be JSON (application/json)."), status=415)
+        raise ChangeRefused("malformed", _("The request must be JSON (application/json)."), status=415)
     return request.json
 
 

@@ -94,7 +94,7 @@ def _plain(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Rewritten:
+class RelabeledNote:
     """A note without the spans that are not written, which are counted by label.
 
     `merged` counts spans that another span with the same offsets and the same written label stands for.
@@ -107,7 +107,7 @@ class Rewritten:
     losses: list[Loss]
 
 
-def rewritten(note: OutNote, codes: Mapping[str, str]) -> Rewritten:
+def rewritten(note: OutNote, codes: Mapping[str, str]) -> RelabeledNote:
     """Leave out spans, and one of two that become equal. The spans that stay keep their labels.
 
     `codes` has the code to write for every label, in label order; empty: the spans are left out. Of equal spans, the
@@ -130,7 +130,7 @@ def rewritten(note: OutNote, codes: Mapping[str, str]) -> Rewritten:
             reason = f"Written as one span with “{first.label}” as “{code}”: its attributes are not exported."
             losses.append(Loss(note.name, span, reason))
     written = Counter(code for _start, _end, code in kept)
-    return Rewritten(replace(note, spans=list(kept.values())), written, left_out, merged, losses)
+    return RelabeledNote(replace(note, spans=list(kept.values())), written, left_out, merged, losses)
 
 
 def written_set(labels: LabelSetDef, codes: Mapping[str, str], target: LabelSetDef | None) -> LabelSetDef:

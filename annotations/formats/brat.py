@@ -21,7 +21,7 @@ from annotations.formats import text_files
 from annotations.formats.base import BAD_CODE, Files, Format, LabelFinder, NoteFiles, written_code
 from annotations.formats.brat_config import annotation_conf, visual_conf
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.quotes import Misplaced, place, same_quote
+from annotations.formats.quotes import MisplacedSpan, place, same_quote
 from annotations.formats.span_rules import attribute_value, attribute_words, joined, split_message
 from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.labels import CODE, LabelSetDef
@@ -161,7 +161,7 @@ class _Reader:
         # The spans of each annotation: one, and more than one if it is discontinuous.
         self._ids: dict[str, list[tuple[int, int, str]]] = {}
         self._line = 0
-        self._misplaced: list[Misplaced] = []
+        self._misplaced: list[MisplacedSpan] = []
         self.skipped: Counter[str] = Counter()
         self._attributes: list[_Attribute] = []
         self._held: dict[tuple[int, int, str], dict[str, str | bool]] = {}
@@ -279,7 +279,7 @@ class _Reader:
         is_quoted = past <= len(self.text) and self._is_quoted(pieces, quote)
         if self.find_label.repair and not is_quoted:
             keep = partial(self._keep, code=code, spans=spans, line=self._line)
-            self._misplaced.append(Misplaced(first, past, quote, self._line, keep))
+            self._misplaced.append(MisplacedSpan(first, past, quote, self._line, keep))
         elif past > len(self.text):
             self._refuse("outside", f"The span ends at {past}, but the text has only {len(self.text)} characters.")
         elif not is_quoted:

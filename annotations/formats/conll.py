@@ -20,7 +20,7 @@ from annotations.formats import text_files
 from annotations.formats.base import Files, Format, LabelFinder, NoteFiles, loose_texts
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.token_tags import TagReader, blocks, count_labels, tagged, words_of, written_tags
-from annotations.text.bio import Encoded, decode
+from annotations.text.bio import BioEncoding, decode
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, tokens_at
 
@@ -143,7 +143,9 @@ class ConllFormat(Format):
         files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
         return files | text_files.map_file(name, text, spacing), losses
 
-    def _rows(self, text: str, spacing: text_files.Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
+    def _rows(
+        self, text: str, spacing: text_files.InsertedSpaces, encoded: BioEncoding, labels: Mapping[str, str]
+    ) -> str:
         codes = written_tags(encoded.tags, labels)
         there = map(spacing.moved, encoded.tokens) if spacing.cuts else encoded.tokens
         found = zip(words_of(text, encoded.tokens), there, encoded.tags, strict=True)

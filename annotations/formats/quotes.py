@@ -36,7 +36,7 @@ class Miss(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Misplaced:
+class MisplacedSpan:
     """A span whose quote doesn't stand at its offsets (code points); `keep` takes it at its place."""
 
     start: int
@@ -53,7 +53,7 @@ class ReportLine(Protocol):
 
 
 def place(
-    text: str, misplaced: Iterable[Misplaced], right: Iterable[int], *, warn: ReportLine, refuse: ReportLine
+    text: str, misplaced: Iterable[MisplacedSpan], right: Iterable[int], *, warn: ReportLine, refuse: ReportLine
 ) -> None:
     """Move misplaced spans to their quotes, in text order: offsets are often wrong by the same number.
 
@@ -79,7 +79,7 @@ def place(
         span.keep(start, end)
 
 
-def _drift(text: str, spans: Sequence[Misplaced]) -> Callable[[int], int]:
+def _drift(text: str, spans: Sequence[MisplacedSpan]) -> Callable[[int], int]:
     """Where offsets lead that count line ends or wide characters otherwise: as most spans say, or nowhere else."""
     pairs = [match.start() for match in re.finditer("\r\n", text)]
     # Offsets of the line feeds if the pair counts as one character, and of those that are alone if they count as two.

@@ -9,7 +9,7 @@ from typing import Final
 
 from annotations.formats.base import BAD_CODE, LabelFinder, written_code
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
-from annotations.formats.quotes import Misplaced, place, same_quote
+from annotations.formats.quotes import MisplacedSpan, place, same_quote
 from annotations.text.characters import WHITE_SPACE, Utf16, trim
 from annotations.text.names import bad_character
 from annotations.text.segments import BREAK
@@ -76,7 +76,7 @@ class SpanTaker:
         self._spans: dict[tuple[int, int, str], Span] = {}
         self._said: set[str] = set()
         self._skipped: Counter[str] = Counter()
-        self._misplaced: list[Misplaced] = []
+        self._misplaced: list[MisplacedSpan] = []
 
     def skips(self, label: object) -> bool:
         """Whether the spans of a label are left out; this one is then counted."""
@@ -167,7 +167,7 @@ class SpanTaker:
         if start is not None and end is not None and end <= len(self.text) and self._same(self.text[start:end], quote):
             return False
         place = (first if start is None else start, past if end is None else end)
-        self._misplaced.append(Misplaced(*place, quote, more[0], partial(self._keep, more=more)))
+        self._misplaced.append(MisplacedSpan(*place, quote, more[0], partial(self._keep, more=more)))
         return True
 
     def _keep(self, first: int, past: int, more: _More) -> None:

@@ -33,7 +33,7 @@ Moved = TypeVar("Moved", Span, Token)
 
 
 @dataclass(frozen=True)
-class Spacing:
+class InsertedSpaces:
     """Spaces to insert into a text: one before each of the offsets `cuts`, which are ascending and differ."""
 
     cuts: Sequence[int] = ()
@@ -70,10 +70,10 @@ def _at(stretch: Moved, start: int, end: int) -> Moved:
     return replace(stretch, start=start, end=end)
 
 
-NONE: Final = Spacing()
+NONE: Final = InsertedSpaces()
 
 
-def spacing_for(note: OutNote, labels: Mapping[str, str], tokenizer: Tokenizer) -> Spacing:
+def spacing_for(note: OutNote, labels: Mapping[str, str], tokenizer: Tokenizer) -> InsertedSpaces:
     """The spaces that separate the spans of a note from other text: where a span begins or ends inside a token."""
     tokens = tokenizer(note.text)
     starts = [token.start for token in tokens]
@@ -83,10 +83,10 @@ def spacing_for(note: OutNote, labels: Mapping[str, str], tokenizer: Tokenizer) 
         before = bisect_left(starts, at) - 1
         if before >= 0 and at < tokens[before].end:
             cuts.append(at)
-    return Spacing(tuple(cuts))
+    return InsertedSpaces(tuple(cuts))
 
 
-def map_file(name: str, text: str, spacing: Spacing) -> dict[str, bytes]:
+def map_file(name: str, text: str, spacing: InsertedSpaces) -> dict[str, bytes]:
     """The offset map of a note, by file name; nothing for a text without inserted spaces."""
     if not spacing.cuts:
         return {}
@@ -130,7 +130,7 @@ def restored(parsed: ParsedNote, note: NoteFiles, files: Files) -> ParsedNote:
     return parsed
 
 
-def _read_map(data: bytes, file: str) -> tuple[Spacing, list[Any]]:
+def _read_map(data: bytes, file: str) -> tuple[InsertedSpaces, list[Any]]:
     """The spacing, and the hashes of the text without and with the spaces."""
     try:
         content = read_object(data)
@@ -145,7 +145,7 @@ def _read_map(data: bytes, file: str) -> tuple[Spacing, list[Any]]:
         message = "The offset map can't be read. Take the file from the export again, unchanged."
         raise NoteError([Problem(file, None, "map", message)])
     hashes = [content.get("original_sha256"), content.get("written_sha256")]
-    return Spacing(tuple(at - number for number, at in enumerate(inserted))), hashes
+    return InsertedSpaces(tuple(at - number for number, at in enumerate(inserted))), hashes
 
 
 def split_parts(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[str, dict[str, str]], list[Problem]]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from annotations.formats.base import BAD_CODE, LabelFinder, lost_attributes, written_code
 from annotations.formats.notes import Loss, OutNote
-from annotations.text.bio import OUTSIDE, Cause, Encoded, Loser, encode, split_any_tag, split_tag
+from annotations.text.bio import OUTSIDE, Cause, BioEncoding, Loser, encode, split_any_tag, split_tag
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.segments import lines, sentences
 from annotations.text.spans import Bounds
@@ -37,7 +37,7 @@ def _lost(loser: Loser) -> str:
             return "White space at the ends of the span is not exported."
 
 
-def tagged(note: OutNote, labels: Mapping[str, str], tokenizer: Tokenizer) -> tuple[Encoded, list[Loss]]:
+def tagged(note: OutNote, labels: Mapping[str, str], tokenizer: Tokenizer) -> tuple[BioEncoding, list[Loss]]:
     """The tokens of a note with the tags to write, and the losses of spans that tags don't hold whole."""
     spans = [span for span in note.spans if written_code(span, labels) is not None]
     losses = [Loss(note.name, span, BAD_CODE) for span in note.spans if written_code(span, labels) is None]
@@ -104,7 +104,7 @@ class TagReader:
         return ("label", self._find_label.unknown(label)) if code is None else f"{mark}-{code}"
 
 
-def blocks(text: str, encoded: Encoded, *, by_sentence: bool, whole_spans: bool) -> Iterator[tuple[int, int]]:
+def blocks(text: str, encoded: BioEncoding, *, by_sentence: bool, whole_spans: bool) -> Iterator[tuple[int, int]]:
     """The tokens of each line that has tokens, or of each sentence, as half-open ranges of indexes.
 
     With `whole_spans`, no block ends inside a span.
@@ -164,7 +164,7 @@ _UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters, which
 
 
 @dataclass(slots=True)
-class Aligned:
+class WordAlignment:
     """Where words are in a text.
 
     `missing` is the index of the first word that doesn't follow, or None; `tokens` are then those of the words before
@@ -177,9 +177,9 @@ class Aligned:
     changed: list[int] = field(default_factory=list)
 
 
-def align(text: str, words: Iterable[str]) -> Aligned:
+def align(text: str, words: Iterable[str]) -> WordAlignment:
     """Find the words in the text, one after the other. No word may be blank."""
-    found = Aligned()
+    found = WordAlignment()
     places: list[Bounds] = []
     at = 0
     for index, word in enumerate(words):

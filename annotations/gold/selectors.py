@@ -80,7 +80,7 @@ class GoldDifference:
 
 
 @dataclass(frozen=True)
-class Disputed:
+class DisputedNotes:
     """Notes with unresolved disagreements that have no gold: their number, and the ids and names of the first ones."""
 
     count: int
@@ -94,7 +94,7 @@ class GoldState:
     in_review: int
     change: GoldDifference | None
     sources: list[GoldCandidate]
-    disputed: Disputed
+    disputed: DisputedNotes
     waiting: int
 
     @property
@@ -204,10 +204,10 @@ def _open_disagreements(project: Project) -> QuerySet[Comparison]:
     return Comparison.objects.filter(~Exists(adjudicated), project=project, disputed__gt=0)
 
 
-def _disputed(gold: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]) -> Disputed:
+def _disputed(gold: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]) -> DisputedNotes:
     found = disputed.filter(~Exists(gold.filter(document_id=OuterRef("document_id")))).order_by("document_id")
     count = found.count()
-    return Disputed(count, list(found.values_list("document_id", "document__name")[:LISTED]) if count else [])
+    return DisputedNotes(count, list(found.values_list("document_id", "document__name")[:LISTED]) if count else [])
 
 
 def _sources(

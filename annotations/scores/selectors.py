@@ -56,7 +56,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedNotes:
     """The notes that are scored, and the number of notes that are not.
 
     `annotation_sets` maps notes to the author's sets; `golds` maps them to the gold sets, for the current gold only.
@@ -100,7 +100,7 @@ def note_languages(project: models.Project) -> list[str]:
     return sorted({language or project.language for language in found} - {""})
 
 
-def compared(reference: Reference, author: models.Author, *, split: str = "", language: str = "") -> Compared:
+def compared(reference: Reference, author: models.Author, *, split: str = "", language: str = "") -> ComparedNotes:
     """Find the notes with gold in the reference and a submitted annotation set by the author.
 
     With a `split` or a `language`, only these notes; notes in other languages are not counted at all.
@@ -128,7 +128,7 @@ def compared(reference: Reference, author: models.Author, *, split: str = "", la
         stamp.update(f"gold {reference.version.pk} {reference.version.content_hash}".encode())
     else:
         stamp.update(repr([_checksums(one) for one in _gold_authors(reference.project)]).encode())
-    return Compared(
+    return ComparedNotes(
         annotation_sets=annotation_sets,
         golds={} if reference.version else {note: int(gold[note].split()[0]) for note in failed.union(annotation_sets)},
         drafts=drafts,
@@ -181,7 +181,7 @@ def _checksums(author: models.Author) -> tuple[Any, ...]:
     return tuple(sums.values())
 
 
-def characters(compared: Compared) -> int:
+def characters(compared: ComparedNotes) -> int:
     """Count the characters of the compared notes, which is the cost of a score."""
     sizes = (_lengths(compared.notes[at : at + 900]) for at in range(0, len(compared.notes), 900))
     return sum(sizes)
@@ -207,7 +207,7 @@ class NotePair:
     language: str = ""
 
 
-def note_pairs(reference: Reference, author: models.Author, compared: Compared) -> Iterator[NotePair]:
+def note_pairs(reference: Reference, author: models.Author, compared: ComparedNotes) -> Iterator[NotePair]:
     """Yield the compared notes with gold and predicted spans, reading BATCH notes at a time."""
     origin = origin_of(author)
     notes = compared.notes
@@ -237,7 +237,7 @@ def note_pairs(reference: Reference, author: models.Author, compared: Compared) 
                 )
 
 
-def _gold_spans(reference: Reference, compared: Compared, batch: list[int]) -> dict[int, list[Sequence[Any]]]:
+def _gold_spans(reference: Reference, compared: ComparedNotes, batch: list[int]) -> dict[int, list[Sequence[Any]]]:
     """Return the gold spans with their provenance, by note."""
     if reference.version:
         rows = models.GoldVersionNote.objects.filter(version=reference.version, document__in=batch)

@@ -60,7 +60,7 @@ class Loser:
 
 
 @dataclass(slots=True)
-class Encoded:
+class BioEncoding:
     """The tokens of a text, their tags (`O`, `B-LABEL` or `I-LABEL`), and the spans that the tags don't hold whole."""
 
     tokens: list[Token]
@@ -84,7 +84,7 @@ class Precedence:
 
 def encode(
     text: str, spans: Iterable[Span], *, label_order: Sequence[str] = (), tokenizer: Tokenizer = tokenize
-) -> Encoded:
+) -> BioEncoding:
     """Tag the tokens of a text, after splitting them at the start and end of every span.
 
     Where spans overlap, a token gets the label of the longest span, then of the earliest, then of the first in label
@@ -101,7 +101,7 @@ def encode(
     return encode_tokens(tokens, given, label_order=label_order)
 
 
-def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Sequence[str] = ()) -> Encoded:
+def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Sequence[str] = ()) -> BioEncoding:
     """Do what `encode` does, for tokens that are already split at the start and end of every span."""
     order = sorted(spans, key=Precedence(label_order))
     owner = [NOBODY] * len(tokens)  # for each token, the index in `order` of the span that has it
@@ -120,7 +120,7 @@ def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Se
         for index, span in enumerate(order)
         if (loser := _loser(tokens, order, owner, index, span, ranges[index])) is not None
     ]
-    return Encoded(tokens, _tags(order, owner, ranges), sorted(losers, key=lambda loser: loser.span))
+    return BioEncoding(tokens, _tags(order, owner, ranges), sorted(losers, key=lambda loser: loser.span))
 
 
 def _find(free: list[int], at: int) -> int:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final, Generic, TypeVar
 
 from annotations.text.attributes import Attributes, united
-from annotations.text.provenance import Backed, Doubt, Doubtful, RunSays
+from annotations.text.provenance import MergedProvenance, Doubt, Doubtful, RunSays
 from annotations.text.spans import Bounds, Span, overlaps
 
 LEAST: Final = 2
@@ -312,7 +312,7 @@ def _knots(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Backing:
+class BackingRun:
     """A run that suggested a span: its name, and the confidence and source that it gave."""
 
     run: str
@@ -321,7 +321,7 @@ class Backing:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged(Span):
+class MergedSpan(Span):
     """A span with the runs that suggested it (`backing`), out of `of` runs.
 
     `clear` is the number of runs that suggested it if every conflicting span has fewer, else 0. `doubt` is the doubt of
@@ -329,30 +329,30 @@ class Merged(Span):
     `differing` names those to which two runs gave different values, of which the first run's is kept.
     """
 
-    backing: tuple[Backing, ...] = field(default=(), compare=False)
+    backing: tuple[BackingRun, ...] = field(default=(), compare=False)
     of: int = field(default=0, compare=False)
     clear: int = field(default=0, compare=False)
     doubt: Doubt | None = field(default=None, compare=False)
     differing: tuple[str, ...] = field(default=(), compare=False)
 
     @property
-    def provenance(self) -> Backed:
+    def provenance(self) -> MergedProvenance:
         """The provenance that is stored with the suggestion."""
         runs = [RunSays(run=b.run, confidence=b.confidence, source=b.source) for b in self.backing]
-        found: Backed = {"runs": runs, "agree": len(runs), "of": self.of, "clear": self.clear}
+        found: MergedProvenance = {"runs": runs, "agree": len(runs), "of": self.of, "clear": self.clear}
         if self.differing:
             found["attributes"] = list(self.differing)
         return {**found, **self.doubt} if self.doubt else found
 
 
-def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> list[Merged]:
+def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> list[MergedSpan]:
     """The merged list, in order; `annotation_sets[i]` holds the suggestions of the run named `names[i]`.
 
     `confidence` is the mean over all runs of the confidence in exactly this span: 0 for a run that doesn't suggest it,
     1 for a run that suggests it without a confidence. `source` names the runs (`rules-1+crf-1`), so that figures by
     source count suggestions of the same runs together.
     """
-    found: dict[Span, list[Backing]] = {}
+    found: dict[Span, list[BackingRun]] = {}
     doubts: dict[Span, list[Doubt | None]] = {}
     given: dict[Span, list[Attributes]] = {}
     for run, annotation_set in zip(names, annotation_sets, strict=True):
@@ -360,7 +360,7 @@ def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> li
             plain = Span(span.start, span.end, span.label)  # A doubtful span is never equal to a plain one.
             backing = found.setdefault(plain, [])
             if not backing or backing[-1].run != run:
-                backing.append(Backing(run, span.confidence, span.source))
+                backing.append(BackingRun(run, span.confidence, span.source))
                 given.setdefault(plain, []).append(span.attributes)
                 doubts.setdefault(plain, []).append(span.provenance if isinstance(span, Doubtful) else None)
     spans = sorted(found)
@@ -373,7 +373,7 @@ def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> li
         attributes, differing = united(given[span])
         most = max((len(found[spans[other]]) for other in others), default=0)
         merged.append(
-            Merged(
+            MergedSpan(
                 span.start, span.end, span.label, round(confidence, 4), joined([b.run for b in backing], SOURCE),
                 tuple(backing), len(names), len(backing) if len(backing) > most else 0,
                 doubts[span][0] if all(doubts[span]) else None, tuple(differing), attributes=attributes,

@@ -16,8 +16,8 @@ class RunSays(TypedDict):
     source: str
 
 
-class Backed(TypedDict):
-    """Provenance of a suggestion in a merged list; the fields are explained in `text.combining.Merged`."""
+class MergedProvenance(TypedDict):
+    """Provenance of a suggestion in a merged list; the fields are explained in `text.combining.MergedSpan`."""
 
     runs: list[RunSays]
     agree: int
@@ -47,7 +47,7 @@ class RefinedSays(TypedDict):
     reason: str
 
 
-class Refined(TypedDict):
+class RefinedProvenance(TypedDict):
     """Provenance of a suggestion by a refiner."""
 
     refined: RefinedSays

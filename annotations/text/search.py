@@ -126,7 +126,7 @@ def _in_words(character: str) -> bool:
     return is_word(ord(character)) or is_digit(ord(character))
 
 
-class Covered:
+class CoveredParts:
     """The parts of a note that spans cover."""
 
     def __init__(self, spans: Iterable[Bounds]) -> None:
@@ -176,8 +176,8 @@ def _one_line(text: str) -> str:
 
 # Folded text: without case, accents, invisible characters and look-alikes of ASCII letters and digits.
 #
-# Identifiers are compared in this form. Folding changes lengths ("ß" becomes "ss"), so `Folded` maps places in the
-# folded text back to the text. Offsets are code points, end-exclusive.
+# Identifiers are compared in this form. Folding changes lengths ("ß" becomes "ss"), so `FoldableText` maps offsets in
+# the folded text back to the text. Offsets are code points, end-exclusive.
 
 
 DROPPED: Final = (
@@ -319,7 +319,7 @@ class _Widths(dict[str, int]):
 _WIDTHS: Final = _Widths()
 
 
-class Folded:
+class FoldableText:
     """A text beside its folded form. The map between both is made on first use."""
 
     def __init__(self, text: str) -> None:

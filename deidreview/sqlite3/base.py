@@ -111,7 +111,7 @@ class WriterQueue:
 _to_disk = getattr(os, "fdatasync", os.fsync)
 
 
-class _Shared:
+class _SharedLog:
     """State of one log, shared by the threads of a process: the number of commits, and how many are on disk."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class _Shared:
         self.on_disk = 0
 
 
-_shared: dict[str, _Shared] = defaultdict(_Shared)
+_shared: dict[str, _SharedLog] = defaultdict(_SharedLog)
 # After a fork the child has none of the threads that held these locks.
 os.register_at_fork(after_in_child=_shared.clear)
 

@@ -12,7 +12,7 @@ from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 from annotations.release.rules.surrogates.clustering import clusters_of
 from annotations.release.rules.surrogates.folding import long_words
 from annotations.release.rules.surrogates.generating import generate, in_order
-from annotations.release.rules.surrogates.pipeline import Around, Indexed, Mentioned
+from annotations.release.rules.surrogates.pipeline import Around, IndexedEntity, MentionInNote
 from annotations.release.rules.surrogates.writing import Writer
 from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
@@ -93,7 +93,7 @@ def with_surrogates(
     """
     kinds = replaceable(label_set)
     mentions = [
-        Mentioned(
+        MentionInNote(
             0, span.start, span.end, kinds[span.label], text[span.start : span.end],
             text[max(0, span.start - CONTEXT) : span.start], text[span.end : span.end + CONTEXT],
         )
@@ -101,10 +101,10 @@ def with_surrogates(
         if span.label in kinds and not any(other is not span and overlaps(span, other) for other in spans)
     ]  # fmt: skip
     words = {word for mention in mentions for word in long_words(mention.text)}
-    related, edits = list[Indexed](), list[Edit]()
+    related, edits = list[IndexedEntity](), list[Edit]()
     for number, cluster in enumerate(in_order(clusters_of(mentions, language)), 1):
         surrogate = generate(chance, cluster, Around(related), words)
-        related.append(Indexed(number, cluster.kind, cluster.forms, surrogate))
+        related.append(IndexedEntity(number, cluster.kind, cluster.forms, surrogate))
         writer = Writer(surrogate, cluster)
         edits += (Edit(mention.start, mention.end, writer.write(mention)) for mention in cluster.mentions)
     return edited(text, spans, sorted(edit for edit in edits if edit.new.strip()))

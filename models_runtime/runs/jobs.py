@@ -23,7 +23,7 @@ from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.jobs.runner.claims import Held
 from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.text.combining import Merged
+from annotations.text.combining import MergedSpan
 from annotations.text.hashes import string_key, text_sha256
 from annotations.text.provenance import Doubtful
 from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in
@@ -290,7 +290,7 @@ class _SpanMapper:
             raw = None
         else:
             confidence = self._curves(code, raw, added=added)
-        provenance = json.dumps(span.provenance) if isinstance(span, Merged | Doubtful) else None
+        provenance = json.dumps(span.provenance) if isinstance(span, MergedSpan | Doubtful) else None
         string = string_key(text[span.start : span.end])
         attributes = as_json(stored(span.attributes))
         return SpanRow(

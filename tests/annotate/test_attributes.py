@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from annotations.annotate.services.spans import ChangedSpans
-from annotations.core.changes import Refused
+from annotations.core.changes import ChangeRefused
 from annotations.core.spans import spans_of
 from annotations.models import AnnotationSet, Event, Label, Span
 from tests.annotate.conftest import alter, at, do, made, merge, step
@@ -83,17 +83,17 @@ def test_a_relabeled_span_keeps_what_its_new_label_has(world: SimpleNamespace, c
 def test_what_the_label_lacks_is_refused(world: SimpleNamespace, city: dict[str, Any]) -> None:
     wrong: list[tuple[str, object]] = [("Status", "future"), ("Status", True), ("Family", "x"), ("Other", True)]
     for name, value in wrong:
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(ChangeRefused) as caught:
             put(world, city, name, value)
         assert (caught.value.code, caught.value.status, caught.value.spans) == ("attribute", 409, [city])
     malformed: list[dict[str, Any]] = [{}, {"name": 1, "value": True}, {"name": "Family", "value": False}]
     for more in malformed:
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(ChangeRefused) as caught:
             do(world, alter("attribute", city, **more))
         assert caught.value.code == "malformed"
     assert Event.objects.count() == 1
     do(world, alter("delete", city))
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ChangeRefused) as caught:
         put(world, city, "Family", True)
     assert caught.value.code == "changed"
 

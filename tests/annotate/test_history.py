@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.core import changes as undoing
-from annotations.core.changes import Refused
+from annotations.core.changes import ChangeRefused
 from annotations.models import Document, Event, Span
 from tests import factories as make
 from tests.annotate.conftest import TEXT, alter, do, made, merge, step
@@ -47,7 +47,7 @@ def test_any_sequence_of_changes_undos_and_redos(world: SimpleNamespace, acts: l
         if kind in ("undo", "redo"):
             come_from, go_to = (past, future) if kind == "undo" else (future, past)
             if not come_from:
-                with pytest.raises(Refused) as caught:
+                with pytest.raises(ChangeRefused) as caught:
                     do(world, data)
                 assert caught.value.code == "nothing"
                 continue
@@ -107,7 +107,7 @@ def test_each_undo_says_what_it_reverts_and_a_span_that_comes_back_has_its_old_i
 
 def test_nobody_undoes_anothers_change(world: SimpleNamespace) -> None:
     made(world, "Torino", "CITY")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ChangeRefused) as caught:
         do(world, step("undo"), world.ben)
     assert caught.value.code == "nothing"
     assert len(spans_of(world.note)) == 1
@@ -158,5 +158,5 @@ def test_an_undo_that_no_longer_fits_says_so_and_the_next_one_goes_on(world: Sim
     do(world, step("redo"))
     do(world, step("redo"))
     assert len(spans_of(world.note)) == 2
-    with pytest.raises(Refused):
+    with pytest.raises(ChangeRefused):
         do(world, step("redo"))

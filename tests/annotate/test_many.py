@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.core.changes import Refused, read_change
+from annotations.core.changes import ChangeRefused, read_change
 from annotations.models import Event, Span
 from tests.annotate.conftest import PARTS, at, do, made, many, merge, step
 
@@ -49,7 +49,7 @@ def test_one_that_does_not_fit_refuses_them_all(world: SimpleNamespace) -> None:
     for code, over in wrong.items():
         data = many(world)
         data["spans"][2] |= over
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(ChangeRefused) as caught:
             do(world, data)
         assert caught.value.code == code
         assert "Torino" not in str(caught.value)
@@ -59,7 +59,7 @@ def test_one_that_does_not_fit_refuses_them_all(world: SimpleNamespace) -> None:
 
 def test_lists_that_make_no_sense(world: SimpleNamespace) -> None:
     for spans in (None, [], {}, "x", [1], [None], [{}], [[0, 1, 2]], [{"start": 0}] * 2001):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(ChangeRefused) as caught:
             read_change(many(world) | {"spans": spans})
         assert caught.value.code == "malformed"
 

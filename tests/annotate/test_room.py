@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotations.core.changes import Refused
+from annotations.core.changes import ChangeRefused
 from annotations.models import AnnotationSet, Event, Span
 from tests.annotate.conftest import alter, at, create, do, made, many, step
 
@@ -20,12 +20,12 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.DEEPEST", 2)
 
 
-def refused(world: SimpleNamespace, data: dict[str, Any]) -> Refused:
+def refused(world: SimpleNamespace, data: dict[str, Any]) -> ChangeRefused:
     def rows() -> Any:
         return list(Span.objects.order_by("pk").values_list("pk", "start", "end", "label_id")), Event.objects.count()
 
     before = rows()
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ChangeRefused) as caught:
         do(world, data)
     assert rows() == before
     assert (caught.value.code, caught.value.status) == ("room", 422)

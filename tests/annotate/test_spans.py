@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from annotations.annotate.services import spans
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.annotate.services.spans import apply_change
-from annotations.core.changes import Refused, read_change
+from annotations.core.changes import ChangeRefused, read_change
 from annotations.core.events import Verb
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Event, Span
 from tests import factories as make
@@ -18,12 +18,12 @@ from tests.annotate.conftest import alter, at, create, do, made, many, merge, st
 pytestmark = pytest.mark.django_db
 
 
-def refused(world: SimpleNamespace, data: dict[str, Any]) -> Refused:
+def refused(world: SimpleNamespace, data: dict[str, Any]) -> ChangeRefused:
     def rows() -> Any:
         return list(Span.objects.values_list("pk", "start", "end", "label_id")), Event.objects.count()
 
     before = rows()
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ChangeRefused) as caught:
         do(world, data)
     assert rows() == before
     return caught.value
@@ -172,7 +172,7 @@ def test_a_malformed_change_names_the_field(world: SimpleNamespace) -> None:
         ({"kind": "delete", "span": 1}, "seen"), ({"kind": "delete", "span": 1, "seen": [1, 2]}, "seen"),
         ({"kind": "delete", "span": 1, "seen": [1, 2, "3"]}, "seen"),
     ):  # fmt: skip
-        with pytest.raises(Refused, match=f"“{field}”") as caught:
+        with pytest.raises(ChangeRefused, match=f"“{field}”") as caught:
             read_change(change | over)
         assert (caught.value.code, caught.value.status) == ("malformed", 400)
 

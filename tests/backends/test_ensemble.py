@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotations.release.rules.known.matcher import Denied, Profile, find
+from annotations.release.rules.known.matcher import DenyList, Profile, find
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.combining import Method, VotingModel
@@ -105,7 +105,7 @@ PERSON = MasterPerson(
     given=("Julián",), family=("Otero",), second_family=("Paz",), birth_dates=("2020-03-05",), phones=("923 555 100",),
     streets=("Calle Mayor 3",), zips=("28013",), cities=("Madrid",), emails=("a@b.it",), records=("12345678",),
 )  # fmt: skip
-DENIED = Denied([("San Rocco", "HOSPITAL"), ("Rossi", "NAME"), ("via roma", "STREET")])
+DENIED = DenyList([("San Rocco", "HOSPITAL"), ("Rossi", "NAME"), ("via roma", "STREET")])
 
 
 def backend_of(person):

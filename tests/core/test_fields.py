@@ -4,14 +4,14 @@ import pytest
 from django import forms
 from django.http import QueryDict
 
-from annotations.core.forms import Agreed, WholeField, WholesField, reasons
+from annotations.core.forms import ConsentCheckbox, WholeField, WholesField, reasons
 
 
 class _Form(forms.Form):
     count = WholeField(label="Count", least=2, most=9)
     any = WholeField(label="Any", required=False)
     several = WholesField(label="Several", required=False)
-    agreed = forms.BooleanField(required=False, widget=Agreed())
+    agreed = forms.BooleanField(required=False, widget=ConsentCheckbox())
 
 
 def form(query):

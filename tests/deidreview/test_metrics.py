@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 
 from annotations.models import Job
 from deidreview.logs import JsonFormatter, NoNoteText, request_id
-from deidreview.metrics import ERRORS, Watched, may_read
+from deidreview.metrics import ERRORS, ViewCounter, may_read
 from tests.factories import make_member, make_project
 
 NAME = "Oncologia-Torino"
@@ -54,7 +54,7 @@ def test_figures_of_requests_are_there_without_the_database(client, monkeypatch)
 def test_exceptions_are_counted_by_view_and_type():
     request = RequestFactory().get("/")
     request.resolver_match = None
-    Watched(lambda _: None).process_exception(request, KeyError(NAME))
+    ViewCounter(lambda _: None).process_exception(request, KeyError(NAME))
     samples = [each for each in ERRORS.collect()[0].samples if each.name.endswith("_total")]
     [sample] = [each for each in samples if each.labels["type"] == "KeyError"]
     assert (sample.labels["view"], sample.value) == ("none", 1.0)

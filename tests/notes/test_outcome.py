@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.agreement.rules.adjudication import Fate, outcome
 from annotations.agreement.selectors.desk import desk, desk_state
 from annotations.agreement.services.deciding import decide, finish_adjudication
-from annotations.agreement.services.plan import Act, Request, Seen
+from annotations.agreement.services.plan import Act, Request, ShownLocation
 from annotations.core.events import NOTE_READ
 from annotations.models import AnnotationSet, Assignment, Event, Project
 from annotations.text.spans import Span as DomainSpan
@@ -33,7 +33,7 @@ def decided(world: SimpleNamespace) -> SimpleNamespace:
     for (start, _), act in ACTS:
         locations = desk_state(world.project, desk(world.project, world.note))["locations"]
         location = next(each for each in locations if each["start"] == start)
-        seen = (Seen(location["start"], location["end"], location["key"]),)
+        seen = (ShownLocation(location["start"], location["end"], location["key"]),)
         request = Request(uuid.uuid4(), Act(act), seen, annotator=2 if act == "annotator" else None)
         decide(project=world.project, document=world.note, user=world.rev, request=request)
     return world

@@ -18,14 +18,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotations.core.access import RIGHTS, Can
-from annotations.core.commands import JourneyCommand, Standing
+from annotations.core.commands import JourneyCommand, RequiredStanding
 from annotations.models import ApiToken, Membership, Role, User
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 
 # Command lines by what the person needs. {0} is a file that does not exist, {1} a token of “ann”.
-TABLE: dict[Can | Standing | str, list[str]] = {
+TABLE: dict[Can | RequiredStanding | str, list[str]] = {
     Can.SEE_PROJECT: [
         "labels covid"
     ],
@@ -65,16 +65,16 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "archive_project covid", "delete_project covid --name Covid", "export_archive covid {0}",
         "export_documents covid {0} --format archive",
     ],
-    Standing.SIGN_IN: [
+    RequiredStanding.SIGN_IN: [
         "backends", "completion bash", "ready", "verify_certificate {0}"
     ],
-    Standing.CREATE_PROJECTS: [
+    RequiredStanding.CREATE_PROJECTS: [
         "create_project New --labels meddocan", "import_archive {0}", "import_documents new {0} --format archive"
     ],
-    Standing.SEE_QUEUES: [
+    RequiredStanding.SEE_QUEUES: [
         "queues"
     ],
-    Standing.ADMINISTER: [
+    RequiredStanding.ADMINISTER: [
         "backup {0}", "create_scim_token", "link_account ann a b", "load_demo", "restore {0}"
     ],
     "see or change API tokens of “ann”": [
@@ -104,9 +104,12 @@ def may(name, needed):
     """Whether this person may do what needs this."""
     if isinstance(needed, Can):
         return name in ROLES and needed in RIGHTS[ROLES[name]]
-    if isinstance(needed, Standing):
-        allowed = {Standing.SEE_QUEUES: {"staff", "root"}, Standing.CREATE_PROJECTS: {"mia", "staff", "root"}}
-        return name in allowed.get(needed, {"root"}) or needed is Standing.SIGN_IN
+    if isinstance(needed, RequiredStanding):
+        allowed = {
+            RequiredStanding.SEE_QUEUES: {"staff", "root"},
+            RequiredStanding.CREATE_PROJECTS: {"mia", "staff", "root"},
+        }
+        return name in allowed.get(needed, {"root"}) or needed is RequiredStanding.SIGN_IN
     return name == "ann"
 
 
@@ -161,7 +164,7 @@ def test_people_with_the_right_are_not_refused(project, tmp_path, no_redis):
     for needed, lines in TABLE.items():
         # Administrators are refused nothing, and a backup needs the end of the transaction. Without --yes, deleting and
         # erasing end after the rights were checked.
-        for line in [] if needed is Standing.ADMINISTER else lines:
+        for line in [] if needed is RequiredStanding.ADMINISTER else lines:
             name = next(name for name in ["vic", "ann", "rev", "mia", "staff"] if may(name, needed))
             with transaction.atomic():
                 found = prepared(line.removesuffix(" --yes"), *values)(name)

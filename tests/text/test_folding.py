@@ -41,7 +41,7 @@ def test_a_long_text_folds_as_its_short_parts(text: str) -> None:
 
 @given(texts(), st.data())
 def test_a_stretch_of_the_folded_text_comes_from_its_place(text: str, data: st.DataObject) -> None:
-    whole = search.Folded(text)
+    whole = search.FoldableText(text)
     if not whole.text:
         return
     start = data.draw(st.integers(0, len(whole.text) - 1))
@@ -54,7 +54,7 @@ def test_a_stretch_of_the_folded_text_comes_from_its_place(text: str, data: st.D
 
 def test_bounds_are_those_of_the_text_where_folding_changes_lengths() -> None:
     text = "ß Weiß Pen\u0303a\u0301 end"
-    whole = search.Folded(text)
+    whole = search.FoldableText(text)
     for word, original in (("weiss", "Weiß"), ("pena", "Pen\u0303a\u0301"), ("end", "end")):
         at = whole.text.index(word)
         start, end = whole.original_bounds(at, at + len(word))
@@ -115,11 +115,11 @@ def test_a_piece_of_a_text_is_found_where_it_is(before, piece, after):
 
 
 def test_covered():
-    spans = search.Covered([(5, 9), (0, 3), (9, 12), (2, 4)])
+    spans = search.CoveredParts([(5, 9), (0, 3), (9, 12), (2, 4)])
     wholly = [spans.wholly(*bounds) for bounds in ((0, 4), (5, 12), (6, 8), (3, 6), (11, 13), (20, 21))]
     partly = [spans.partly(*bounds) for bounds in ((3, 5), (11, 20), (4, 5), (12, 13))]
     assert (wholly, partly) == ([True] * 3 + [False] * 3, [True, True, False, False])
-    assert not search.Covered([]).wholly(0, 1) and not search.Covered([]).partly(0, 1)
+    assert not search.CoveredParts([]).wholly(0, 1) and not search.CoveredParts([]).partly(0, 1)
     for nothing in ("", "  ", "\n\u200b"):
         with pytest.raises(ValueError, match="empty"):
             search.finder(search.Sought(nothing))

@@ -7,7 +7,7 @@ import pytest
 
 from annotations.agreement.selectors.desk import desk, desk_state
 from annotations.agreement.services.deciding import decide
-from annotations.agreement.services.plan import Act, Request, Seen
+from annotations.agreement.services.plan import Act, Request, ShownLocation
 from annotations.core.errors import ServiceError
 from annotations.models import Span
 from tests import factories as make
@@ -58,7 +58,7 @@ def location_at(world, bounds):
 
 
 def seen(location):
-    return Seen(location["start"], location["end"], location["key"])
+    return ShownLocation(location["start"], location["end"], location["key"])
 
 
 def act(world, act, bounds=None, *, user=None, change_id=None, about=None, **more):

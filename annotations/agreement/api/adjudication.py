@@ -11,12 +11,12 @@ from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.agreement.api.disagreements import compare
-from annotations.agreement.rules.adjudication import Fated
+from annotations.agreement.rules.adjudication import SpanOutcome
 from annotations.agreement.selectors import adjudications
 from annotations.agreement.selectors import desk as desk_selectors
 from annotations.agreement.services import deciding
 from annotations.agreement.services.majority import MajorityVote, recent_votes, start_majority, start_undo, vote_of
-from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
+from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as Wanted
 from annotations.core.access import Access, Can, note_for
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
@@ -226,7 +226,7 @@ def _wanted(access: Access, body: NewDecision) -> Wanted:
     return Wanted(
         change_id=uuid4(),
         act=act,
-        seen=tuple(Seen(each.start, each.end, each.key) for each in body.seen),
+        seen=tuple(ShownLocation(each.start, each.end, each.key) for each in body.seen),
         annotator=body.annotator if act is Act.ANNOTATOR else None,
         span=(own.start, own.end, _label(access, own.label)) if own else None,
         quote=own.quote if own and act is Act.OWN else None,
@@ -248,7 +248,7 @@ def _span(triple: desk_selectors.SpanTriple, codes: Mapping[int, str], attribute
     return DecidedSpan(start=start, end=end, label=codes[label], attributes=its)
 
 
-def _line(line: Fated, codes: Mapping[int, str]) -> OutcomeLine:
+def _line(line: SpanOutcome, codes: Mapping[int, str]) -> OutcomeLine:
     def shown(span: Span | None) -> DecidedSpan | None:
         return None if span is None else _span((span.start, span.end, int(span.label)), codes, {})
 

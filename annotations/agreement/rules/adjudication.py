@@ -135,7 +135,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fated:
+class SpanOutcome:
     """One row of the comparison: the annotator's span (`own`) and the adjudicated one (`now`); one may be None."""
 
     fate: Fate
@@ -159,13 +159,14 @@ class Fated:
         )
 
 
-def outcome(own: Sequence[Span], adjudicated: Sequence[Span]) -> list[Fated]:
+def outcome(own: Sequence[Span], adjudicated: Sequence[Span]) -> list[SpanOutcome]:
     """Every span of both sets once, in text order; overlapping spans are matched one to one."""
     pairs = match(own, adjudicated)
     found = [
-        Fated(Fate.KEPT if own[at] == adjudicated[to] else Fate.CHANGED, own[at], adjudicated[to]) for at, to in pairs
+        SpanOutcome(Fate.KEPT if own[at] == adjudicated[to] else Fate.CHANGED, own[at], adjudicated[to])
+        for at, to in pairs
     ]
     mine, theirs = {at for at, _ in pairs}, {to for _, to in pairs}
-    found += [Fated(Fate.LEFT_OUT, span, None) for at, span in enumerate(own) if at not in mine]
-    found += [Fated(Fate.MISSED, None, span) for to, span in enumerate(adjudicated) if to not in theirs]
+    found += [SpanOutcome(Fate.LEFT_OUT, span, None) for at, span in enumerate(own) if at not in mine]
+    found += [SpanOutcome(Fate.MISSED, None, span) for to, span in enumerate(adjudicated) if to not in theirs]
     return sorted(found, key=lambda each: (each.start, each.fate))

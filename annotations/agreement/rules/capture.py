@@ -27,7 +27,7 @@ COUNTS = (1, 2, 3)
 """The numbers of annotators for which recall is estimated."""
 
 
-class Matching(StrEnum):
+class MatchCriterion(StrEnum):
     """When two annotators found the same identifier: by any overlap, or by equal bounds. Labels don't matter."""
 
     OVERLAP = "overlap"
@@ -70,7 +70,9 @@ class Captures:
 
     def __init__(self) -> None:
         self.notes = 0
-        self.groups: dict[Matching, dict[tuple[str, ...], AnnotatorGroup]] = {matching: {} for matching in Matching}
+        self.groups: dict[MatchCriterion, dict[tuple[str, ...], AnnotatorGroup]] = {
+            matching: {} for matching in MatchCriterion
+        }
 
     def add(self, note: NoteAnnotationSets, annotators: Sequence[str]) -> None:
         """Add a note; `annotators` are those with a submitted set, in the project's order."""
@@ -84,7 +86,9 @@ class Captures:
         self.notes += 1
 
 
-def histories(annotation_sets: Mapping[str, Sequence[Span]], annotators: Sequence[str]) -> dict[Matching, list[int]]:
+def histories(
+    annotation_sets: Mapping[str, Sequence[Span]], annotators: Sequence[str]
+) -> dict[MatchCriterion, list[int]]:
     """For each span that anybody found, the annotators who found it, as bits: bit i for the i-th annotator.
 
     With OVERLAP, a chain of overlapping spans counts as one.
@@ -104,7 +108,7 @@ def histories(annotation_sets: Mapping[str, Sequence[Span]], annotators: Sequenc
         else:
             together.append(said[start, end])
             reach = end
-    return {Matching.OVERLAP: together, Matching.EXACT: list(said.values())}
+    return {MatchCriterion.OVERLAP: together, MatchCriterion.EXACT: list(said.values())}
 
 
 @dataclass(slots=True)

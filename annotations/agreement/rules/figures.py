@@ -10,7 +10,7 @@ from typing import Final
 from annotations.agreement.rules import bootstrap, coefficients, units
 from annotations.agreement.rules import shown as shown_rules
 from annotations.agreement.rules.bootstrap import Between, Interval, Intervals, intervals, nothing, recall_intervals
-from annotations.agreement.rules.capture import COUNTS, Captures, Matching, found_in
+from annotations.agreement.rules.capture import COUNTS, Captures, MatchCriterion, found_in
 from annotations.text.bio import OUTSIDE
 from annotations.text.matching import match
 from annotations.text.spans import Span
@@ -21,7 +21,7 @@ from annotations.text.spans import Span
 def recall(captures: Captures, annotators: Sequence[str], between: Between) -> dict[str, shown_rules.Recall]:
     """For each matching: the spans found, the estimated spans that nobody found, and the recall of annotators."""
     result: dict[str, shown_rules.Recall] = {}
-    for matching in Matching:
+    for matching in MatchCriterion:
         groups = captures.groups[matching]
         around, found = recall_intervals(groups, captures.notes, annotators, between), found_in(groups)
         result[str(matching)] = {
@@ -51,7 +51,7 @@ ValuedBounds = tuple[int, int, str]
 
 
 @dataclass(slots=True)
-class Shared:
+class PairCounts:
     """Counts of two annotators' spans in their common notes; `overlapping` counts one-to-one pairs with exact ones."""
 
     notes: int = 0
@@ -141,8 +141,8 @@ class AgreementCounts:
         self.patterns: list[units.Pattern] = []
         self.notes: list[_Note] = []
         # The spans of each pair of annotators; for spans, BIO is the same as labels.
-        self.shared: dict[units.Granularity, dict[tuple[str, str], Shared]] = {
-            _span_granularity(granularity): defaultdict(Shared) for granularity in units.granularities(unit)
+        self.shared: dict[units.Granularity, dict[tuple[str, str], PairCounts]] = {
+            _span_granularity(granularity): defaultdict(PairCounts) for granularity in units.granularities(unit)
         }
         self._values = {granularity: _values(granularity, setup.category_of) for granularity in self.shared}
         self.captures = Captures()

@@ -58,7 +58,7 @@ class NoteAnnotationSets:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ReadingOptions:
     """How notes are read: the annotators in order, the value of a BIO tag, and which of two labels counts first."""
 
     annotators: Sequence[str]
@@ -82,7 +82,7 @@ def tagged_by_note(
     Units other than tokens have `B-` only. `compared` converts the patterns to another granularity. Tokens are split at
     the start and end of every compared span.
     """
-    how = _Reading(annotators, str if Granularity.BIO in granularities(unit) else _beginning, label_order)
+    how = _ReadingOptions(annotators, str if Granularity.BIO in granularities(unit) else _beginning, label_order)
     wanted = is_marked if unit is ComparedUnit.MARKED else bool
     for note in how.shared(notes):
         counted: Counter[Pattern] = Counter()
@@ -110,7 +110,7 @@ def table(
     Characters come as stretches over which no annotator's label changes: such a row stands for as many units as it has
     characters.
     """
-    how = _Reading(annotators, valuer(granularity, category_of), label_order)
+    how = _ReadingOptions(annotators, valuer(granularity, category_of), label_order)
     for note in how.shared(notes):
         found: Iterable[tuple[Bounds, Pattern]]
         if unit is ComparedUnit.ENTITY:
@@ -170,7 +170,7 @@ def compared(tagged: Sequence[Pattern], granularity: Granularity, category_of: M
     return [tuple([known[tag] for tag in pattern]) for pattern in tagged]
 
 
-def _count_tokens(counted: Counter[Pattern], note: NoteAnnotationSets, how: _Reading) -> None:
+def _count_tokens(counted: Counter[Pattern], note: NoteAnnotationSets, how: _ReadingOptions) -> None:
     marked, others = _marked_tokens(note, how.annotators)
     # Most tokens are unmarked. They are counted together instead of being compared one by one.
     nobody = tuple(OUTSIDE if name in note.annotation_sets else None for name in how.annotators)
@@ -202,7 +202,7 @@ def _merged(note: NoteAnnotationSets, annotators: Sequence[str]) -> list[tuple[i
     return stretches
 
 
-def _aligned(note: NoteAnnotationSets, how: _Reading, tokens: list[Token]) -> Iterator[Pattern]:
+def _aligned(note: NoteAnnotationSets, how: _ReadingOptions, tokens: list[Token]) -> Iterator[Pattern]:
     starts = {token.start: at for at, token in enumerate(tokens)}
     ends = {token.end: at for at, token in enumerate(tokens, start=1)}
     columns: list[list[str] | list[None]] = []
@@ -254,7 +254,7 @@ def _edges(note: NoteAnnotationSets, annotators: Sequence[str]) -> Iterator[int]
             yield span.end
 
 
-def _stretches(note: NoteAnnotationSets, how: _Reading) -> Iterator[tuple[Bounds, Pattern]]:
+def _stretches(note: NoteAnnotationSets, how: _ReadingOptions) -> Iterator[tuple[Bounds, Pattern]]:
     """Patterns of characters, each with a stretch over which no annotator's labels change."""
     edges = sorted({0, len(note.text), *_edges(note, how.annotators)})
     stretches = [Token(start, end) for start, end in pairwise(edges)]
@@ -262,7 +262,7 @@ def _stretches(note: NoteAnnotationSets, how: _Reading) -> Iterator[tuple[Bounds
         yield (token.start, token.end), pattern
 
 
-def _entities(note: NoteAnnotationSets, how: _Reading) -> Iterator[tuple[Bounds, Pattern]]:
+def _entities(note: NoteAnnotationSets, how: _ReadingOptions) -> Iterator[tuple[Bounds, Pattern]]:
     """A pattern for each distinct bounds; if an annotator has two labels there, the first in label order counts."""
     said: dict[Bounds, dict[str, str]] = {}
     order = Precedence(how.label_order)

@@ -8,7 +8,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.agreement.rules.capture import Matching
+from annotations.agreement.rules.capture import MatchCriterion
 from annotations.agreement.rules.coefficients import in_words
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity
@@ -89,7 +89,7 @@ def agreement_of(
                     for row in sorted(kept["each"], key=lambda row: order.index(row["annotator"]))
                 ],
             }
-            for matching in Matching
+            for matching in MatchCriterion
             for kept in [found["recall"][matching]]
         ],
     }  # fmt: skip

@@ -19,7 +19,7 @@ from django.utils.translation import gettext, ngettext
 
 from annotations import models
 from annotations.agreement import events
-from annotations.agreement.rules.adjudication import Fated, LocationState, outcome
+from annotations.agreement.rules.adjudication import SpanOutcome, LocationState, outcome
 from annotations.agreement.selectors.adjudications import unanimous_notes
 from annotations.agreement.selectors.desk import Desk, DeskState, desk, desk_state
 from annotations.agreement.services import plan as plan_services
@@ -239,7 +239,7 @@ def finish_unanimous(*, project: models.Project, user: models.User, seconds: flo
 # ── The outcome for annotators ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def open_outcome(*, access: Access, note: models.Document) -> tuple[models.AnnotationSet, list[Fated]]:
+def open_outcome(*, access: Access, note: models.Document) -> tuple[models.AnnotationSet, list[SpanOutcome]]:
     """Return the adjudicated set, and what became of each span. The labels of the spans are ids.
 
     This person can't annotate the note blind any more, so the event says that they have seen the outcome.

@@ -188,7 +188,7 @@ class _Vote:
     """The vote on one note: its decisions, the number of its ties, and a hash of what the annotators said."""
 
     document: models.Document
-    rows: list[events.Adjudicated]
+    rows: list[events.AdjudicatedLocation]
     ties: int
     heard: str
 
@@ -261,7 +261,7 @@ def _vote(
 
 def _row(
     project: models.Project, user: models.User, document: models.Document, item: Item
-) -> events.Adjudicated | None:
+) -> events.AdjudicatedLocation | None:
     """The decision on a location; None where the vote is tied."""
     if item.location.unanimous:
         return row_for(project, user, item, Choice.UNANIMOUS)
@@ -362,7 +362,7 @@ def _is_unchanged(
     return now == (note.adjudicated_version, note.gold_version)
 
 
-def _decisions(sets: Iterable[models.AnnotationSet]) -> dict[int, list[events.Adjudicated]]:
+def _decisions(sets: Iterable[models.AnnotationSet]) -> dict[int, list[events.AdjudicatedLocation]]:
     """The decided locations of each note, with their spans."""
     by_note = {own.document_id: own.pk for own in sets}
     spans: dict[int, list[models.Span]] = defaultdict(list)

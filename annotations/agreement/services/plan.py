@@ -52,7 +52,7 @@ WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShownLocation:
     """A location as the page showed it."""
 
     start: int
@@ -71,7 +71,7 @@ class Request:
 
     change_id: UUID
     act: Act
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[ShownLocation, ...] = ()
     annotator: int | None = None
     span: tuple[int, int, int] | None = None
     quote: str | None = None
@@ -82,8 +82,8 @@ class Request:
 class Effect:
     """The decided locations that an act replaces, and those that it makes."""
 
-    before: list[agreement_events.Adjudicated]
-    after: list[agreement_events.Adjudicated]
+    before: list[agreement_events.AdjudicatedLocation]
+    after: list[agreement_events.AdjudicatedLocation]
 
     def opposite(self) -> "Effect":
         return Effect(self.after, self.before)
@@ -108,7 +108,7 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     return _changed(row, item, [row_for(document.project, user, item, choice, spans, author=author, kept=kept)])
 
 
-def _shown(found: Desk, seen: Seen) -> Item:
+def _shown(found: Desk, seen: ShownLocation) -> Item:
     """The current state of a location. Raises ServiceError (`moved`) unless the page showed it as it is."""
     item = next((item for item in found.items if (item.start, item.end) == (seen.start, seen.end)), None)
     if item is None or key_of(found, item) != seen.key:
@@ -218,13 +218,13 @@ def _checked(document: Document, request: Request) -> DomainSpan:
         raise ServiceError(_("Not saved. %(error)s") % {"error": error}, code=error.code) from None
 
 
-def _changed(row: AnnotationSet, item: Item, after: list[agreement_events.Adjudicated]) -> Effect:
+def _changed(row: AnnotationSet, item: Item, after: list[agreement_events.AdjudicatedLocation]) -> Effect:
     """The effect at a location; empty where the same was decided before on the same annotations."""
     inside = {"start__gte": item.start, "end__lte": item.end}
     resolutions = Resolution.objects.filter(document_id=row.document_id, **inside)
     before = rows_of(resolutions, list(row.spans.filter(**inside)))
 
-    def essence(rows: list[agreement_events.Adjudicated]) -> list[tuple[Any, ...]]:
+    def essence(rows: list[agreement_events.AdjudicatedLocation]) -> list[tuple[Any, ...]]:
         return [
             (r["start"], r["end"], r["choice"], r["author"], [(*s[:3], s[4]) for s in r["spans"]], r["heard"])
             for r in rows
@@ -246,7 +246,7 @@ def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Pr
 def row_for(
     project: Project, user: User, item: Item, choice: Choice, spans: Version | None = None, *,
     author: int | None = None, kept: Mapping[tuple[int, int, str], Provenance | None] | None = None,
-) -> agreement_events.Adjudicated:  # fmt: skip
+) -> agreement_events.AdjudicatedLocation:  # fmt: skip
     """A decided location, by default with the spans on which all annotators agree.
 
     A span that the same choice of the same annotators decided before keeps its provenance.
@@ -303,7 +303,7 @@ def _changes(item: Item, span: DomainSpan) -> list[str]:
 # ── The effects in the event log ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def row_of(resolution: Resolution, spans: Iterable[Span]) -> agreement_events.Adjudicated:
+def row_of(resolution: Resolution, spans: Iterable[Span]) -> agreement_events.AdjudicatedLocation:
     return {
         "start": resolution.start,
         "end": resolution.end,
@@ -316,7 +316,7 @@ def row_of(resolution: Resolution, spans: Iterable[Span]) -> agreement_events.Ad
     }
 
 
-def rows_of(resolutions: Iterable[Resolution], spans: Sequence[Span]) -> list[agreement_events.Adjudicated]:
+def rows_of(resolutions: Iterable[Resolution], spans: Sequence[Span]) -> list[agreement_events.AdjudicatedLocation]:
     """Decided locations with those of the spans that are inside of them."""
     return [
         row_of(each, [span for span in spans if each.start <= span.start and span.end <= each.end])
@@ -341,7 +341,7 @@ def apply_effect(row: AnnotationSet, effect: Effect) -> None:
     check_room(row.pk, [(start, end) for new in effect.after for start, end, *_ in new["spans"]])
 
 
-def resolution_of(document: int, new: agreement_events.Adjudicated) -> Resolution:
+def resolution_of(document: int, new: agreement_events.AdjudicatedLocation) -> Resolution:
     """The decision of a row, not stored yet."""
     return Resolution(
         document_id=document,
@@ -384,7 +384,7 @@ def check_unchanged(row: AnnotationSet, effect: Effect) -> None:
         raise ServiceError(_("Someone has changed this decision since, so it can't be undone."), code="moved")
 
 
-def _essence(row: agreement_events.Adjudicated) -> tuple[int, int, str, int, list[tuple[int, int, int, str]]]:
+def _essence(row: agreement_events.AdjudicatedLocation) -> tuple[int, int, str, int, list[tuple[int, int, int, str]]]:
     spans = sorted((*span[:3], json.dumps(span[4], sort_keys=True)) for span in row["spans"])
     return row["start"], row["end"], row["choice"], row["by"], spans
 

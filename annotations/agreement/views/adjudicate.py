@@ -11,11 +11,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.agreement.rules.adjudication import Fate, Fated
+from annotations.agreement.rules.adjudication import Fate, SpanOutcome
 from annotations.agreement.selectors.desk import DeskState, desk, desk_state
 from annotations.agreement.services.deciding import decide, finish_adjudication, open_outcome, reopen
 from annotations.agreement.services.disagreements import change_cause
-from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
+from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as AdjudicateRequest
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
@@ -177,7 +177,7 @@ def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "agreement/adjudicate/outcome.html", context)
 
 
-def _line(note: Document, line: Fated, labels: dict[str, LabelItem]) -> dict[str, Any]:
+def _line(note: Document, line: SpanOutcome, labels: dict[str, LabelItem]) -> dict[str, Any]:
     either = [span for span in (line.own, line.now) if span is not None]
     start, end = min(span.start for span in either), max(span.end for span in either)
     low, high = around(note.text, start, end)
@@ -204,7 +204,7 @@ def _shown(note: Document, span: Span | None, labels: dict[str, LabelItem]) -> d
     }
 
 
-def _how(line: Fated) -> str:
+def _how(line: SpanOutcome) -> str:
     if line.fate != Fate.CHANGED:
         return ""
     if line.moved and line.relabeled:
@@ -234,12 +234,14 @@ def _read(data: dict[str, Any]) -> AdjudicateRequest:
     )
 
 
-def _seen(value: object) -> tuple[Seen, ...]:
+def _seen(value: object) -> tuple[ShownLocation, ...]:
     if not isinstance(value, list) or len(value) > MOST_LOCATIONS:
         raise malformed(_("The field “seen” must be a list of [start, end, key]."))
     found = []
     for each in value:
         if not isinstance(each, list) or len(each) != 3 or not isinstance(each[2], str):
             raise malformed(_("The field “seen” must be a list of [start, end, key]."))
-        found.append(Seen(whole_of(each[0], "seen", MAX_OFFSET), whole_of(each[1], "seen", MAX_OFFSET), each[2]))
+        found.append(
+            ShownLocation(whole_of(each[0], "seen", MAX_OFFSET), whole_of(each[1], "seen", MAX_OFFSET), each[2])
+        )
     return tuple(found)

@@ -11,7 +11,7 @@ from annotations.annotate.events import SET_REOPENED, SET_SUBMITTED, SetMoved
 from annotations.core.access import Access
 from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
-from annotations.core.changes import Refused, check_room
+from annotations.core.changes import ChangeRefused, check_room
 from annotations.core.events import SET_SEEDED, Verb
 from annotations.core.locks import hold, keep_labels
 from annotations.core.spans import as_json, own_set, own_sets, spans_of
@@ -93,10 +93,10 @@ def reopen(*, document: models.Document, user: models.User) -> SetStatus:
     return _move(document, user, row, models.AssignmentState.DONE, SET_REOPENED)
 
 
-def withdrawn() -> Refused:
+def withdrawn() -> ChangeRefused:
     """The conflict for a change of annotations that were withdrawn when the person left the project."""
     message = _("These annotations were withdrawn when you left the project. Ask a manager to add you again.")
-    return Refused("withdrawn", message, status=409)
+    return ChangeRefused("withdrawn", message, status=409)
 
 
 def _move(
@@ -118,8 +118,8 @@ def _move(
     return SetStatus(row.version, row.state)
 
 
-def _conflict(row: models.AnnotationSet, code: str, message: str) -> Refused:
-    refused = Refused(code, message, status=409)
+def _conflict(row: models.AnnotationSet, code: str, message: str) -> ChangeRefused:
+    refused = ChangeRefused(code, message, status=409)
     refused.version, refused.state, refused.spans = row.version, row.state, spans_of(row.pk)
     return refused
 
@@ -170,7 +170,7 @@ def start_annotations(*, access: Access, note: models.Document) -> bool:
         return False
     try:
         return _start(access, note)
-    except Refused:
+    except ChangeRefused:
         return False
 
 

@@ -19,7 +19,7 @@ from annotations.annotate.events import (
     SPANS_DELETED,
     SpanChange,
 )
-from annotations.core.changes import LabeledBounds, Refused, backwards, to_revert
+from annotations.core.changes import LabeledBounds, ChangeRefused, backwards, to_revert
 from annotations.core.events import Bounds, Verb
 from annotations.core.labels import labels_of_today
 from annotations.core.spans import spans_of
@@ -60,7 +60,7 @@ def make_step(annotation_set_id: int, user: User, *, redo: bool) -> Effect:
     event = to_revert(backwards(events), key="kind", redo=redo, skipped=SPAN_UNDO_SKIPPED)
     if event is None:
         message = gettext("Nothing to redo.") if redo else gettext("Nothing to undo.")
-        raise Refused("nothing", message, status=409)
+        raise ChangeRefused("nothing", message, status=409)
     many = "spans" in event.data
     effect = _several(annotation_set_id, event) if many else _one(annotation_set_id, event)
     if effect is not None:

@@ -21,7 +21,7 @@ from annotations.annotate.events import SPAN_CHANGED, SPAN_CREATED, SPAN_DELETED
 from annotations.annotate.services.annotation_set import withdrawn
 from annotations.annotate.services.history import VERBS, Effect, make_step, message_of
 from annotations.core.authors import author_of
-from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit, WantedSpan, check_room
+from annotations.core.changes import ChangeKind, LabeledBounds, ChangeRefused, SpanEdit, WantedSpan, check_room
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
 from annotations.core.locks import keep_labels
@@ -68,7 +68,7 @@ def apply_change(*, document: Document, user: User, change: SpanEdit, blind: boo
             # Another request made the same change, the same span or the person's first set at the same time.
             if (replayed := _replay(document, user, change)) is not None:
                 return replayed
-        except Refused as refused:
+        except ChangeRefused as refused:
             renamed = _with_labels_of_today(change) if refused.code in ("label", "changed") else change
             if renamed == change:
                 return _replay_refused(refused, document, user, change)
@@ -80,7 +80,7 @@ def apply_change(*, document: Document, user: User, change: SpanEdit, blind: boo
                 return answer
             message = gettext("This label was merged into another one. The span got the new label.")
             return replace(answer, message=message)
-    raise Refused("busy", gettext("Other requests are changing this note. Try again."), status=503)
+    raise ChangeRefused("busy", gettext("Other requests are changing this note. Try again."), status=503)
 
 
 def _with_labels_of_today(change: SpanEdit) -> SpanEdit:
@@ -104,7 +104,7 @@ def _apply(document: Document, user: User, change: SpanEdit, blind: bool) -> Cha
             text_spans.checked(document.text, text_spans.Span(each.start, each.end, ""), each.quote) for each in asked
         ]
     except text_spans.SpanError as error:
-        raise Refused(error.code, gettext("Not saved. %(error)s") % {"error": error}) from None
+        raise ChangeRefused(error.code, gettext("Not saved. %(error)s") % {"error": error}) from None
     many = [(span.start, span.end, each.label) for span, each in zip(fitting, asked, strict=True)]
     start, end, seen_label = change.seen if not many else (*many[0][:2], change.seen[2])
     wanted = start, end, change.label if change.label >= 0 else seen_label
@@ -112,7 +112,7 @@ def _apply(document: Document, user: User, change: SpanEdit, blind: bool) -> Cha
         keep_labels(document.project_id)
     row = _lock(document, user, change.span, wanted, blind)
     if change.exact and change.version != row.version:
-        raise Refused("stale", gettext("The annotation set has another version. Nothing was saved."), status=412)
+        raise ChangeRefused("stale", gettext("The annotation set has another version. Nothing was saved."), status=412)
     if kind is ChangeKind.CREATE:
         effect = _create(row, wanted)
     elif kind is ChangeKind.CREATE_MANY:
@@ -166,7 +166,7 @@ def _answer(pk: int, version: int, kind: ChangeKind, effect: Effect, elsewhere: 
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
+class LockedSet:
     """The annotation set's row, locked until the transaction ends, and the columns of its spans that the change needs.
 
     `twin` is the id of a span that already has the wanted bounds and label. The last three are columns of the span that
@@ -201,7 +201,7 @@ _LOCK = PreparedRead(_locking, *[int] * 5)
 _LOCK_WITH_SPAN = PreparedRead(_locking, *[int] * 6)
 
 
-def _lock(document: Document, user: User, span: int, wanted: LabeledBounds, blind: bool) -> Locked:
+def _lock(document: Document, user: User, span: int, wanted: LabeledBounds, blind: bool) -> LockedSet:
     """Lock the person's annotation set, which their first change makes. Raises Refused (409) unless it is a draft."""
     query, values = (_LOCK_WITH_SPAN, (*wanted, span)) if span else (_LOCK, wanted)
     row = query.first(document.pk, user.pk, *values)
@@ -210,9 +210,9 @@ def _lock(document: Document, user: User, span: int, wanted: LabeledBounds, blin
         AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
         row = query.first(document.pk, user.pk, *values)
         assert row is not None  # It was made above.
-    held = Locked(*row)
+    held = LockedSet(*row)
     if held.state == AnnotationSetState.SUBMITTED:
-        raise Refused("submitted", gettext("This note is submitted. Reopen it to change it."), status=409)
+        raise ChangeRefused("submitted", gettext("This note is submitted. Reopen it to change it."), status=409)
     if held.state != AnnotationSetState.DRAFT:
         raise withdrawn()
     return held
@@ -232,7 +232,7 @@ def _counted(with_label: bool, unblind: bool) -> PreparedUpdate:
     return PreparedUpdate(change, *[int] * (3 if with_label else 1))
 
 
-def _count_change(document: Document, row: Locked, blind: bool, labels: Sequence[int]) -> None:
+def _count_change(document: Document, row: LockedSet, blind: bool, labels: Sequence[int]) -> None:
     """Add 1 to the set's version. Raises Refused (409) where the project no longer has one of the change's labels.
 
     `labels` are the ids of the labels that the change gives to spans; keep_labels has locked the label set.
@@ -244,13 +244,13 @@ def _count_change(document: Document, row: Locked, blind: bool, labels: Sequence
         there = known.count() == len(labels)
     statement = _counted(bool(labels), row.blind and not blind)
     if not there or not statement.run(row.pk, *((labels[0], project) if labels else ())):
-        raise Refused("label", gettext("This label is no longer in the project. Reload the page."), status=409)
+        raise ChangeRefused("label", gettext("This label is no longer in the project. Reload the page."), status=409)
 
 
 # ── Changes of spans ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _create(row: Locked, wanted: LabeledBounds) -> Effect:
+def _create(row: LockedSet, wanted: LabeledBounds) -> Effect:
     if row.twin is not None:
         return _exists(row.twin, wanted)
     start, end, label = wanted
@@ -265,7 +265,7 @@ def _exists(twin: int, wanted: LabeledBounds) -> Effect:
     return Effect(None, data, already=1, message=gettext("This span exists already."))
 
 
-def _alter(row: Locked, change: SpanEdit, wanted: LabeledBounds) -> Effect:
+def _alter(row: LockedSet, change: SpanEdit, wanted: LabeledBounds) -> Effect:
     """Relabel, resize or delete a span, or set an attribute of it.
 
     Raises Refused (409) unless the span still is what the page showed, not counting its attributes.
@@ -287,7 +287,7 @@ def _alter(row: Locked, change: SpanEdit, wanted: LabeledBounds) -> Effect:
         try:
             kept = with_attribute(old, label, change.name, change.value)
         except ServiceError as error:
-            raise Refused(error.code, str(error), status=409) from None
+            raise ChangeRefused(error.code, str(error), status=409) from None
         data |= {"after": change.seen, "attributes": [old, kept]}
         done, effect = rows.update(attributes=kept), Effect(None if kept == old else SPAN_CHANGED, data)
     elif row.twin is not None:
@@ -305,11 +305,11 @@ def _alter(row: Locked, change: SpanEdit, wanted: LabeledBounds) -> Effect:
         )
     if not done:
         message = gettext("This span was changed or deleted meanwhile. Your change was not saved.")
-        raise Refused("changed", message, status=409)
+        raise ChangeRefused("changed", message, status=409)
     return effect
 
 
-def _create_many(row: Locked, wanted: Sequence[LabeledBounds]) -> Effect:
+def _create_many(row: LockedSet, wanted: Sequence[LabeledBounds]) -> Effect:
     """Make the wanted spans that don't exist yet. `already` counts the others."""
     existing = {(span["start"], span["end"], span["label"]) for span in spans_of(row.pk)}
     new = [each for each in dict.fromkeys(wanted) if each not in existing]
@@ -338,7 +338,7 @@ def _replay(document: Document, user: User, change: SpanEdit) -> ChangedSpans | 
     if event is None:
         return None
     if event.data["kind"] != change.kind:
-        raise Refused(
+        raise ChangeRefused(
             "change-id", gettext("This change ID was already used for another change. Reload the page."), status=409
         )
     verb = next(each for each in VERBS if each == event.verb)
@@ -347,7 +347,7 @@ def _replay(document: Document, user: User, change: SpanEdit) -> ChangedSpans | 
     return _answer(row.pk, row.version, change.kind, effect, elsewhere=True)
 
 
-def _replay_refused(refused: Refused, document: Document, user: User, change: SpanEdit) -> ChangedSpans:
+def _replay_refused(refused: ChangeRefused, document: Document, user: User, change: SpanEdit) -> ChangedSpans:
     """The answer to a change that is refused because it was made before. Raises `refused` for any other.
 
     A change that is sent again can look like a conflict: the first one may have deleted the span.

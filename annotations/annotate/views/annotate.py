@@ -18,7 +18,7 @@ from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can, enter, note_for, notes_for
 from annotations.core.addresses import address
 from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
-from annotations.core.changes import Refused, not_whole, read_change
+from annotations.core.changes import ChangeRefused, not_whole, read_change
 from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
 from annotations.core.requests import Request, body_of, is_json, number
@@ -37,7 +37,7 @@ URLS = {"annotate": "annotate", "data": "note_data", "start": "start_annotations
 }  # fmt: skip
 
 
-class Opened(NamedTuple):
+class OpenedNote(NamedTuple):
     """A note as its annotator sees it, and its data as JSON."""
 
     note: Document
@@ -46,7 +46,7 @@ class Opened(NamedTuple):
     data: dict[str, Any]
 
 
-def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
+def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
     """Read a note, and record that it was shown, or with `ahead` that it was fetched before it is shown.
 
     The data lack the labels, which the page has; `labels_stamp` tells whether they have changed.
@@ -69,7 +69,7 @@ def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
         "source": places_in(slug, note),
         "work": _work(slug, work, pace(access)),
     }
-    return Opened(note, labels, work, data)
+    return OpenedNote(note, labels, work, data)
 
 
 @require_GET
@@ -259,7 +259,7 @@ def submit_note(request: Request, slug: str, pk: int) -> HttpResponse:
         raise not_whole("version")
     try:
         status = hand_in(access=access, note=note, version=version)
-    except Refused as refused:
+    except ChangeRefused as refused:
         if is_json(request) or refused.code != "unseen":
             raise
         messages.warning(request, str(refused))

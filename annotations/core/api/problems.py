@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as lazy
 from ninja.errors import HttpError, ValidationError
 
 from annotations.core.access import SecondFactorMissing
-from annotations.core.changes import Refused
+from annotations.core.changes import ChangeRefused
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.locks import ProjectArchived
 from annotations.core.sealing import OtherSecretKey
@@ -105,7 +105,7 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem(503, error.code, str(error))
         case LimitReached():
             return Problem(429, error.code, str(error), headers={"Retry-After": str(error.retry_after)})
-        case Refused():
+        case ChangeRefused():
             return _refused(error)
         case ServiceError():
             return Problem(409, error.code, str(error))
@@ -127,7 +127,7 @@ def problem_of(error: Exception) -> Problem | None:
     return None
 
 
-def _refused(error: Refused) -> Problem:
+def _refused(error: ChangeRefused) -> Problem:
     """Return the problem of a refused change; a conflict also tells the current annotation set's version and state."""
     if error.status == 400:
         return Problem(422, error.code, str(error))

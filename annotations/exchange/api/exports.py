@@ -23,7 +23,7 @@ from annotations.exchange.forms.exports import set_choices
 from annotations.exchange.services.exporting import ExportOrder
 from annotations.exchange.services.label_mappings import ExportLabels, WrittenLabel, labels_in_words, written_lines
 from annotations.exchange.services.staged import start_export, unknown_set
-from annotations.exchange.services.writing import Writing
+from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
 from annotations.gold.services.sets import LAYOUTS, wanted_set
 from annotations.jobs.api import JobItem, started
@@ -178,7 +178,7 @@ def _order(access: Access, body: NewExport) -> ExportOrder:
     """Check what is asked for. Raises Problem (422), PermissionDenied."""
     if closed_to(access, spec=body.set):
         raise PermissionDenied("You may not export these annotation sets.")
-    writing = Writing(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer, layer=body.layer)
+    writing = ExportOptions(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer, layer=body.layer)
     with named(FIELDS):
         writing.check(body.format)
         try:

@@ -22,7 +22,14 @@ from annotations.exchange import selectors
 from annotations.exchange.events import NOTES_EXPORTED, NotesExported
 from annotations.exchange.rules import rewritten, written_set
 from annotations.exchange.services.label_mappings import ExportLabels
-from annotations.exchange.services.writing import Content, NoteFilesWriter, Writers, Writing, write_to_path, write_zip
+from annotations.exchange.services.writing import (
+    Content,
+    NoteFilesWriter,
+    Writers,
+    ExportOptions,
+    write_to_path,
+    write_zip,
+)
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES, NAMES, file_names
 from annotations.formats.files.csv_files import csv_line
@@ -57,7 +64,7 @@ class ExportReport:
     """Report of an export. `loss_count` spans could not be written in the format.
 
     `losses` lists the first LISTED of these spans with note id, offsets, label and reason. `options` has the chosen
-    options (see `Writing`), and `labels` says how labels were written, if other than in the project.
+    options (see `ExportOptions`), and `labels` says how labels were written, if other than in the project.
     """
 
     set: str
@@ -143,14 +150,14 @@ def _note_files(
 ) -> Iterator[tuple[str, Content]]:
     codes = labels.by_code(project)
     written = {label: code for label, code in codes.items() if code}
-    told = Told(labels, codes)
+    told = Relabeler(labels, codes)
     report.labels = told.report
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
     names = file_names(FORMATS[format])
     total = selectors.notes_to_export(wanted)
     progress(0, total)
-    writing = Writing(**report.options)
+    writing = ExportOptions(**report.options)
     tags = selectors.layers_of(project).get(writing.layer, {})
     with NoteFilesWriter(Writers(format, writing, tags), written) as writer:
         for pk, whole, split, language in notes:
@@ -179,7 +186,7 @@ def _note_files(
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
         definitions = written_set(definitions, codes, selectors.target_of(labels.target))
-    yield from Writers(format, Writing(layer=writing.layer), tags)("").extra_files(definitions).items()
+    yield from Writers(format, ExportOptions(layer=writing.layer), tags)("").extra_files(definitions).items()
     author = wanted.author or models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD).first()
     imported = author is not None and author.pk in project.imported_authors
     manifest = report.as_dict() | {
@@ -192,7 +199,7 @@ def _note_files(
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
-class Told:
+class Relabeler:
     """Applies other labels to notes, and counts in `report` what became of the spans. It is None without others."""
 
     def __init__(self, labels: ExportLabels, codes: dict[str, str]) -> None:
@@ -258,7 +265,7 @@ class ExportOrder:
     set_spec: str
     format: str
     split: str = ""
-    writing: Writing = field(default_factory=Writing)
+    writing: ExportOptions = field(default_factory=ExportOptions)
     labels: ExportLabels = field(default_factory=ExportLabels)
 
     def as_params(self) -> dict[str, Any]:
@@ -269,7 +276,7 @@ class ExportOrder:
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> Self:
-        labels, writing = ExportLabels.from_params(params.get("labels", {})), Writing(**params.get("options", {}))
+        labels, writing = ExportLabels.from_params(params.get("labels", {})), ExportOptions(**params.get("options", {}))
         return cls(str(params["set"]), str(params["format"]), str(params.get("split", "")), writing, labels)
 
     def check(self, project: models.Project) -> SetChoice:

@@ -22,7 +22,7 @@ from annotations.formats.uima import Layer
 
 
 @dataclass(frozen=True)
-class Writing:
+class ExportOptions:
     """Options of an export.
 
     CoNLL's empty rows between `sentences`, `spaced` spans, a `tokenizer` by name, and the UIMA `layer` of the spans
@@ -89,7 +89,7 @@ class Writers:
     `tags` are those of the layer, by code.
     """
 
-    def __init__(self, format: str, writing: Writing, tags: Mapping[str, str]) -> None:
+    def __init__(self, format: str, writing: ExportOptions, tags: Mapping[str, str]) -> None:
         layer = replace(Layer.named(writing.layer), tags=tags)
         self._format = writer(format, sentences=writing.sentences, spaced=writing.spaced, layer=layer)
         self._tokenizers = Tokenizers(writing.tokenizer)

@@ -24,7 +24,7 @@ from annotations.exchange.forms.exports import ABOUT, ExportForm, set_choices
 from annotations.exchange.services.exporting import ExportOrder
 from annotations.exchange.services.label_mappings import ExportLabels, labels_of_mapping, written_lines
 from annotations.exchange.services.staged import import_job, start_export, start_import, unknown_set
-from annotations.exchange.services.writing import Writing
+from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
 from annotations.formats.documents.base import Limits
 from annotations.formats.documents.extracting import Extractor
@@ -37,7 +37,7 @@ from annotations.models import LabelMapping, StoredFile
 
 
 def asked_export(request: Request, access: Access) -> tuple[ExportOrder, LabelMapping | None]:
-    """Read POST `set`, `format`, `split`, `labels` (a mapping), `seen` (of it) and the fields of `Writing`.
+    """Read POST `set`, `format`, `split`, `labels` (a mapping), `seen` (of it) and the fields of `ExportOptions`.
 
     Raises PermissionDenied for annotation sets that are closed to the person; ServiceError for a format or mapping
     that doesn't exist, and `changed` for a mapping that was changed since the person saw it.
@@ -52,7 +52,9 @@ def asked_export(request: Request, access: Access) -> tuple[ExportOrder, LabelMa
             _("Somebody changed the label mapping or the labels since the preview. Check the preview again."),
             code="changed",
         )
-    writing = Writing("sentences" in posted, "spaced" in posted, posted.get("tokenizer", ""), posted.get("layer", ""))
+    writing = ExportOptions(
+        "sentences" in posted, "spaced" in posted, posted.get("tokenizer", ""), posted.get("layer", "")
+    )
     writing.check(posted.get("format", ""))
     labels = labels_of_mapping(mapping) if mapping else ExportLabels()
     order = ExportOrder(posted.get("set", ""), posted.get("format", ""), posted.get("split", ""), writing, labels)

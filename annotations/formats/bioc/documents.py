@@ -77,7 +77,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _PlacedText:
     """The text of a document if offsets count a unit. `base` is the offset of its first character."""
 
     unit: OffsetUnit
@@ -118,7 +118,7 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
     return note
 
 
-def _outside(given: list[Bounds], placed: _Placed) -> str:
+def _outside(given: list[Bounds], placed: _PlacedText) -> str:
     length = size(placed.text, placed.unit)
     return (
         f"The annotation {given[0][0]}-{given[-1][1]} is not inside the text, which has {length} {placed.unit.value} "
@@ -140,13 +140,13 @@ def _take(annotation: Annotation, pieces: list[Bounds], taker: SpanTaker) -> Non
     taker.take_pieces(label, pieces, line=annotation.line, quote=quote, attributes=attributes)
 
 
-def _placed(document: Document, bounds: list[list[Bounds] | None], file: str) -> _Placed:
+def _placed(document: Document, bounds: list[list[Bounds] | None], file: str) -> _PlacedText:
     """The text of a document, in the unit that fits best. Raises NoteError if passages overlap in all units."""
     pieces = list(_pieces(document.passages))
     if all(str(piece.text or "").isascii() for piece, _ in pieces):
         return _text(pieces, OffsetUnit.POINTS, file)
     problems: list[Problem] = []
-    best: _Placed | None = None
+    best: _PlacedText | None = None
     least = (0, 0)
     for unit in OffsetUnit:
         try:
@@ -182,7 +182,7 @@ def _pieces(passages: Iterable[Passage]) -> Iterator[tuple[Passage, str]]:
                 yield sentence, _BETWEEN_SENTENCES if number else _BETWEEN_PASSAGES
 
 
-def _text(pieces: list[tuple[Passage, str]], unit: OffsetUnit, file: str) -> _Placed:
+def _text(pieces: list[tuple[Passage, str]], unit: OffsetUnit, file: str) -> _PlacedText:
     """The text of all pieces at their offsets. Raises NoteError at the first piece that can't be placed."""
     texts: list[str] = []
     base = length = gaps = 0
@@ -207,4 +207,4 @@ def _text(pieces: list[tuple[Passage, str]], unit: OffsetUnit, file: str) -> _Pl
         texts += [filling * gap, text]
         gaps += gap
         length += gap + size(text, unit)
-    return _Placed(unit, "".join(texts), base, gaps)
+    return _PlacedText(unit, "".join(texts), base, gaps)

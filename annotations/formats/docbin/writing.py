@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 
 from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
 from annotations.formats.span_rules import given_spans
-from annotations.text.bio import OUTSIDE, Encoded, encode, encode_tokens
+from annotations.text.bio import OUTSIDE, BioEncoding, encode, encode_tokens
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import Tokenizer, covered
 
@@ -166,7 +166,7 @@ class Writer:
         yield pack("user_data") + header.pack_array_header(count)
         yield from _content(self._data)
 
-    def _encoded(self, text: str, spans: list[Span]) -> tuple[Encoded, list[Span]]:
+    def _encoded(self, text: str, spans: list[Span]) -> tuple[BioEncoding, list[Span]]:
         """The tokens with tags of the spans that don't overlap a longer one, and the other spans."""
         encoded = encode(text, spans, label_order=tuple(self._labels.values()), tokenizer=self._tokenizer)
         if not encoded.losers:
@@ -203,7 +203,7 @@ class _Doc:
     others: list[tuple[Span, int, int]] = field(default_factory=list)
 
 
-def _tokenized(text: str, spans: list[Span], given: tuple[Encoded, list[Span]]) -> _Doc:
+def _tokenized(text: str, spans: list[Span], given: tuple[BioEncoding, list[Span]]) -> _Doc:
     """All characters as tokens: a space after a token belongs to it, other white space is a token of its own."""
     encoded, others = given
     doc = _Doc()

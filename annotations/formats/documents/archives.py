@@ -8,7 +8,7 @@ from functools import partial
 from typing import IO, Final
 
 from annotations.formats.base import is_system_file
-from annotations.formats.documents.base import DocumentSource, Extracted, Result, refused, stem
+from annotations.formats.documents.base import DocumentSource, ExtractedNote, Result, refused, stem
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, check_name
 
@@ -28,7 +28,7 @@ def read_zip(source: DocumentSource) -> Iterator[Result]:
         raise _too_many(source) from None
     except _DAMAGED:
         raise refused(source.name, "damaged", _BROKEN) from None
-    reading = _Reading(source)
+    reading = _ArchiveState(source)
     for entry in archive.infolist():
         if entry.is_dir():
             continue
@@ -45,7 +45,7 @@ def read_zip(source: DocumentSource) -> Iterator[Result]:
 def read_tar(source: DocumentSource) -> Iterator[Result]:
     """The notes of all documents in a TAR, which may be packed as gz, bz2 or xz."""
     source.file.seek(0)
-    reading = _Reading(source)
+    reading = _ArchiveState(source)
     packed = source.file.seek(0, 2)
     source.file.seek(0)
     try:
@@ -65,7 +65,7 @@ def read_tar(source: DocumentSource) -> Iterator[Result]:
         raise refused(source.name, "damaged", _BROKEN) from None
 
 
-class _Reading:
+class _ArchiveState:
     """The state of reading one archive: names, and the number of its entries."""
 
     def __init__(self, source: DocumentSource) -> None:
@@ -106,7 +106,7 @@ class _Reading:
         short = stem(name) not in self._stems
         self._stems.add(stem(name))
         for each in self._source.inner(name, data):
-            if not short and isinstance(each, Extracted) and each.name == stem(name):
+            if not short and isinstance(each, ExtractedNote) and each.name == stem(name):
                 yield replace(each, name=name)
             else:
                 yield each

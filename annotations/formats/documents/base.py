@@ -55,7 +55,7 @@ class NotePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractedNote:
     """The text of one note of a document, after the clean-up.
 
     `parts` is the source map: parts are in order and don't overlap; only white space is between them. `cleaned` counts
@@ -166,7 +166,7 @@ class Budget:
         return self._left >= 0
 
 
-Result = Extracted | NoteError
+Result = ExtractedNote | NoteError
 Nested = Callable[["DocumentSource"], Iterator[Result]]
 
 

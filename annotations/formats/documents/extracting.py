@@ -29,7 +29,7 @@ from typing import IO, Any, Final, Self
 
 from annotations.formats.base import HEAD, Files, InputFormat, NoteFiles, is_system_file
 from annotations.formats.documents import base
-from annotations.formats.documents.base import Extracted, Limits, Result, refused
+from annotations.formats.documents.base import ExtractedNote, Limits, Result, refused
 from annotations.formats.documents.hl7 import looks_like_hl7
 from annotations.formats.documents.omop import has_note_columns
 from annotations.formats.documents.reading import ENDINGS, DocumentKind
@@ -50,7 +50,7 @@ def extract(
     encoding: str | None = None,
     rules: Collection[CleaningRule] = ALL_RULES,
     limits: Limits | None = None,
-) -> Extracted:
+) -> ExtractedNote:
     """The text of a document with one note. Raises NoteError if it can't be read, or holds several notes.
 
     For the arguments see `Extractor.results`.
@@ -60,7 +60,7 @@ def extract(
     problems = [problem for each in results if isinstance(each, NoteError) for problem in each.problems]
     if problems:
         raise NoteError(problems)
-    notes = [each for each in results if isinstance(each, Extracted)]
+    notes = [each for each in results if isinstance(each, ExtractedNote)]
     if len(notes) != 1:
         message = f"The file holds {len(notes)} notes, not one. Import it as a file of many notes."
         raise refused(name, "many notes", message)
@@ -110,7 +110,7 @@ class Extractor:
                 yield refused(name, base.TIME, reason)
             except _TooLong:
                 yield refused(name, "too long", "The document gives more text than can be kept. Split it.")
-            except (_Lost, ValueError, KeyError, TypeError):
+            except (_ChildLost, ValueError, KeyError, TypeError):
                 ending = self._child.ending() if self._child else "it did not start"
                 reason = (
                     f"The program that reads documents broke off ({ending}). The document may be made to harm, or take "
@@ -130,7 +130,7 @@ class Extractor:
                 child.ask(file, {"name": name, "page": page})
                 message = child.message(self._limits.seconds)
                 child.message(self._limits.seconds)  # the end
-            except (TimeoutError, _TooLong, _Lost):
+            except (TimeoutError, _TooLong, _ChildLost):
                 self._stop()
                 raise refused(name, base.TIME, "Drawing the page takes too long, or too much memory.") from None
         if "picture" not in message:
@@ -152,7 +152,7 @@ class Extractor:
             self._child = None
 
 
-class _Lost(Exception):
+class _ChildLost(Exception):
     """The child has ended before it should."""
 
 
@@ -182,16 +182,16 @@ class _Child:
             )
         try:
             self.namespace = bool(self.message(START_SECONDS)["namespace"])
-        except (_Lost, TimeoutError):
+        except (_ChildLost, TimeoutError):
             self.stop()
-            raise _Lost from None
+            raise _ChildLost from None
 
     def ask(self, file: IO[bytes], request: dict[str, Any]) -> None:
         """Send a request with the open file of its document. Raises _Lost if the child has ended."""
         try:
             socket.send_fds(self._socket, [json.dumps(request).encode()], [file.fileno()])
         except OSError:
-            raise _Lost from None
+            raise _ChildLost from None
 
     def message(self, seconds: float) -> dict[str, Any]:
         """The next message. Raises TimeoutError if it takes longer than this, _Lost if the child ends, or _TooLong."""
@@ -207,13 +207,13 @@ class _Child:
                 raise TimeoutError
             data = os.read(pipe, _CHUNK)
             if not data:
-                raise _Lost
+                raise _ChildLost
             self._received += data
         line = bytes(self._received[:end])
         del self._received[: end + 1]
         found = json.loads(line)
         if not isinstance(found, dict):
-            raise _Lost
+            raise _ChildLost
         return found
 
     def ending(self) -> str:
@@ -255,7 +255,7 @@ def _result(message: dict[str, Any]) -> Result:
     parts = tuple(
         base.NotePart(start, end, base.PartKind(kind), number) for start, end, kind, number in fields["parts"]
     )
-    return Extracted(**fields | {"parts": parts, "warnings": tuple(fields["warnings"])})
+    return ExtractedNote(**fields | {"parts": parts, "warnings": tuple(fields["warnings"])})
 
 
 # Documents as a format of imports, which is only read: see `extracting`.
@@ -369,7 +369,7 @@ def _ending(name: str) -> str:
     return splitext(name)[1][1:].lower()
 
 
-def _parsed(note: NoteFiles, file: str, found: Extracted) -> ParsedNote | NoteError:
+def _parsed(note: NoteFiles, file: str, found: ExtractedNote) -> ParsedNote | NoteError:
     name = note.name if found.name == base.stem(file) else found.name
     try:
         check_name(name)

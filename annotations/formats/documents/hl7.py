@@ -313,7 +313,7 @@ def _read_reference(
             refusals.append(f"Attachments of the type “{media}” can't be read.")
             continue
         results = list(source.inner(f"{name}.{_ENDINGS.get(media, 'txt')}", data, source.encoding or charset))
-        notes = [each for each in results if isinstance(each, base.Extracted)]
+        notes = [each for each in results if isinstance(each, base.ExtractedNote)]
         if len(notes) == 1:
             subject = _resource(resource.get("subject")).get("reference")
             patient = subject.rsplit("/", 1)[-1] if isinstance(subject, str) else ""

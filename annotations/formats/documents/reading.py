@@ -8,7 +8,16 @@ from typing import IO, Final
 from annotations.formats.documents import archives, hl7, html, omop, pdf, rtf, texts, word
 from annotations.formats.documents import programs as ocr
 from annotations.formats.documents import programs as office
-from annotations.formats.documents.base import Budget, DocumentSource, Draft, Extracted, Limits, Reader, Result, refused
+from annotations.formats.documents.base import (
+    Budget,
+    DocumentSource,
+    Draft,
+    ExtractedNote,
+    Limits,
+    Reader,
+    Result,
+    refused,
+)
 from annotations.formats.documents.hl7 import looks_like_hl7
 from annotations.formats.documents.html import looks_like_html
 from annotations.formats.documents.omop import has_note_columns
@@ -230,7 +239,9 @@ def _read(source: DocumentSource, rules: Collection[CleaningRule]) -> Iterator[R
         yield refused(source.name, "damaged", message)
 
 
-def _finished(draft: Draft, source: DocumentSource, kind: DocumentKind, rules: Collection[CleaningRule]) -> Extracted:
+def _finished(
+    draft: Draft, source: DocumentSource, kind: DocumentKind, rules: Collection[CleaningRule]
+) -> ExtractedNote:
     """The note of a draft, cleaned. Raises NoteError if it has no text or text that can't be stored."""
     found, parts, counts = cleaned(draft.text, draft.parts, rules)
     if not found.strip():
@@ -239,7 +250,7 @@ def _finished(draft: Draft, source: DocumentSource, kind: DocumentKind, rules: C
     ending = splitext(source.name)[1][1:].lower()
     if (named := ENDINGS.get(ending)) is not None and named is not kind:
         draft.warn(f"The file is named .{ending}, but it is {kind}, and was read as that.")
-    return Extracted(
+    return ExtractedNote(
         name=draft.name,
         kind=kind,
         text=found,

@@ -38,13 +38,13 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
 
     The entries are counted in the directory itself; the number that the archive declares may be false.
     """
-    archive = zipfile.ZipFile(_Watched(file))
+    archive = zipfile.ZipFile(_LimitedFile(file))
     # The directory has been read, so from here on the archive may read the file without limits.
     archive.fp = file
     return archive
 
 
-class _Watched:
+class _LimitedFile:
     """A file wrapper that limits each read while the archive is being opened."""
 
     def __init__(self, file: IO[bytes]) -> None:

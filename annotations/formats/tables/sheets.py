@@ -124,7 +124,7 @@ def read_sheets(archive: ZipFile) -> Iterator[Iterator[tuple[int, list[object]]]
 
     Raises DamagedError, or what zipfile raises for a damaged archive.
     """
-    book, targets, shared = _Book(), _Targets(), _Shared()
+    book, targets, shared = _Book(), _Targets(), _SharedTexts()
     _read(archive, "xl/workbook.xml", book)
     _read(archive, "xl/_rels/workbook.xml.rels", targets)
     if "xl/sharedStrings.xml" in archive.namelist():
@@ -214,7 +214,7 @@ class _Texts(XmlHandler):
         return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
-class _Shared(_Texts):
+class _SharedTexts(_Texts):
     """The texts that cells name by number."""
 
     def __init__(self) -> None:

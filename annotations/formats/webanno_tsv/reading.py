@@ -114,7 +114,7 @@ class TsvAnnotation:
 
 
 @dataclass(slots=True)
-class _Row:
+class _TokenRow:
     """A token or a part of one; no cells if it has no annotations."""
 
     line: int
@@ -128,7 +128,7 @@ class _Row:
 class _Sentence:
     line: int
     text: str
-    rows: list[_Row]
+    rows: list[_TokenRow]
 
 
 class TsvReader:
@@ -229,7 +229,7 @@ class TsvReader:
                 taker.not_kept(uima.relations_not_kept(layer.name), used.line)
 
     def _read_cells(
-        self, row: _Row, layer: Layer, numbered: dict[tuple[str, int], TsvAnnotation], found: list[TsvAnnotation]
+        self, row: _TokenRow, layer: Layer, numbered: dict[tuple[str, int], TsvAnnotation], found: list[TsvAnnotation]
     ) -> None:
         """Read the cells of a layer in a row: add new annotations, and extend those that began before."""
         cells = [row.cells[at] for at in range(layer.first, layer.past)]
@@ -289,7 +289,7 @@ class TsvReader:
         columns = self.layers[-1].past if self.layers else 0
         self._empty = (f"\t{EMPTY}" * columns + "\t", f"\t{EMPTY}" * columns)
         texts: list[str] = []
-        rows: list[_Row] = []
+        rows: list[_TokenRow] = []
         begun, in_rows = 0, False
         for number, line in enumerate(self._lines[start:], start + 1):
             if line.startswith("#") and not in_rows:
@@ -317,7 +317,7 @@ class TsvReader:
             self._sentences.append(_Sentence(begun, "\n".join(texts), rows))
         self._raise()
 
-    def _read_row(self, number: int, line: str, columns: int) -> _Row | None:
+    def _read_row(self, number: int, line: str, columns: int) -> _TokenRow | None:
         match = _ROW.fullmatch(line)
         if match is None:
             message = (
@@ -338,7 +338,7 @@ class TsvReader:
         if start > end:
             self._refuse(number, "empty", f"The start {start} must not be after the end {end}.")
             return None
-        return _Row(number, start, end, match[3], cells)
+        return _TokenRow(number, start, end, match[3], cells)
 
     def _refuse(self, line: int, code: str, message: str) -> None:
         self.problems.append(Problem(self.file, line, code, message))

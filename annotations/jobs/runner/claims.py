@@ -312,11 +312,11 @@ NO_HELP = timedelta(minutes=1)
 LIVE = (JobState.RUNNING, JobState.QUEUED, JobState.PAUSED)
 
 
-class _Served:
+class _ServedClaim:
     queues: tuple[str, ...] = tuple(Job.Queue.values)
 
 
-_served = _Served()
+_served = _ServedClaim()
 
 
 def serve(queues: Iterable[str]) -> None:

@@ -74,7 +74,7 @@ ERROR_LENGTH = 1000
 TRANSIENT = (OperationalError, InterfaceError, InternalError)
 
 
-class _Failed(Exception):
+class _JobFailed(Exception):
     """The job failed for good. The message is shown on its page."""
 
 
@@ -109,7 +109,7 @@ def _attempt(claim: Claim) -> None:
         claim.give_back(paused=order.paused)
     except Canceled:
         _undo(claim, kind, JobState.CANCELED, "")
-    except _Failed as error:
+    except _JobFailed as error:
         _undo(claim, kind, JobState.FAILED, str(error)[:ERROR_LENGTH])
     except TRANSIENT as error:
         # A passing error of the database, not of the job: it is worth another try soon.
@@ -123,7 +123,7 @@ def _work(claim: Claim, kind: JobKind) -> None:
     if claim.cancel_requested:
         raise Canceled
     if claim.attempt > MAX_ATTEMPTS:
-        raise _Failed(gave_up(claim.attempt - 1))
+        raise _JobFailed(gave_up(claim.attempt - 1))
     try:
         handler: Callable[[Claim], dict[str, Any] | None] = load(kind.handler)
         result = handler(claim)
@@ -132,14 +132,14 @@ def _work(claim: Claim, kind: JobKind) -> None:
     except (Canceled, *TRANSIENT):
         raise
     except ServiceError as error:
-        raise _Failed(str(error)) from None
+        raise _JobFailed(str(error)) from None
     except NoteError as error:
         # Without file names, which may name a patient: a job's row is kept after an erasure.
-        raise _Failed(" ".join(problem.message for problem in error.problems)) from None
+        raise _JobFailed(" ".join(problem.message for problem in error.problems)) from None
     except Exception as error:
         logger.error("Job %s (%s) failed: %s at %s", claim.job_id, claim.kind, type(error).__name__, _line(error))
         message = f"The job failed with an unexpected error ({type(error).__name__}). See the server's log."
-        raise _Failed(message) from None
+        raise _JobFailed(message) from None
 
 
 def _help(claim: Helper) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotations import models
 from annotations.core.access import Access, Can, notes_for
-from annotations.text.search import Covered, Sought, around, find, finder
+from annotations.text.search import CoveredParts, Sought, around, find, finder
 from annotations.text.spans import Bounds
 
 # Searches are deleted after this time.
@@ -175,7 +175,7 @@ def _narrowed(access: Access, options: Options, matches: dict[int, list[Bounds]]
         marked[note].append((start, end))
     narrowed = {}
     for note, there in matches.items():
-        covered = Covered(marked[note])
+        covered = CoveredParts(marked[note])
         unlabeled = options.where == "unlabeled"
         narrowed[note] = [p for p in there if (not covered.wholly(*p) if unlabeled else covered.partly(*p))]
     return narrowed

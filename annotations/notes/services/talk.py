@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.changes import Refused
+from annotations.core.changes import ChangeRefused
 from annotations.core.events import NOTE_READ, Verb
 from annotations.models import AnnotationSet, AuthorKind, Comment, Document, Flag, Span
 from annotations.notes import events
@@ -42,7 +42,7 @@ def add_comment(
     """Start a thread. The same `change_id` starts only one thread. Raises Refused."""
     _check_writer(access)
     if access.blind and about.annotator != access.user.pk:
-        raise Refused("annotator", _("You can only comment on your own annotations."), status=403)
+        raise ChangeRefused("annotator", _("You can only comment on your own annotations."), status=403)
     cleaned = _cleaned(text, LONGEST, "comment")
     location = _location(document, about)
     said: events.CommentDone = {}
@@ -92,7 +92,7 @@ def edit_comment(*, access: Access, document: Document, comment: int, text: obje
         if row.text == cleaned:
             return row
         if not row.text:
-            raise Refused("deleted", _("This comment was deleted and can't be changed."), status=409)
+            raise ChangeRefused("deleted", _("This comment was deleted and can't be changed."), status=409)
         row.text, row.edited_at = cleaned, timezone.now()
         row.save(update_fields=["text", "edited_at"])
         _record(events.COMMENT_CHANGED, access, row, {})
@@ -126,7 +126,7 @@ def resolve(*, access: Access, document: Document, thread: int, resolved: bool =
     with transaction.atomic():
         row = _locked(access, document, thread)
         if row.answers_id is not None:
-            raise Refused("answer", _("Only a whole thread can be resolved, not a single answer."))
+            raise ChangeRefused("answer", _("Only a whole thread can be resolved, not a single answer."))
         if (row.resolved_at is not None) == resolved:
             return row
         row.resolved_at = timezone.now() if resolved else None
@@ -159,14 +159,14 @@ def record_outcome_seen(*, access: Access, document: Document, shown: Iterable[C
 
 def _check_writer(access: Access) -> None:
     if not may_comment(access):
-        raise Refused("forbidden", _("You don't have permission to comment in this project."), status=403)
+        raise ChangeRefused("forbidden", _("You don't have permission to comment in this project."), status=403)
 
 
 def _cleaned(text: object, most: int, what: str, *, blank: bool = False) -> str:
     try:
         return worded(text, most, what=what, blank=blank)
     except WordingError as error:
-        raise Refused("text", _("Not saved. %(error)s") % {"error": error}) from None
+        raise ChangeRefused("text", _("Not saved. %(error)s") % {"error": error}) from None
 
 
 def _location(document: Document, about: ThreadSubject) -> dict[str, int | None]:
@@ -177,10 +177,10 @@ def _location(document: Document, about: ThreadSubject) -> dict[str, int | None]
             return {"span_id": found.pk, "start": found.start, "end": found.end}
     if about.start is None and about.end is None:
         if about.span is not None:
-            raise Refused("span", _("This span no longer exists. Reload the page."), status=409)
+            raise ChangeRefused("span", _("This span no longer exists. Reload the page."), status=409)
         return {"span_id": None, "start": None, "end": None}
     if about.start is None or about.end is None or not 0 <= about.start < about.end <= document.length:
-        raise Refused(
+        raise ChangeRefused(
             "location",
             _("The location of a comment must lie within the %(length)s characters of the note.")
             % {"length": f"{document.length:,}"},
@@ -210,9 +210,9 @@ def _once(made: Comment, access: Access, data: events.CommentDone) -> Comment:
     except IntegrityError:
         before = Comment.objects.filter(document_id=made.document_id, change_id=made.change_id).first()
     if before is None or made.change_id is None:
-        raise Refused("gone", _("The comment that you answered was deleted. Reload the page."), status=409)
+        raise ChangeRefused("gone", _("The comment that you answered was deleted. Reload the page."), status=409)
     if before.author_id != made.author_id:
-        raise Refused(
+        raise ChangeRefused(
             "change-id", _("This change ID was already used for another change. Reload the page."), status=409
         )
     return before
@@ -222,14 +222,14 @@ def _check_number(made: Comment) -> None:
     """Raise Refused if the person has too many comments on the note, or the thread too many answers."""
     of_person = Comment.objects.filter(document_id=made.document_id, author_id=made.author_id)
     if of_person.order_by().count() >= MOST_OF_A_PERSON:
-        raise Refused(
+        raise ChangeRefused(
             "many",
             _("Not saved: each person can have at most %(count)s comments on a note. Delete or edit one of yours.")
             % {"count": MOST_OF_A_PERSON},
             status=422,
         )
     if made.answers_id and Comment.objects.filter(answers_id=made.answers_id).order_by().count() >= MOST_ANSWERS:
-        raise Refused(
+        raise ChangeRefused(
             "many",
             _("Not saved: a thread can have at most %(count)s answers. Start a new thread.") % {"count": MOST_ANSWERS},
             status=422,
@@ -240,7 +240,7 @@ def _seen(access: Access, document: Document, pk: int) -> Comment:
     """A comment that the user may see. Raises Refused."""
     row = visible(access, document).filter(pk=pk).first()
     if row is None:
-        raise Refused("gone", _("This comment does not exist or was deleted. Reload the page."), status=404)
+        raise ChangeRefused("gone", _("This comment does not exist or was deleted. Reload the page."), status=404)
     return row
 
 
@@ -251,7 +251,7 @@ def _locked(access: Access, document: Document, pk: int) -> Comment:
 def _own(access: Access, document: Document, pk: int) -> Comment:
     row = _locked(access, document, pk)
     if row.author_id != access.user.pk:
-        raise Refused("author", _("Only the author of a comment can change or delete it."), status=403)
+        raise ChangeRefused("author", _("Only the author of a comment can change or delete it."), status=403)
     return row
 
 
@@ -269,10 +269,10 @@ LONGEST_REASON = 500
 def raise_flag(*, access: Access, document: Document, reason: object, text: object = "") -> Flag:
     """Flag a note, or change the reason of one's own open flag. The same reason changes nothing. Raises Refused."""
     if not access.can(Can.ANNOTATE):
-        raise Refused("forbidden", _("You don't have permission to flag notes in this project."), status=403)
+        raise ChangeRefused("forbidden", _("You don't have permission to flag notes in this project."), status=403)
     kind, cleaned = _reason(reason), _cleaned(text, LONGEST_REASON, "reason", blank=True)
     if kind == Flag.Reason.OTHER and not cleaned:
-        raise Refused("text", _("Not saved: describe the problem in a few words."))
+        raise ChangeRefused("text", _("Not saved: describe the problem in a few words."))
     try:
         with transaction.atomic():
             return _raise(access, document, kind, cleaned)
@@ -302,9 +302,11 @@ def clear_flag(*, access: Access, document: Document, flag: int) -> None:
     with transaction.atomic():
         row = Flag.objects.select_for_update().filter(pk=flag, document_id=document.pk).first()
         if row is None or (access.blind and row.user_id != access.user.pk):
-            raise Refused("gone", _("This flag does not exist. Reload the page."), status=404)
+            raise ChangeRefused("gone", _("This flag does not exist. Reload the page."), status=404)
         if not may_clear(access, row):
-            raise Refused("author", _("Only a reviewer or the person who raised this flag can remove it."), status=403)
+            raise ChangeRefused(
+                "author", _("Only a reviewer or the person who raised this flag can remove it."), status=403
+            )
         if row.cleared_at is not None:
             return
         row.cleared_at, row.cleared_by = timezone.now(), access.user
@@ -316,7 +318,7 @@ def _reason(value: object) -> Flag.Reason:
     try:
         return Flag.Reason(str(value))
     except ValueError:
-        raise Refused(
+        raise ChangeRefused(
             "reason", _("The reason must be one of: %(choices)s.") % {"choices": ", ".join(Flag.Reason.values)}
         ) from None
 

@@ -21,7 +21,7 @@ _LINK = re.compile(r"(?:\.\./|)([A-Za-z-]+)\.md(#.*)?\Z")
 
 
 @dataclass(frozen=True)
-class Heading:
+class GuideHeading:
     id: str
     text: str
 
@@ -31,7 +31,7 @@ class HelpPage:
     """`headings` are those of the second level, in order. `html` begins after the title."""
 
     title: str
-    headings: tuple[Heading, ...]
+    headings: tuple[GuideHeading, ...]
     html: SafeString
 
 
@@ -69,10 +69,10 @@ def page_of(name: str) -> HelpPage:
     return HelpPage(title, headings, mark_safe(html))  # noqa: S308 - our own text, and raw HTML is off in the parser
 
 
-def _headings(tokens: list[Token]) -> Iterator[Heading]:
+def _headings(tokens: list[Token]) -> Iterator[GuideHeading]:
     for token, inline in pairwise(tokens):
         if token.type == "heading_open" and token.tag == "h2":
-            heading = Heading(slugify(inline.content), inline.content)
+            heading = GuideHeading(slugify(inline.content), inline.content)
             token.attrSet("id", heading.id)
             yield heading
 

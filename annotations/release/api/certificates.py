@@ -21,7 +21,13 @@ from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.rules.certificates.verifying import PAGE
 from annotations.release.selectors.certificates import PublicKey, certificates_of, public_keys
 from annotations.release.services.certificates.drafting import Terms
-from annotations.release.services.certificates.signing import MOST_OWN_RISKS, ToAccept, certificate_file, prospect, sign
+from annotations.release.services.certificates.signing import (
+    MOST_OWN_RISKS,
+    RiskToAccept,
+    certificate_file,
+    prospect,
+    sign,
+)
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 from annotations.release.services.starting import LONGEST_PURPOSE, LONGEST_RECIPIENT
 
@@ -48,7 +54,7 @@ class RiskItem(Schema):
     accepted_by: str | None
 
     @classmethod
-    def of(cls, one: ToAccept) -> Self:
+    def of(cls, one: RiskToAccept) -> Self:
         return cls(key=one.key, text=one.text, accepted_by=one.accepted["by"] if one.accepted else None)
 
 

@@ -17,7 +17,7 @@ from annotations.core.events import record_reads
 from annotations.models import ReleasedNoteState, ReleaseState
 from annotations.notes.api import read_set
 from annotations.release.api.releases import ReleasedPiece, enter_release
-from annotations.release.rules.redaction.released import Released
+from annotations.release.rules.redaction.released import RedactedText
 from annotations.release.selectors.findings import FindingInSentence, findings_of, in_context, passing, stored_pieces
 from annotations.release.selectors.releases import open_findings, released_notes
 from annotations.release.services.deciding import answer_chosen
@@ -196,7 +196,7 @@ def read_released(request: ApiRequest, slug: str, release: int, note: int) -> Re
 @router.get("/projects/{slug:slug}/notes/{int:note}/sets/{int:annotation_set}/released", response=ViewedNote)
 def view_released(
     request: ApiRequest, slug: str, note: int, annotation_set: int, view: Literal["masked", "surrogates"] = "masked"
-) -> Released:
+) -> RedactedText:
     """Show a note with the spans of an annotation set masked or replaced. Nothing is stored but that it was read."""
     access = enter(request, slug, Can.READ_NOTES)
     document = note_for(access, note)

@@ -25,7 +25,7 @@ from annotations.release.selectors.known import MasterState, master_state, names
 from annotations.release.services.known import (
     LONGEST,
     AddedTerms,
-    Imported,
+    MasterImportCounts,
     add_terms,
     clear_master,
     delete_person,
@@ -154,7 +154,7 @@ def list_uploads(request: ApiRequest, slug: str) -> list[UploadItem]:
 
 
 @router.post(f"{PATH}/uploads/{{int:known_upload}}/import", response=ImportedMaster)
-def import_master(request: ApiRequest, slug: str, known_upload: int) -> Imported:
+def import_master(request: ApiRequest, slug: str, known_upload: int) -> MasterImportCounts:
     """Import an upload that was read. Patients of the master that it does not have stay as they are."""
     access = _upload(request, slug, known_upload)
     return import_upload(project=access.project, upload_id=known_upload, actor=access.user)

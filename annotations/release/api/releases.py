@@ -31,7 +31,7 @@ from annotations.release.selectors.releases import (
 )
 from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import labels_without_kind, parsed_policy
-from annotations.release.services.previewing import Placed, preview_placed
+from annotations.release.services.previewing import PlacedPreview, preview_placed
 from annotations.release.services.sources import specs_of, union_of
 from annotations.release.services.starting import outdated, prepare_again, start_chosen
 from annotations.release.services.steps import steps_of
@@ -224,7 +224,7 @@ def release_choices(request: ApiRequest, slug: str) -> ReleaseChoices:
 
 
 @router.get(f"{PATH}/preview", response=ReleasePreview)
-def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery]) -> Placed:
+def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery]) -> PlacedPreview:
     """Show a note as a release would have it. Nothing is stored but that the note was read."""
     access = enter(request, slug, Can.RELEASE)
     offered = offered_policies(access.project)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.core.forms import Agreed, WholeField, offer
+from annotations.core.forms import ConsentCheckbox, WholeField, offer
 from annotations.exchange.forms.exports import ABOUT, FormatDescription, SetChoice, grouped
 from annotations.models import AuditPlan, Label, LabelMapping
 from annotations.release.rules.certificates.signatures import MOST_BYTES
@@ -220,7 +220,9 @@ class ReleaseForm(CertificateTerms):
         widget=forms.RadioSelect,
     )
     may_leave = forms.BooleanField(
-        label=gettext_lazy("The notes of this project may be sent to these machines"), required=False, widget=Agreed()
+        label=gettext_lazy("The notes of this project may be sent to these machines"),
+        required=False,
+        widget=ConsentCheckbox(),
     )
     searched_runs = forms.MultipleChoiceField(
         label=gettext_lazy("Runs to compare with"),

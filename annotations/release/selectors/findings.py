@@ -21,7 +21,7 @@ from annotations.text.segments import BREAK
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedFinding:
     """A finding of the leak gate in the released text. `pk` is 0 in a preview, which stores nothing."""
 
     start: int
@@ -38,7 +38,7 @@ class Bit:
     piece: int | None = None
     action: Action | None = None
     look: LabelLook | None = None
-    finding: Marked | None = None
+    finding: MarkedFinding | None = None
     last: bool = True
 
 
@@ -63,7 +63,7 @@ def stored_pieces(rows: Iterable[Sequence[int | str]]) -> list[ReplacedPiece]:
     ]
 
 
-def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[ReplacedPiece]) -> list[Marked]:
+def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[ReplacedPiece]) -> list[MarkedFinding]:
     """Findings in the released text with these pieces, for display: what was replaced is marked in its new form."""
     marks = []
     for finding in findings:
@@ -71,7 +71,7 @@ def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[ReplacedPi
         if finding.decision == LeakFinding.Answer.REPLACE:
             start, end = span_to_released(pieces, finding.original_start, finding.original_end)
         if finding.where == LeakFinding.Where.TEXT and start < end:
-            marks.append(Marked(start, end, finding.pk, finding.decision))
+            marks.append(MarkedFinding(start, end, finding.pk, finding.decision))
     return sorted(marks, key=lambda mark: (mark.start, mark.end))
 
 
@@ -79,7 +79,7 @@ def beside(
     text: str,
     released: str,
     pieces: Sequence[ReplacedPiece],
-    findings: Sequence[Marked] = (),
+    findings: Sequence[MarkedFinding] = (),
     *,
     looks: Mapping[str, LabelLook],
 ) -> list[SideBySideLine]:
@@ -118,7 +118,7 @@ def _bits(
     start: int,
     end: int,
     pieces: Sequence[tuple[int, ReplacedPiece, int, int]],
-    findings: Sequence[Marked],
+    findings: Sequence[MarkedFinding],
     looks: Mapping[str, LabelLook],
 ) -> list[Bit]:
     bits: list[Bit] = []
@@ -134,7 +134,7 @@ def _bits(
     return bits + _cut(text, at, end, findings)
 
 
-def _cut(text: str, start: int, end: int, findings: Sequence[Marked]) -> list[Bit]:
+def _cut(text: str, start: int, end: int, findings: Sequence[MarkedFinding]) -> list[Bit]:
     """`text[start:end]`, cut where a finding begins or ends. Of overlapping findings, the first is shown."""
     bits: list[Bit] = []
     at = start

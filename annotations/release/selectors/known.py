@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, ListedTermKind, Project
 from annotations.projects.selectors.labels import accepted_labels, labels_of
-from annotations.release.rules.known.matcher import VERSION, Denied, Profile, find
+from annotations.release.rules.known.matcher import VERSION, DenyList, Profile, find
 from annotations.release.rules.known.person import FIELDS, MasterPerson, Mention
 from annotations.release.rules.known.reading import folded
 from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
@@ -258,7 +258,7 @@ def denied_terms(project: Project) -> list[tuple[str, str]]:
 
 # How many prepared people are kept. A person takes about 20 kB.
 KEPT: Final = 1000
-NONE_DENIED: Final = Denied(())
+NONE_DENIED: Final = DenyList(())
 
 
 class Finder:
@@ -269,7 +269,7 @@ class Finder:
         self._project = project
         self._allowed = allowed_terms(project)
         terms = denied_terms(project) if denied else []
-        self._denied = Denied(terms) if terms else None
+        self._denied = DenyList(terms) if terms else None
         self._profiles: dict[str, Profile | None] = {}
 
     def find(self, notes: Sequence[tuple[str, str]]) -> list[list[Mention]]:

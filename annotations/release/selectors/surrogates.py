@@ -19,7 +19,7 @@ from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.surrogates.clustering import identities, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.people import FAMILY, GIVEN, field_of, read_person, title_before
-from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first
+from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, MentionInNote, Surrogate, longest_first
 from annotations.release.rules.surrogates.writing import Writer, part_name
 
 # The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found.
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class EntitySecrets:
     """What an entity keeps secret. `parts` by name as in domain.surrogates; `before`: the parts that a person replaced.
 
     `cues`: for forms that a field's name or a title explains ("Surname:"), words that say the same of them.
@@ -48,18 +48,18 @@ class Sealed:
     def closed(self, key: Key) -> bytes:
         return key.seal({name: getattr(self, name) for name in self.__slots__})
 
-    def with_forms(self, forms: Iterable[str], cues: Mapping[str, str]) -> "Sealed":
+    def with_forms(self, forms: Iterable[str], cues: Mapping[str, str]) -> "EntitySecrets":
         """The same with more forms, longest first. Cues of known forms stay."""
         return replace(self, forms=in_order({*self.forms, *forms}), cues={**cues, **self.cues})
 
-    def only(self, forms: Collection[str]) -> "Sealed":
+    def only(self, forms: Collection[str]) -> "EntitySecrets":
         """The same with these of its forms."""
         kept = tuple(form for form in self.forms if form in forms)
         return replace(self, forms=kept, cues={form: cue for form, cue in self.cues.items() if form in forms})
 
-    def mentions(self, kind: IdentifierType) -> list[Mentioned]:
+    def mentions(self, kind: IdentifierType) -> list[MentionInNote]:
         """The forms as mentions without a note."""
-        return [Mentioned(0, 0, len(form), kind, form, self.cues.get(form, "")) for form in self.forms]
+        return [MentionInNote(0, 0, len(form), kind, form, self.cues.get(form, "")) for form in self.forms]
 
 
 def in_order(forms: Collection[str]) -> tuple[str, ...]:
@@ -78,23 +78,23 @@ def cue_of(kind: IdentifierType, before: str) -> str:
     return _CUES.get(field_of(before), "" if title is None else _TITLES.get(title, ""))
 
 
-def opened(key: Key, row: SurrogateEntity) -> Sealed:
+def opened(key: Key, row: SurrogateEntity) -> EntitySecrets:
     """Decrypt what an entity keeps secret. Raises OtherSecretKey under another secret key."""
     return unsealed(key, bytes(row.sealed))
 
 
-def unsealed(key: Key, sealed: bytes) -> Sealed:
+def unsealed(key: Key, sealed: bytes) -> EntitySecrets:
     """Decrypt an entity's column `sealed`. Raises OtherSecretKey under another secret key."""
     found: dict[str, Any] = key.open(sealed)
     found["forms"] = tuple(found["forms"])
-    return Sealed(**found)
+    return EntitySecrets(**found)
 
 
-def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
+def surrogate_of(row: SurrogateEntity, sealed: EntitySecrets) -> Surrogate:
     return Surrogate(IdentifierType(row.kind), sealed.parts, row.made_by)
 
 
-def cluster_of(kind: IdentifierType, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
+def cluster_of(kind: IdentifierType, sealed: EntitySecrets, mentions: Sequence[MentionInNote] = ()) -> Cluster:
     """The cluster of an entity: its mentions, and its other known forms as mentions without a note."""
     if not mentions:
         return Cluster(kind, sealed.language, sealed.mentions(kind))
@@ -161,7 +161,7 @@ def in_parts(values: Iterable[T]) -> Iterator[list[T]]:
 
 def known_by(kind: IdentifierType, language: str, forms: Sequence[str]) -> Cluster:
     """An entity of which only its forms are known."""
-    return Cluster(kind, language, [Mentioned(0, 0, len(form), kind, form) for form in forms])
+    return Cluster(kind, language, [MentionInNote(0, 0, len(form), kind, form) for form in forms])
 
 
 def is_name(identity: str) -> bool:
@@ -184,7 +184,7 @@ def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     return [name for name in names if is_name(name)]
 
 
-def keys_of(key: Key, kind: IdentifierType, sealed: Sealed) -> set[str]:
+def keys_of(key: Key, kind: IdentifierType, sealed: EntitySecrets) -> set[str]:
     """The digests of the names of an entity: of all its forms together, and of each one."""
     if not sealed.forms:
         return set()

@@ -16,7 +16,7 @@ from annotations.core.spans import stored
 from annotations.models import Document, LeakFinding, Release, ReleasedNote, ReleasedNoteState
 from annotations.release.rules.redaction.released import span_to_original, span_to_released
 from annotations.release.services.policies import read_policy
-from annotations.release.services.preparing import Prepared, Preparer
+from annotations.release.services.preparing import PreparedNote, Preparer
 from annotations.release.services.replacing import Extra, GoneMeanwhile
 from annotations.release.services.sources import source_of
 from annotations.release.services.surrogates.makers import paid_by
@@ -41,7 +41,7 @@ def extras_of(row: ReleasedNote) -> list[Extra]:
     return [Extra(*one) for one in row.extra]
 
 
-def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Sequence[Prepared]) -> None:
+def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Sequence[PreparedNote]) -> None:
     """Store prepared notes with their findings, and hold back the notes with findings that nobody has decided.
 
     Decisions stay: a finding that is found again keeps its answer, unless it was to be replaced and is still there. One
@@ -110,7 +110,7 @@ def _again(finding: LeakFinding, found: LeakFinding) -> bool:
     return before != (finding.start, finding.end, finding.decision)
 
 
-def _fill(row: ReleasedNote, one: Prepared, bare: Collection[Bounds]) -> None:
+def _fill(row: ReleasedNote, one: PreparedNote, bare: Collection[Bounds]) -> None:
     """Fill in a row. `bare`: the bounds in the original of spans whose attributes a decision removes."""
     row.text = one.released.text
     row.sha256 = one.sha256

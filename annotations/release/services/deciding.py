@@ -16,7 +16,7 @@ from annotations.models import LeakFinding, Project, Release, ReleasedNote, Rele
 from annotations.release.events import RELEASE_DECIDED, ReleaseDecided
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.services.batches import extras_of, preparer_of, retried, rows_and_siblings, store_prepared
-from annotations.release.services.preparing import Prepared
+from annotations.release.services.preparing import PreparedNote
 from annotations.release.services.replacing import Extra, GoneMeanwhile
 from annotations.release.services.settling import dropped, settle
 from annotations.release.services.starting import KIND, enqueue_job
@@ -94,7 +94,7 @@ def _check_label(release: Release, chosen: Sequence[LeakFinding], answer: str, l
 
 def _prepared_first(
     release: Release, which: dict[str, object], answer: str, label: str
-) -> tuple[list[Prepared] | None, Seen]:
+) -> tuple[list[PreparedNote] | None, Seen]:
     """Prepare the notes whose text changes, before the transaction that stores them. None if a job must do it."""
     release.refresh_from_db()
     chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
@@ -132,7 +132,7 @@ def _changing(chosen: Sequence[LeakFinding], answer: str) -> list[int]:
 def _answer(
     release: Release,
     chosen: Sequence[LeakFinding],
-    prepared: Sequence[Prepared] | None,
+    prepared: Sequence[PreparedNote] | None,
     answer: str,
     actor: User | None,
     label: str,

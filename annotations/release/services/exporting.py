@@ -14,7 +14,7 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.exchange.rules import written_set
 from annotations.exchange.selectors import target_of
-from annotations.exchange.services.exporting import Told, label_definitions
+from annotations.exchange.services.exporting import Relabeler, label_definitions
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import write_to_path, write_zip
 from annotations.formats.notes import Loss, OutNote
@@ -33,7 +33,7 @@ from annotations.models import (
 )
 from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported, ReleaseWithdrawn
 from annotations.release.selectors.releases import open_findings
-from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, Written, out_note, release_files
+from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, WrittenLabels, out_note, release_files
 from annotations.release.services.settling import released_notes, settle
 
 EXPORT = "release_export"
@@ -152,7 +152,7 @@ class _Export:
         self._leave_out = leave_out
         self._progress = progress
         self._labels, self._codes = labels, labels.by_code(release.project)
-        self._told = Told(labels, self._codes)
+        self._told = Relabeler(labels, self._codes)
         self._total = released_notes(release).count()
         self._held = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.HELD).count()
         self._notes = self._spans = 0
@@ -161,7 +161,7 @@ class _Export:
         definitions = label_definitions(self._release.project, merged=True)
         if self._labels.differ:
             definitions = written_set(definitions, self._codes, target_of(self._labels.target))
-        written = Written({label: code for label, code in self._codes.items() if code}, definitions)
+        written = WrittenLabels({label: code for label, code in self._codes.items() if code}, definitions)
         return release_files(self._format, self._out_notes(), written, self._about(), self._at_end, self._beside)
 
     def check_still(self) -> None:

@@ -38,7 +38,7 @@ BOM: Final = "\ufeff"
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenLabels:
     """How labels are written: the code of each label, and the set of the written codes for configuration files."""
 
     codes: Mapping[str, str]
@@ -48,7 +48,7 @@ class Written:
 def release_files(
     format: str,
     notes: Iterator[tuple[OutNote, list[Loss]]],
-    written: Written,
+    written: WrittenLabels,
     about: Mapping[str, Any],
     at_end: Callable[[], Mapping[str, Any]],
     beside: Mapping[str, bytes],
@@ -93,7 +93,7 @@ def _measured(content: Content) -> dict[str, Any]:
 
 
 def _files(
-    format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: Written, beside: Collection[str]
+    format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: WrittenLabels, beside: Collection[str]
 ) -> Iterator[tuple[str, Content]]:
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
         losses = _Losses(lines)
@@ -132,7 +132,11 @@ class _Losses:
 
 
 def _written(
-    format: str, notes: Iterable[tuple[OutNote, list[Loss]]], written: Written, losses: _Losses, names: FileNames | None
+    format: str,
+    notes: Iterable[tuple[OutNote, list[Loss]]],
+    written: WrittenLabels,
+    losses: _Losses,
+    names: FileNames | None,
 ) -> Iterator[tuple[str, Content]]:
     given: set[tuple[str, Value]] = set()
     with NoteFilesWriter(lambda _language: FORMATS[format], written.codes) as writer:
@@ -161,7 +165,7 @@ def _with_given(labels: LabelSetDef, given: Collection[tuple[str, Value]]) -> La
     return replace(labels, categories=tuple(groups))
 
 
-def _jsonl(notes: Iterator[OutNote], written: Written) -> Iterator[tuple[str, Content]]:
+def _jsonl(notes: Iterator[OutNote], written: WrittenLabels) -> Iterator[tuple[str, Content]]:
     """One object per line: name, text, and spans with their label, text and, if there are any, attributes."""
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
         for note in notes:
@@ -170,13 +174,13 @@ def _jsonl(notes: Iterator[OutNote], written: Written) -> Iterator[tuple[str, Co
         yield NOTES_JSONL, lines
 
 
-def _span(note: OutNote, span: Span, written: Written) -> dict[str, Any]:
+def _span(note: OutNote, span: Span, written: WrittenLabels) -> dict[str, Any]:
     label, text = written.codes.get(span.label, span.label), note.text[span.start : span.end]
     found = {"start": span.start, "end": span.end, "label": label, "text": text}
     return found | {"attributes": dict(span.attributes)} if span.attributes else found
 
 
-def _csv(notes: Iterator[OutNote], written: Written) -> Iterator[tuple[str, Content]]:
+def _csv(notes: Iterator[OutNote], written: WrittenLabels) -> Iterator[tuple[str, Content]]:
     """A table of the notes, and a table of their spans. Attributes are a JSON object; empty without."""
     with ExitStack() as stack:
         texts: IO[bytes] = stack.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))

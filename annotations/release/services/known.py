@@ -47,7 +47,7 @@ LISTED: Final = 100
 JOB: Final = "master"
 
 
-class Imported(events.MasterImported):
+class MasterImportCounts(events.MasterImported):
     """What was imported; patients of the master without notes, and notes of patients without a row."""
 
     patients_without_notes: int
@@ -113,7 +113,7 @@ def report_of(master: Master) -> dict[str, Any]:
     }
 
 
-def import_upload(*, project: Project, upload_id: int, actor: User | None) -> Imported:
+def import_upload(*, project: Project, upload_id: int, actor: User | None) -> MasterImportCounts:
     """Store the people of an upload that was read, and delete the upload. Raises ServiceError `gone` after that."""
     with transaction.atomic():
         hold(project.pk)
@@ -135,7 +135,7 @@ def discard_upload(*, project: Project, upload_id: int) -> None:
 
 def store_people(
     *, project: Project, people: Mapping[str, MasterPerson], problems: int, actor: User | None
-) -> Imported:
+) -> MasterImportCounts:
     """Add people to the master, or replace those with the same patient id. Others stay as they are."""
     counts: events.MasterImported = {"added": 0, "changed": 0, "unchanged": 0, "problems": problems}
     key = project_key(project)

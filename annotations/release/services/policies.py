@@ -24,7 +24,7 @@ from annotations.release.rules.redaction.policy import (
     kinds_of,
     rules_for,
 )
-from annotations.release.rules.redaction.released import Replacing
+from annotations.release.rules.redaction.released import OperatorContext
 from annotations.release.rules.redaction.releasing import release_text
 from annotations.text.spans import Span
 
@@ -287,7 +287,7 @@ class PolicyExample:
 
 
 # What operators need, for an invented note in English.
-_INVENTED: Final = Replacing(
+_INVENTED: Final = OperatorContext(
     "en",
     days=48,
     month_first=None,

@@ -16,19 +16,19 @@ from annotations.release.rules.known.person import Mention as KnownMention
 from annotations.release.rules.known.person import identifiers
 from annotations.release.rules.leaks.gate import Gate, Leak
 from annotations.release.rules.leaks.needles import Needle, needles_of
-from annotations.release.rules.leaks.prepared import Prepared as Sought
+from annotations.release.rules.leaks.prepared import PreparedNeedles as Sought
 from annotations.release.rules.redaction.ages import latest_year
 from annotations.release.rules.redaction.dates import years
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy, PolicyError
 from annotations.release.rules.redaction.released import (
     Mention,
     Pieces,
-    Released,
-    Replacing,
+    RedactedText,
+    OperatorContext,
     piece_around,
     span_to_original,
 )
-from annotations.release.rules.redaction.releasing import Planned, planned, release_text, writes_label
+from annotations.release.rules.redaction.releasing import PlannedReplacement, planned, release_text, writes_label
 from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, people_of
 from annotations.release.services import searching
 from annotations.release.services.replacing import (
@@ -63,14 +63,14 @@ READ_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedNote:
     """A prepared note. `spans` are those of the released text: start, end, label code and attributes.
 
     `found` are unsaved rows. Their source is the note in which the string is labeled; known identifiers have none.
     """
 
     pk: int
-    released: Released
+    released: RedactedText
     spans: Sequence[tuple[int, int, str, Attributes]]
     sha256: str
     characters_kept: int
@@ -125,8 +125,8 @@ class Preparer:
         return Finder(self.project, denied=False)
 
     @cached_property
-    def _seeking(self) -> searching.Seeking:
-        return searching.Seeking(self.project, self._policy, self._label_of, self._runs)
+    def _seeking(self) -> searching.SightingSearch:
+        return searching.SightingSearch(self.project, self._policy, self._label_of, self._runs)
 
     @cached_property
     def _kept(self) -> frozenset[str]:
@@ -164,7 +164,7 @@ class Preparer:
             for one, extras in notes
         ]
 
-    def prepare(self, notes: Sequence[Original], siblings: Sequence[Original] = ()) -> list[Prepared]:
+    def prepare(self, notes: Sequence[Original], siblings: Sequence[Original] = ()) -> list[PreparedNote]:
         """Prepare notes. `siblings`: the other notes of the same patients, which say what must not be left of them.
 
         Raises ServiceError `unmapped` for a label without a rule, and GoneMeanwhile.
@@ -206,7 +206,7 @@ class Preparer:
         except PolicyError as error:
             raise ServiceError(str(error), code="unmapped") from error
 
-    def _planned(self, note: Original, spans: Sequence[Span]) -> list[Planned]:
+    def _planned(self, note: Original, spans: Sequence[Span]) -> list[PlannedReplacement]:
         return planned(note.text, spans, self._masking)
 
     def _surrogates(self, notes: Sequence[Original], spans: Mapping[int, Sequence[Span]]) -> Surrogates:
@@ -283,7 +283,7 @@ class Preparer:
         line = as_text(attributes)
         if fitting(attributes, self._definitions.get(label, ()))[0] != attributes:
             return [Leak(0, len(line), Needle(line, label, IdentifierType.OTHER, Origin.SHAPE), part=False)]
-        gate, plain = self._gate(note.language), Released(line, ())
+        gate, plain = self._gate(note.language), RedactedText(line, ())
         leaks = self._leaks(note, line, needles, None, exceptions)
         (known,) = self._finder.find([(note.patient, line)])
         for origin, some in self._sightings(known, self._seeking.by_search(line, note.language)).items():
@@ -296,11 +296,11 @@ class Preparer:
     def _prepared(
         self,
         note: Original,
-        released: Released,
+        released: RedactedText,
         needles: Sought,
         sightings: Mapping[LeakFinding.Origin, Sequence[searching.Sighting]],
-        replacing: Replacing,
-    ) -> Prepared:
+        replacing: OperatorContext,
+    ) -> PreparedNote:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
@@ -342,7 +342,7 @@ class Preparer:
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
         replaced = sum([piece.end - piece.start for piece in released.pieces if piece.action is not Action.KEEP])
         dates = [one for one in released.pieces if self._policy.rules[one.label].kind is IdentifierType.DATE]
-        return Prepared(
+        return PreparedNote(
             pk=note.pk,
             released=released,
             spans=spans,
@@ -399,7 +399,7 @@ class Preparer:
             string_key=self._key.number("leak", " ".join(words(text[leak.start : leak.end]))),
         )
 
-    def _clear(self, note: Original, found: LeakFinding, pieces: Pieces, replacing: Replacing) -> None:
+    def _clear(self, note: Original, found: LeakFinding, pieces: Pieces, replacing: OperatorContext) -> None:
         """Take the label from a finding if a person must choose it: a search knows only its kind."""
         start, end, label = found.original_start, found.original_end, found.label
         around = piece_around(pieces, found.start, found.end)

@@ -11,10 +11,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.models import Document, LeakFinding, Project, Release, ReleasedNote, ReleasePolicy, User
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy, rules_for
-from annotations.release.rules.redaction.released import Released
+from annotations.release.rules.redaction.released import RedactedText
 from annotations.release.services.batches import MEANWHILE, retried
 from annotations.release.services.policies import codes_of, completed, kinds_in, read_policy
-from annotations.release.services.preparing import Prepared, Preparer
+from annotations.release.services.preparing import PreparedNote, Preparer
 from annotations.release.services.replacing import Original
 from annotations.release.services.sources import ReleasedAnnotations, covered_notes, source_of
 from annotations.text.spans import Span
@@ -29,7 +29,7 @@ class ReleasePreview:
 
     text: str
     spans: Sequence[Span]
-    released: Released
+    released: RedactedText
     leaks: Sequence[LeakFinding]
 
 
@@ -57,7 +57,7 @@ def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document:
     return retried(prepared)
 
 
-def _unstored(preparer: Preparer, note: Original, siblings: Sequence[Original] = ()) -> Prepared:
+def _unstored(preparer: Preparer, note: Original, siblings: Sequence[Original] = ()) -> PreparedNote:
     """Prepare a note; the new surrogates are not stored."""
     with transaction.atomic():
         (prepared,) = preparer.prepare([note], siblings)
@@ -66,7 +66,7 @@ def _unstored(preparer: Preparer, note: Original, siblings: Sequence[Original] =
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedPreview:
     """A previewed note among all notes of the release: its neighbors' ids, its position from 1, and their number."""
 
     note: Document
@@ -77,7 +77,9 @@ class Placed:
     total: int
 
 
-def preview_placed(*, project: Project, set_spec: str, policy: ReleasePolicy, actor: User, wanted: int = 0) -> Placed:
+def preview_placed(
+    *, project: Project, set_spec: str, policy: ReleasePolicy, actor: User, wanted: int = 0
+) -> PlacedPreview:
     """Preview the first note of the release with the id `wanted` or a higher one, else the first note.
 
     Nothing is stored but that the note was read. Raises ServiceError as `preview`, and `empty` if the release would
@@ -89,7 +91,7 @@ def preview_placed(*, project: Project, set_spec: str, policy: ReleasePolicy, ac
         raise ServiceError(_("No note has these annotations."), code="empty")
     shown = preview(project=project, set_spec=set_spec, policy=policy, document=note)
     NOTE_READ.record(actor=actor, project_id=project.pk, document_id=note.pk, data={"what": "release preview"})
-    return Placed(
+    return PlacedPreview(
         note,
         shown,
         notes.filter(pk__lt=note.pk).order_by("-pk").values_list("pk", flat=True).first(),
@@ -113,7 +115,7 @@ MASKED, SURROGATES = "masked", "surrogates"
 VIEWS = (MASKED, SURROGATES)
 
 
-def viewed(*, document: Document, spans: Sequence[Span], view: str) -> Released:
+def viewed(*, document: Document, spans: Sequence[Span], view: str) -> RedactedText:
     """The note's text with these spans masked, or replaced by surrogates of the project's index.
 
     Surrogates follow the shipped policy; a label without a kind is masked. New surrogates are not stored, so they may
@@ -128,7 +130,7 @@ def viewed(*, document: Document, spans: Sequence[Span], view: str) -> Released:
     note = Original(document.pk, document.name, document.text, language, document.patient_id, spans)
     preparer = Preparer(project, Policy(rules), ReleasedAnnotations("", ()))
 
-    def prepared() -> Released:
+    def prepared() -> RedactedText:
         try:
             return _unstored(preparer, note).released
         except MEANWHILE:

@@ -12,12 +12,12 @@ from annotations.release.rules.redaction.policy import Action, IdentifierType, L
 from annotations.release.rules.redaction.released import (
     Mention,
     Pieces,
-    Released,
-    Replacing,
+    RedactedText,
+    OperatorContext,
     attributes_of_pieces,
     numbered,
 )
-from annotations.release.rules.redaction.releasing import Planned
+from annotations.release.rules.redaction.releasing import PlannedReplacement
 from annotations.release.services.surrogates.patients import date_offset
 from annotations.text.attributes import Attributes
 from annotations.text.search import folded
@@ -61,11 +61,11 @@ class Original:
 def note_replacing(
     key: Key,
     note: Original,
-    plans: Callable[[], Sequence[Planned]],
+    plans: Callable[[], Sequence[PlannedReplacement]],
     surrogates: Surrogates,
     month_first: bool | None = None,
     latest_year: int | None = None,
-) -> Replacing:
+) -> OperatorContext:
     """What operators need for one note. `plans` are made if a placeholder has a number."""
 
     def hashed(mention: Mention) -> str:
@@ -87,7 +87,7 @@ def note_replacing(
         return numbers()[mention.start, mention.end]
 
     days = date_offset(key, note.patient, note.pk)
-    return Replacing(note.language, days, month_first, latest_year, hashed, number, surrogate)
+    return OperatorContext(note.language, days, month_first, latest_year, hashed, number, surrogate)
 
 
 def with_masks(policy: Policy) -> Policy:
@@ -114,11 +114,11 @@ def chosen_spans(note: Original, policy: Policy) -> list[Span]:
     return [*spans, *(Span(extra.start, extra.end, extra.label + MASKED) for extra in forced)]
 
 
-def unmarked(released: Released) -> Released:
+def unmarked(released: RedactedText) -> RedactedText:
     if not any(piece.label.endswith(MASKED) for piece in released.pieces):
         return released
     pieces = [piece._replace(label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
-    return Released(released.text, pieces)
+    return RedactedText(released.text, pieces)
 
 
 def released_spans(pieces: Pieces, spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:

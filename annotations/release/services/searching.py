@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from django.db.models import Count
 
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
-from annotations.release.rules.leaks.encoded import Decoded, is_encoded
+from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
 from annotations.release.rules.leaks.needles import PART_LETTERS, Needle
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
@@ -24,7 +24,7 @@ from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.policy import CODES, DESCRIPTIONS, Action, IdentifierType, Policy
 from annotations.release.rules.redaction.released import (
     Pieces,
-    Released,
+    RedactedText,
     ReplacedPiece,
     blanked,
     piece_around,
@@ -34,7 +34,7 @@ from annotations.release.rules.surrogates.contacts import unreserved
 from annotations.release.rules.surrogates.writing import staying
 from annotations.release.services.replacing import Original
 from annotations.release.services.sources import ReleasedAnnotations, source_of
-from annotations.text.search import Covered, words
+from annotations.text.search import CoveredParts, words
 from annotations.text.spans import Bounds, Span
 
 Origin = LeakFinding.Origin
@@ -120,7 +120,7 @@ class Repeats:
 
     def found_in(self, text: str, own: Sequence[Sighting]) -> list[Sighting]:
         """What the searches find in a text, and where the strings stand as words of the same case, in order."""
-        taken, reached = Covered([(one.start, one.end) for one in own]), 0
+        taken, reached = CoveredParts([(one.start, one.end) for one in own]), 0
         places = [
             (start, -(start + len(string)), string) for string in self._strings for start in _whole_words(text, string)
         ]
@@ -143,7 +143,7 @@ def _whole_words(text: str, string: str) -> Iterator[int]:
         start = text.find(string, end)
 
 
-class Seeking:
+class SightingSearch:
     """What a release looks for besides the labeled strings and the known identifiers."""
 
     def __init__(
@@ -158,7 +158,7 @@ class Seeking:
         """What the searches find in a note as it is written, and as its signs for letters are read, in order."""
         found = [(*one, text[one[0] : one[1]]) for search in SEARCHES for one in search.find(text, language)]
         if is_encoded(text):
-            read = Decoded(text)
+            read = DecodedText(text)
             for start, end, kind in (one for search in SEARCHES for one in search.find(read.plain, language)):
                 found.append((*read.written_bounds(start, end), kind, read.plain[start:end]))
         sightings: list[Sighting] = []
@@ -211,7 +211,7 @@ def sighted_leaks(
     text: str,
     sightings: Iterable[Sighting],
     origin: LeakFinding.Origin,
-    released: Released,
+    released: RedactedText,
     gate: Gate,
     kept: frozenset[str],
     exceptions: Counter[str],
@@ -264,13 +264,17 @@ def _uncovered(text: str, sighting: Sighting, pieces: Pieces, first: int) -> Ite
 
 
 def shape_leaks(
-    released: Released, gate: Gate, labels: Mapping[IdentifierType, str], kept: frozenset[str], exceptions: Counter[str]
+    released: RedactedText,
+    gate: Gate,
+    labels: Mapping[IdentifierType, str],
+    kept: frozenset[str],
+    exceptions: Counter[str],
 ) -> list[Leak]:
     """What has such a shape in the released text outside of its pieces, as it is written and as its signs are read."""
     text = blanked(released.text, released.pieces)
     found = _shapes_in(text)
     if is_encoded(text):
-        read = Decoded(text)
+        read = DecodedText(text)
         found += ((read.written_bounds(*bounds), kind) for bounds, kind in _shapes_in(read.plain))
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
@@ -296,7 +300,9 @@ def _shapes_in(text: str) -> list[tuple[Bounds, IdentifierType]]:
     return found
 
 
-def age_leaks(released: Released, latest: int | None, label: str, gate: Gate, exceptions: Counter[str]) -> list[Leak]:
+def age_leaks(
+    released: RedactedText, latest: int | None, label: str, gate: Gate, exceptions: Counter[str]
+) -> list[Leak]:
     """Ages over 89 outside of the pieces, and years of birth that tell one beside the patient's `latest` year."""
     leaks = []
     for start, end in told_in(blanked(released.text, released.pieces), latest):

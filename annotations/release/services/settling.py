@@ -23,7 +23,7 @@ from annotations.models import (
 )
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Mention
-from annotations.release.rules.surrogates.measures import Replaced, measure
+from annotations.release.rules.surrogates.measures import ReplacedMention, measure
 from annotations.release.rules.surrogates.pipeline import Surrogate
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.policies import read_policy
@@ -57,7 +57,7 @@ def surrogate_measures(release: Release) -> dict[str, Any]:
     known: dict[int, Surrogate] = {}
     kinds = {code: rule.kind for code, rule in policy.rules.items()}
 
-    def replaced() -> Iterator[Replaced]:
+    def replaced() -> Iterator[ReplacedMention]:
         for at in range(0, len(ids), AT_ONCE):
             notes = list(rows.filter(pk__in=ids[at : at + AT_ONCE]).values_list(*COLUMNS))
             entities = entities_in(key, [note[0] for note in notes], known)
@@ -69,7 +69,7 @@ def surrogate_measures(release: Release) -> dict[str, Any]:
                     mention = Mention(start, end, label, kinds[label], text[start:end])
                     here = mentioned(document, text, mention)
                     in_language = language or release.project.language
-                    yield Replaced(entity, here, new_text[new_start:new_end], known[entity], in_language)
+                    yield ReplacedMention(entity, here, new_text[new_start:new_end], known[entity], in_language)
 
     with collector_paused():
         measures = measure(replaced())

@@ -32,7 +32,7 @@ from annotations.release.forms.releases import (
     kinds_in_form,
     runs_among,
 )
-from annotations.release.selectors.findings import Marked, beside
+from annotations.release.selectors.findings import MarkedFinding, beside
 from annotations.release.selectors.releases import (
     enter_release,
     figures_of,
@@ -253,6 +253,6 @@ def _previewed(access: Access, request: Request, sets: list[SetChoice], offered:
     except ServiceError as error:
         return {"error": str(error)}
     made = found.preview
-    marks = [Marked(leak.start, leak.end) for leak in made.leaks]
+    marks = [MarkedFinding(leak.start, leak.end) for leak in made.leaks]
     rows = beside(made.text, made.released.text, made.released.pieces, marks, looks=label_looks(access.project))
     return {"placed": found, "rows": rows, "leaks": len(marks)}

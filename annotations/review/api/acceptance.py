@@ -12,11 +12,11 @@ from annotations.core.api.mount import sends
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import Chosen
-from annotations.review.rules.planting import Left
+from annotations.review.rules.planting import RemainingEstimate
 from annotations.review.rules.precision import BANDS
 from annotations.review.selectors.decision_log import TYPES, export_decisions, overruled
-from annotations.review.selectors.planted import Planting, planting_for
-from annotations.review.selectors.precision import Accepted, acceptance_by, drawn_of, suggestions_by
+from annotations.review.selectors.planted import PlantedFigures, planting_for
+from annotations.review.selectors.precision import AcceptanceRate, acceptance_by, drawn_of, suggestions_by
 from annotations.review.selectors.reviewing import Pair, chosen_runs, pairs
 
 router = Router(tags=["Review"])
@@ -40,7 +40,7 @@ class AcceptedOut(Schema):
     bulk: int
 
     @classmethod
-    def of(cls, row: Accepted, **group: Any) -> Self:
+    def of(cls, row: AcceptanceRate, **group: Any) -> Self:
         return cls(**asdict(row) | {"rejected": row.rejected} | group)
 
 
@@ -78,10 +78,10 @@ class PlantedOut(Schema):
     reviewers: list[dict[str, Any]]
     notes: int
     found_by_hand: int
-    left: Left | None
+    left: RemainingEstimate | None
 
     @classmethod
-    def of(cls, found: Planting) -> Self:
+    def of(cls, found: PlantedFigures) -> Self:
         reviewers = [{"reviewer": one.reviewer} | one.figures() for one in found.rows]
         known = found.unsuggested
         return cls(

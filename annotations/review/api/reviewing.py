@@ -127,7 +127,7 @@ class ReviewOut(Schema):
     gold: list[GoldSpanOut]
 
 
-class Coded:
+class CodedState:
     """The state of a review as the API answers it: with codes instead of ids of labels."""
 
     def __init__(self, codes: Codes) -> None:
@@ -383,7 +383,7 @@ def _open(request: ApiRequest, slug: str, author: int, note: int) -> tuple[Acces
 
 
 def _shown(access: Access, state: state_selectors.ReviewState) -> ReviewOut:
-    return Coded(codes_of(access.project.pk)).review(state_selectors.shown_to(access, state))
+    return CodedState(codes_of(access.project.pk)).review(state_selectors.shown_to(access, state))
 
 
 def _wanted(access: Access, run: Author, document: Document, body: NewReviewDecision) -> Request:

@@ -44,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class GoldSpan:
     """A span in gold. `by_review`: a person marked it while reviewing this run's suggestions."""
 
     start: int
@@ -105,7 +105,7 @@ def _words(text: str, stretch: Stretch) -> str:
     return " ".join(text[stretch.start : stretch.end].split()).casefold()
 
 
-def outcome(text: str, leak: Stretch, gold: Iterable[Marked]) -> tuple[PlantedFate, bool]:
+def outcome(text: str, leak: Stretch, gold: Iterable[GoldSpan]) -> tuple[PlantedFate, bool]:
     """What the review did with a planted leak, given the gold spans afterwards; and whether gold covers all its tokens.
 
     Labels don't matter. Found: gold spans overlap each token of the leak; partly: some tokens; missed: none.
@@ -120,7 +120,7 @@ def outcome(text: str, leak: Stretch, gold: Iterable[Marked]) -> tuple[PlantedFa
     return (PlantedFate.FOUND, True) if all(covered) else (PlantedFate.PARTLY, False)
 
 
-def nearest(leak: Stretch, gold: Iterable[Marked]) -> Marked | None:
+def nearest(leak: Stretch, gold: Iterable[GoldSpan]) -> GoldSpan | None:
     """The gold span that shares the most characters with the leak; None if none overlaps it."""
     touching = [span for span in gold if overlaps(span, leak)]
     return max(touching, key=lambda span: (overlap_length(span, leak), -(span.end - span.start)), default=None)
@@ -130,7 +130,7 @@ def nearest(leak: Stretch, gold: Iterable[Marked]) -> Marked | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class PlantedCounts:
     """Counts of planted leaks that are identifiers, by what the review did with them."""
 
     found: int = 0
@@ -144,7 +144,7 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RemainingEstimate:
     """Estimated number of identifiers that no run suggested and no reviewer marked."""
 
     least: float
@@ -152,7 +152,7 @@ class Left:
     most: float
 
 
-def left_over(by_hand: int, rate: Rate) -> Left | None:
+def left_over(by_hand: int, rate: Rate) -> RemainingEstimate | None:
     """Estimate the missed identifiers from the `by_hand` ones that reviewers added without a suggestion.
 
     Of n such identifiers, reviewers find n (1 - missed share). The bounds follow from the interval of that share. None
@@ -165,7 +165,7 @@ def left_over(by_hand: int, rate: Rate) -> Left | None:
     def unfound(missed: float) -> float:
         return by_hand * missed / (1 - missed)
 
-    return Left(unfound(low), unfound(rate.share), unfound(min(high, 0.999)))
+    return RemainingEstimate(unfound(low), unfound(rate.share), unfound(min(high, 0.999)))
 
 
 # Aliases for ids, used where a gap between consecutive ids would give something away.

@@ -29,7 +29,7 @@ def outcome_of(suggestions: Decided, gold: Iterable[LabeledBounds], removals: De
     return {"suggestions": decided, "removals": removed, "others": sorted(map(list, set(gold) - named))}
 
 
-class Compared(NamedTuple):
+class ReviewerAgreement(NamedTuple):
     """How many suggestions, removals and other spans either reviewer decided on, and on how many both agree."""
 
     units: int
@@ -40,7 +40,7 @@ class Compared(NamedTuple):
         return self.units - self.equal
 
 
-def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[Sequence[int]]) -> Compared:
+def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[Sequence[int]]) -> ReviewerAgreement:
     """Compare two reviews. Gold spans from `before` that both left unchanged are no decisions and don't count."""
     there = set(map(tuple, before))
     units = equal = 0
@@ -55,4 +55,4 @@ def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[Sequen
         both = span in ours and span in theirs
         if not (both and span in there):
             units, equal = units + 1, equal + both
-    return Compared(units, equal)
+    return ReviewerAgreement(units, equal)

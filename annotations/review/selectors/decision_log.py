@@ -147,7 +147,7 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; chars
 """The media types of the formats."""
 
 
-class Overruled(NamedTuple):
+class OverruledCounts(NamedTuple):
     """How many decisions of `reviewer` replaced one of `earlier`, and how many changed the outcome."""
 
     reviewer: str
@@ -156,7 +156,7 @@ class Overruled(NamedTuple):
     changed: int
 
 
-def overruled(project: Project) -> list[Overruled]:
+def overruled(project: Project) -> list[OverruledCounts]:
     """Decisions that replaced another reviewer's decision, most frequent first."""
     counts: dict[tuple[int, int], list[int]] = {}
     rows = Event.objects.filter(project_id=project.pk, verb=review_events.REVIEW_DECIDED, data__has_key="over")
@@ -167,7 +167,7 @@ def overruled(project: Project) -> list[Overruled]:
         found[1] += before != after
     people = {pk for pair in counts for pk in pair}
     names = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
-    listed = [Overruled(names.get(by, "?"), names.get(over, "?"), *found) for (by, over), found in counts.items()]
+    listed = [OverruledCounts(names.get(by, "?"), names.get(over, "?"), *found) for (by, over), found in counts.items()]
     return sorted(listed, key=lambda row: (-row[2], row))
 
 

@@ -15,7 +15,7 @@ from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.core.suggestions import HIDDEN
 from annotations.projects.selectors.projects import ACTIVE
-from annotations.review.rules.planting import Aliases, Left, Missed, left_over
+from annotations.review.rules.planting import Aliases, RemainingEstimate, PlantedCounts, left_over
 
 
 def planted_in(review: int) -> dict[int, str]:
@@ -108,7 +108,7 @@ COUNTS = ("found", "partly", "missed", "none", "waiting", "elsewhere")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured(Missed):
+class ReviewerCounts(PlantedCounts):
     """Planted leaks of one reviewer, or of all reviewers (`reviewer` is empty).
 
     Not part of the rate: `none` (a person decided that they are no identifiers), `waiting` (undecided) and `elsewhere`
@@ -129,7 +129,7 @@ class Measured(Missed):
         return counts | {"no_identifier": self.none} | rate
 
 
-def measured_by(project: models.Project, runs: Iterable[int] = ()) -> list[Measured]:
+def measured_by(project: models.Project, runs: Iterable[int] = ()) -> list[ReviewerCounts]:
     """Revealed planted leaks by reviewer, most first.
 
     The reviewer is the person who marked the planted leak, or else who finished the note without marking it.
@@ -154,7 +154,7 @@ def measured_by(project: models.Project, runs: Iterable[int] = ()) -> list[Measu
         )
     )
     found = [
-        Measured(reviewer=row["reviewer__username"] or "", reviewer_id=row["reviewer_id"] or 0, **_counts_in(row))
+        ReviewerCounts(reviewer=row["reviewer__username"] or "", reviewer_id=row["reviewer_id"] or 0, **_counts_in(row))
         for row in counted
     ]
     return sorted(found, key=lambda each: (-each.rate.decided, each.reviewer))
@@ -164,34 +164,34 @@ def _counts_in(row: Mapping[str, Any]) -> dict[str, int]:
     return {name: row[name] for name in COUNTS}
 
 
-def together(measured: Sequence[Measured]) -> Measured:
+def together(measured: Sequence[ReviewerCounts]) -> ReviewerCounts:
     """The sum over all reviewers."""
-    return Measured(**{name: sum(getattr(one, name) for one in measured) for name in COUNTS})
+    return ReviewerCounts(**{name: sum(getattr(one, name) for one in measured) for name in COUNTS})
 
 
 @dataclass(frozen=True)
-class Planting:
+class PlantedFigures:
     """What a person may see of planted leaks: `whole` of all reviewers, `rows` by reviewer, `others` rows are kept."""
 
     measured: bool
-    rows: list[Measured]
-    whole: Measured
+    rows: list[ReviewerCounts]
+    whole: ReviewerCounts
     others: int
-    unsuggested: "Unsuggested"
+    unsuggested: "UnsuggestedIdentifiers"
 
 
-def planting_for(access: Access, runs: Sequence[int]) -> Planting:
+def planting_for(access: Access, runs: Sequence[int]) -> PlantedFigures:
     """Missed planted leaks: managers see the figures of all reviewers, others the total and their own figures."""
     return planting_in(access.project, runs, None if access.can(Can.MANAGE) else access.user)
 
 
-def planting_in(project: models.Project, runs: Sequence[int], only: models.User | None) -> Planting:
+def planting_in(project: models.Project, runs: Sequence[int], only: models.User | None) -> PlantedFigures:
     """Missed planted leaks. `only`: the one reviewer whose own figures are shown; None: those of all."""
     measured = measured_by(project, runs)
     whole = together(measured)
     rows = [one for one in measured if only is None or one.reviewer_id == only.pk]
-    left = unsuggested(project, whole, runs) if measured else Unsuggested(0, 0, None)
-    return Planting(bool(measured), rows, whole, len(measured) - len(rows), left)
+    left = unsuggested(project, whole, runs) if measured else UnsuggestedIdentifiers(0, 0, None)
+    return PlantedFigures(bool(measured), rows, whole, len(measured) - len(rows), left)
 
 
 def _revealed(project: models.Project, runs: Iterable[int]) -> "QuerySet[models.PlantedLeak]":
@@ -201,7 +201,7 @@ def _revealed(project: models.Project, runs: Iterable[int]) -> "QuerySet[models.
 
 
 @dataclass(frozen=True, slots=True)
-class Unsuggested:
+class UnsuggestedIdentifiers:
     """Identifiers that no run suggested: `by_hand` found by reviewers in `notes` finished notes, and what is `left`.
 
     Only notes that were part of the measurement with planted leaks count.
@@ -209,10 +209,10 @@ class Unsuggested:
 
     notes: int
     by_hand: int
-    left: Left | None
+    left: RemainingEstimate | None
 
 
-def unsuggested(project: models.Project, missed: Missed, runs: Iterable[int] = ()) -> Unsuggested:
+def unsuggested(project: models.Project, missed: PlantedCounts, runs: Iterable[int] = ()) -> UnsuggestedIdentifiers:
     """Identifiers that reviewers added by hand, without found planted leaks, and an estimate of how many are left."""
     finished = models.Review.objects.filter(document__project=project, planted_share__gt=0, finished_at__isnull=False)
     if chosen := list(runs):
@@ -228,7 +228,7 @@ def unsuggested(project: models.Project, missed: Missed, runs: Iterable[int] = (
         suggestion__decision__label_id=OuterRef("label_id"),
     )  # fmt: skip
     by_hand = added.exclude(Exists(found)).count() - planted.filter(result=Result.PARTLY).count()
-    return Unsuggested(notes.count(), max(0, by_hand), left_over(max(0, by_hand), missed.rate))
+    return UnsuggestedIdentifiers(notes.count(), max(0, by_hand), left_over(max(0, by_hand), missed.rate))
 
 
 # Possible missed identifiers: spans that other runs suggest where the run under review suggests nothing.

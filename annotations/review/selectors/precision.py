@@ -56,7 +56,7 @@ Counts = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedPrecision:
     """Open suggestions of a bulk act, and what is known about the precision of such suggestions.
 
     `count` open suggestions have this label (0: all labels). `notes`: the counts of decided suggestions that match the
@@ -85,7 +85,7 @@ class Expected:
         return 0 < self.calibrated < self.count
 
 
-def expected_of(rule: BulkRule, project: Project, user: User, chosen: Sequence[int]) -> list[Expected]:
+def expected_of(rule: BulkRule, project: Project, user: User, chosen: Sequence[int]) -> list[ExpectedPrecision]:
     """What is known before a bulk act by this rule, by label, most first.
 
     The observed precision counts decisions as `observed_in` does, with the same `chosen`. If the rule accepts with
@@ -101,12 +101,14 @@ def expected_of(rule: BulkRule, project: Project, user: User, chosen: Sequence[i
         count=Count("pk"), calibrated=Count("pk", filter=known), sum=Sum("confidence", filter=known)
     )  # fmt: skip
     return [
-        Expected(row["label_id"], row["count"], decided.get(row["label_id"], {}), row["calibrated"], row["sum"] or 0.0)
+        ExpectedPrecision(
+            row["label_id"], row["count"], decided.get(row["label_id"], {}), row["calibrated"], row["sum"] or 0.0
+        )
         for row in sorted(rows, key=lambda row: (-row["count"], row["label_id"]))
     ]
 
 
-def together(expected: Iterable[Expected]) -> Expected:
+def together(expected: Iterable[ExpectedPrecision]) -> ExpectedPrecision:
     """The same over all labels."""
     notes: dict[int, Counts] = {}
     count = calibrated = 0
@@ -116,7 +118,7 @@ def together(expected: Iterable[Expected]) -> Expected:
         for note, (right, decided) in each.notes.items():
             before = notes.get(note, (0, 0))
             notes[note] = before[0] + right, before[1] + decided
-    return Expected(0, count, notes, calibrated, total)
+    return ExpectedPrecision(0, count, notes, calibrated, total)
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class PrecisionFigures:
     only_drawn: bool
 
     @classmethod
-    def of(cls, one: Expected, only_drawn: bool, **more: Any) -> Self:
+    def of(cls, one: ExpectedPrecision, only_drawn: bool, **more: Any) -> Self:
         """`only_drawn`: some notes were not counted (`chosen_by_order`)."""
         seen = one.observed
         return cls(
@@ -159,7 +161,7 @@ class PlannedAct:
     found: BulkPreview
     with_gold: BulkPreview | None
     with_doubtful: BulkPreview | None
-    expected: list[Expected]
+    expected: list[ExpectedPrecision]
     only_drawn: bool
 
 
@@ -205,7 +207,7 @@ def chosen_by_order(runs: Sequence[int]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted(Rate):
+class AcceptanceRate(Rate):
     """Decisions on one group of suggestions: accepted as suggested, corrected, rejected, and decided by bulk acts."""
 
     key: tuple[Any, ...]
@@ -225,7 +227,7 @@ def suggestions_by(project: Project, runs: Sequence[int] = ()) -> "QuerySet[Span
     return Span.objects.filter(annotation_set__author__in=authors).order_by()
 
 
-def acceptance_by(spans: "QuerySet[Span]", *columns: str) -> list[Accepted]:
+def acceptance_by(spans: "QuerySet[Span]", *columns: str) -> list[AcceptanceRate]:
     """Decisions by the columns, most decided first.
 
     The column `band` is the index of the confidence band in BANDS, or -1 for suggestions without confidence.
@@ -242,7 +244,9 @@ def acceptance_by(spans: "QuerySet[Span]", *columns: str) -> list[Accepted]:
         )
     )
     found = [
-        Accepted(row["right"], row["decided"], tuple(row[c] for c in columns), row["kept"] - row["right"], row["bulk"])
+        AcceptanceRate(
+            row["right"], row["decided"], tuple(row[c] for c in columns), row["kept"] - row["right"], row["bulk"]
+        )
         for row in rows
     ]
     return sorted(found, key=lambda each: (-each.decided, -each.bulk, str(each.key)))

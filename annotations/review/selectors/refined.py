@@ -13,7 +13,7 @@ from annotations.review.selectors.planted import hidden_in
 from annotations.text.provenance import Provenance
 
 
-class RefinedShown(TypedDict):
+class RefinedView(TypedDict):
     """What a refiner did with an annotation: `action` is keep or update; `start`, `end` and `label` are from before.
 
     `label` is None if the label was deleted since; `code` is the code that it had.
@@ -27,13 +27,13 @@ class RefinedShown(TypedDict):
     reason: str
 
 
-def refined_in(project: Project, provenances: Mapping[int, Mapping[str, Any] | None]) -> dict[int, RefinedShown]:
+def refined_in(project: Project, provenances: Mapping[int, Mapping[str, Any] | None]) -> dict[int, RefinedView]:
     """The refiner's decisions by suggestion id, from the provenance of suggestions."""
     said = {pk: found["refined"] for pk, found in provenances.items() if found and "refined" in found}
     if not said:
         return {}
     accepted, ids = accepted_labels(project)
-    shown: dict[int, RefinedShown] = {}
+    shown: dict[int, RefinedView] = {}
     for pk, one in said.items():
         start, end, code = one["was"]
         known = accepted.get(code)
@@ -55,7 +55,7 @@ ACCEPTED = Decision.Verdict.ACCEPTED
 REJECTED = Decision.Verdict.REJECTED
 
 
-class RemovalShown(TypedDict):
+class RemovalView(TypedDict):
     """A proposed removal as a page shows it. `bounds` are those in gold if it was rejected, else None."""
 
     number: int
@@ -144,10 +144,10 @@ def verdicts(review: int) -> dict[int, RemovalVerdict]:
     return {row[0]: RemovalVerdict(*row) for row in rows}
 
 
-def removal_shown(one: Removal, gold: Iterable[tuple[LabeledBounds, Provenance | None]]) -> RemovalShown:
+def removal_shown(one: Removal, gold: Iterable[tuple[LabeledBounds, Provenance | None]]) -> RemovalView:
     state, bounds = one.seen(gold)
     number, start, end, label, reason, _origin = one.proposed
     by, at = (one.decision.by, one.decision.at.isoformat()) if one.decision else (None, None)
-    return RemovalShown(
+    return RemovalView(
         number=number, start=start, end=end, label=label, reason=reason, state=state, bounds=bounds, by=by, at=at
     )

@@ -77,21 +77,21 @@ def notes_handed_over_by(user: models.User | None, author: models.Author) -> "Qu
     return handed_over_by(user, review__author=author).values_list("review__document_id", flat=True)
 
 
-class Waiting(NamedTuple):
+class WaitingCounts(NamedTuple):
     """Numbers of handed-over notes of a run that wait for this person, and for another person."""
 
     yours: int = 0
     others: int = 0
 
 
-def waiting_of(authors: Iterable[int], user: models.User) -> dict[int, Waiting]:
+def waiting_of(authors: Iterable[int], user: models.User) -> dict[int, WaitingCounts]:
     """The numbers of waiting notes by author id of the run."""
     own = Exists(models.Handover.people.through.objects.filter(handover=OuterRef("pk"), user_id=user.pk))
     rows = models.Handover.objects.filter(review__author__in=list(authors), state__in=ACTIVE).order_by()
     counted = rows.annotate(own=own).values_list("review__author").annotate(
         yours=Count("pk", filter=Q(own=False)), every=Count("pk")
     )  # fmt: skip
-    return {author: Waiting(yours, every - yours) for author, yours, every in counted}
+    return {author: WaitingCounts(yours, every - yours) for author, yours, every in counted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def next_to_review(author: models.Author, after: int = 0, user: models.User | No
 def review_progress(author: models.Author, user: models.User | None = None) -> ReviewProgress:
     """The progress for a person. Without a person, every note that is not finished counts as left."""
     done = models.Review.objects.filter(author=author, finished_at__isnull=False).count()
-    between = waiting_of([author.pk], user).get(author.pk, Waiting()) if user else Waiting()
+    between = waiting_of([author.pk], user).get(author.pk, WaitingCounts()) if user else WaitingCounts()
     return ReviewProgress(done, _sets_of(author).count(), between.yours, between.others)
 
 

@@ -11,7 +11,7 @@ from annotations.core.suggestions import HIDDEN
 from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.planted import aliases, planted_in
-from annotations.review.selectors.refined import RefinedShown, RemovalShown, refined_in, removal_shown, removals_in
+from annotations.review.selectors.refined import RefinedView, RemovalView, refined_in, removal_shown, removals_in
 from annotations.review.selectors.reviewing import Between, between
 from annotations.review.selectors.suggestions import (
     CurrentDecision,
@@ -50,7 +50,7 @@ class SuggestionView(TypedDict):
     # of places that it may have meant.
     doubt: NotRequired[Doubt]
     # From a refiner: what it did with the annotation, the bounds and the label before, and why.
-    refined: NotRequired[RefinedShown]
+    refined: NotRequired[RefinedView]
     # The outcome of a planted leak.
     planted: NotRequired[str]
     attributes: NotRequired[dict[str, Value]]
@@ -82,7 +82,7 @@ class ReviewState(TypedDict):
     open: int
     suggestions: list[SuggestionView]
     # What a refiner proposes to remove. Open ones count in `open`.
-    removals: list[RemovalShown]
+    removals: list[RemovalView]
     gold: list[GoldShown]
 
 

@@ -85,7 +85,7 @@ def as_waiting(page: StringPage, runs: Sequence[int], project: Project, user: Us
 
 
 @dataclass(slots=True)
-class _Merged:
+class _MergedString:
     """A string with one label, summed over the chosen runs.
 
     `pk`, `sample` and `uncertainty` are from the least certain run among those with open suggestions.
@@ -117,7 +117,7 @@ class _Merged:
         return self.open if order == "open" else self.uncertainty
 
 
-def _merged(runs: Sequence[int], label: int | None, order: Order, wanted: int) -> list[_Merged]:
+def _merged(runs: Sequence[int], label: int | None, order: Order, wanted: int) -> list[_MergedString]:
     """The first strings over all runs, read from the start of each run's index.
 
     If a string is ranked by a single run, the first rows of each run contain the first rows overall. If it is ranked by
@@ -142,7 +142,7 @@ def _of_run(run: int, label: int | None, order: Order) -> "QuerySet[SuggestedStr
     return rows.order_by("-open" if order == "open" else "-uncertainty", "id")
 
 
-def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> Iterable[_Merged]:
+def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> Iterable[_MergedString]:
     """The strings among these rows, summed over all chosen runs."""
     rows = {row.pk: row for top in tops for row in top}
     if len(runs) > 1:
@@ -152,11 +152,11 @@ def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> It
             others = SuggestedString.objects.filter(author__in=runs, string_key__in=batch)
             rows |= {row.pk: row for row in others}
     seen = {(row.string_key, row.label_id) for top in tops for row in top}
-    merged: dict[tuple[int, int], _Merged] = {}
+    merged: dict[tuple[int, int], _MergedString] = {}
     for row in rows.values():
         key = row.string_key, row.label_id
         if key in seen:
-            merged.setdefault(key, _Merged(row.pk, row.string_key, row.sample, row.label_id)).add(row)
+            merged.setdefault(key, _MergedString(row.pk, row.string_key, row.sample, row.label_id)).add(row)
     return merged.values()
 
 

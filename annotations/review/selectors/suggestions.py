@@ -17,22 +17,22 @@ from annotations.review.events import REVIEW_FINISHED
 from annotations.review.rules.conflicts import Candidate, LabeledBounds
 from annotations.text.attributes import Value
 from annotations.text.combining import conflicting_spans
-from annotations.text.provenance import Backed
+from annotations.text.provenance import MergedProvenance
 
 # Suggestions of a merged list: the runs that suggest each, and which of them conflict (domain.combining.merging).
 
 
-def backing_of(provenance: str | Backed | None) -> Backed | None:
+def backing_of(provenance: str | MergedProvenance | None) -> MergedProvenance | None:
     """The runs behind a suggestion of a merged list; None for a suggestion of a single run.
 
     The shape is `{runs: [{run, confidence, source}], agree, of, clear}`.
     """
-    known: Backed | None = json.loads(provenance) if isinstance(provenance, str) else provenance
+    known: MergedProvenance | None = json.loads(provenance) if isinstance(provenance, str) else provenance
     return known if known and "runs" in known else None
 
 
 def candidate_of(
-    pk: int, bounds: LabeledBounds, annotation_set: int, provenance: str | Backed | None, to: int | None
+    pk: int, bounds: LabeledBounds, annotation_set: int, provenance: str | MergedProvenance | None, to: int | None
 ) -> Candidate:
     """A suggestion as a bulk act would accept it: with its own label, or with the label `to`."""
     backing = backing_of(provenance)
@@ -41,7 +41,7 @@ def candidate_of(
     return Candidate(pk, (start, end, label if to is None else to), annotation_set, runs)
 
 
-def conflicting_among(suggestions: Sequence[tuple[int, int, int, Backed]]) -> dict[int, list[int]]:
+def conflicting_among(suggestions: Sequence[tuple[int, int, int, MergedProvenance]]) -> dict[int, list[int]]:
     """The ids of the conflicting suggestions, by suggestion id.
 
     `suggestions` are all suggestions of the merged list in one note: id, start, end, backing.
@@ -83,7 +83,7 @@ class Suggestion:
     label_id: int
     confidence: float | None
     source: str
-    provenance: Backed | None
+    provenance: MergedProvenance | None
     string_key: int | None
     attributes: dict[str, Value] | None
     annotation_set_id: int

@@ -29,7 +29,7 @@ from annotations.review.selectors.suggestions import Bounds, Suggestion, around,
 from annotations.review.services.log import accepted_bounds, state_of
 
 
-class Accepted(NamedTuple):
+class AcceptedSuggestion(NamedTuple):
     """An accepted suggestion: its id, the user name of the reviewer, and the name of the run."""
 
     suggestion: int
@@ -41,10 +41,10 @@ class _Acceptances:
     """Accepted suggestions, indexed by note and gold span, and by suggestion id."""
 
     def __init__(self) -> None:
-        self.at: dict[tuple[int, LabeledBounds], dict[int, Accepted]] = defaultdict(dict)
+        self.at: dict[tuple[int, LabeledBounds], dict[int, AcceptedSuggestion]] = defaultdict(dict)
         self._of: dict[int, tuple[int, LabeledBounds]] = {}
 
-    def put(self, suggestion: int, span: tuple[int, LabeledBounds] | None, accepted: Accepted) -> None:
+    def put(self, suggestion: int, span: tuple[int, LabeledBounds] | None, accepted: AcceptedSuggestion) -> None:
         """Move the suggestion's acceptance to a note and gold span, or remove it (None)."""
         before = self._of.pop(suggestion, None)
         if before is not None:
@@ -55,7 +55,7 @@ class _Acceptances:
 
 
 @dataclass(slots=True)
-class _Decided:
+class _DecisionToWrite:
     """A decision to write. `after` is None if the decision is to be deleted."""
 
     suggestion: Suggestion
@@ -80,7 +80,7 @@ class LockedRows:
         self._window: Bounds | None = None
         self._cause = None if cause is None else str(cause)
         self._now = timezone.now()
-        self._decided: dict[int, _Decided] = {}
+        self._decided: dict[int, _DecisionToWrite] = {}
         self._pks: dict[tuple[int, LabeledBounds], int] = {}
         self._removed: list[int] = []
         self._made: dict[tuple[int, LabeledBounds], GoldRow] = {}
@@ -118,17 +118,17 @@ class LockedRows:
         )  # fmt: skip
         found = _Acceptances()
         for suggestion, note, start, end, label, reviewer, run in rows.values_list(*columns):
-            found.put(suggestion, (note, (start, end, label)), Accepted(suggestion, reviewer, run))
+            found.put(suggestion, (note, (start, end, label)), AcceptedSuggestion(suggestion, reviewer, run))
         for each in self._decided.values():
             self._move(found, each)
         return found
 
-    def _move(self, acceptances: "_Acceptances", each: "_Decided") -> None:
+    def _move(self, acceptances: "_Acceptances", each: "_DecisionToWrite") -> None:
         one, bounds = each.suggestion, accepted_bounds(each.after)
-        now = Accepted(one.pk, self._user.username, one.author_name)
+        now = AcceptedSuggestion(one.pk, self._user.username, one.author_name)
         acceptances.put(one.pk, (one.document_id, bounds) if bounds else None, now)
 
-    def accepted_elsewhere(self, note: int, bounds: LabeledBounds, suggestion: int | None) -> Accepted | None:
+    def accepted_elsewhere(self, note: int, bounds: LabeledBounds, suggestion: int | None) -> AcceptedSuggestion | None:
         """Another suggestion than `suggestion` that was accepted as the same gold span, if any."""
         accepted = self._acceptances.at.get((note, bounds), {})
         return next((one for pk, one in accepted.items() if pk != suggestion), None)
@@ -176,7 +176,7 @@ class LockedRows:
 
     def set_decision(self, one: Suggestion, review: models.Review, reviewer: int, after: DecisionState | None) -> None:
         """Set or delete (None) the decision on a suggestion."""
-        each = self._decided[one.pk] = _Decided(one, review, reviewer, after)
+        each = self._decided[one.pk] = _DecisionToWrite(one, review, reviewer, after)
         if "_acceptances" in self.__dict__:  # when acceptances are loaded later, they include this decision
             self._move(self._acceptances, each)
 
@@ -279,7 +279,7 @@ def _span_row(gold: int, row: GoldRow) -> SpanRow:
     return SpanRow(gold, start, end, label, confidence, source, how, attributes=as_json(attributes))
 
 
-def _row_of_decision(each: _Decided, now: Any) -> models.Decision:
+def _row_of_decision(each: _DecisionToWrite, now: Any) -> models.Decision:
     after = each.after
     assert after is not None  # decisions without a state are deleted instead
     start, end, label = after["bounds"] or (None, None, None)

@@ -38,7 +38,7 @@ KEYS: Final = 5_000
 _NUMBER = re.compile(r"[-_ ]?\d+$")
 
 
-class Suggested(NamedTuple):
+class SuggestionColumns(NamedTuple):
     """The columns of a suggestion that this module needs."""
 
     pk: int
@@ -54,21 +54,21 @@ class Suggested(NamedTuple):
         return self.string, self.label
 
 
-def suggested_in(run: models.Author, notes: Collection[int]) -> dict[int, list[Suggested]]:
+def suggested_in(run: models.Author, notes: Collection[int]) -> dict[int, list[SuggestionColumns]]:
     """The run's suggestions by note, in text order."""
     sets = models.AnnotationSet.objects.filter(
         author=run, document__in=notes, state=models.AnnotationSetState.SUBMITTED
     )
     by_set = dict(sets.values_list("pk", "document_id"))
-    found: dict[int, list[Suggested]] = {note: [] for note in by_set.values()}
+    found: dict[int, list[SuggestionColumns]] = {note: [] for note in by_set.values()}
     rows = models.Span.objects.filter(annotation_set__in=list(by_set)).order_by("start", "end", "pk")
     columns = ("pk", "annotation_set_id", "start", "end", "label_id", "string_key", "confidence")
     for pk, annotation_set, *rest in rows.values_list(*columns):
-        found[by_set[annotation_set]].append(Suggested(pk, by_set[annotation_set], *rest))
+        found[by_set[annotation_set]].append(SuggestionColumns(pk, by_set[annotation_set], *rest))
     return found
 
 
-def known_among(run: models.Author, suggested: dict[int, list[Suggested]]) -> dict[int, str]:
+def known_among(run: models.Author, suggested: dict[int, list[SuggestionColumns]]) -> dict[int, str]:
     """How each known or likely identifier is known, by suggestion id. A model's confidence alone is not enough.
 
     * People: reviewers decided on the same string with the same label in other notes, one by one, and always accepted
@@ -177,12 +177,12 @@ def draw_leaks(author: models.Author, notes: Collection[int]) -> None:
 def _plant(run: models.Author, key: bytes, notes: Sequence[int]) -> None:
     suggested = suggested_in(run, notes)
     known = known_among(run, suggested)
-    golds: dict[int, list[planting.Marked]] = {note: [] for note in notes}
+    golds: dict[int, list[planting.GoldSpan]] = {note: [] for note in notes}
     rows = models.Span.objects.filter(
         annotation_set__author__kind=models.AuthorKind.GOLD, annotation_set__document__in=notes
     )
     for note, start, end in rows.order_by().values_list("annotation_set__document_id", "start", "end"):
-        golds[note].append(planting.Marked(start, end))
+        golds[note].append(planting.GoldSpan(start, end))
     texts = dict(models.Document.objects.filter(pk__in=notes).values_list("pk", "text"))
     reviews = dict(models.Review.objects.filter(author=run, document__in=notes).values_list("document_id", "pk"))
     planted = []
@@ -218,7 +218,7 @@ def reveal_leaks(here: LockedReview) -> None:
     spans = models.Span.objects.in_bulk([one.suggestion_id for one in planted])
     marked = [_marked(span, here.author) for span in gold.spans.all()]
     people = {each.username: each for each in models.User.objects.filter(username__in={one.by for one in marked})}
-    marked_completely: list[tuple[models.Span, planting.Marked, planting.PlantedFate]] = []
+    marked_completely: list[tuple[models.Span, planting.GoldSpan, planting.PlantedFate]] = []
     for one in planted:
         span = spans.get(one.suggestion_id)
         result, whole = planting.outcome(text, span, marked) if span else (planting.PlantedFate.ELSEWHERE, False)
@@ -253,7 +253,7 @@ def reveal_leaks(here: LockedReview) -> None:
         decide_locked(here, request, planted=str(result))
 
 
-def _marked(span: models.Span, author: models.Author) -> planting.Marked:
+def _marked(span: models.Span, author: models.Author) -> planting.GoldSpan:
     """A gold span, and whether it was added by the review of this run's suggestions.
 
     A span in gold that was made from the run's whole annotation set names no suggestion.
@@ -261,4 +261,4 @@ def _marked(span: models.Span, author: models.Author) -> planting.Marked:
     how = span.provenance or {}
     accepted = how.get("from") == f"{author.kind}:{author.name}" and "suggestion" in how
     own = accepted or "added" in how.get("changed", ())
-    return planting.Marked(span.start, span.end, span.label_id, own, how.get("by") or "")
+    return planting.GoldSpan(span.start, span.end, span.label_id, own, how.get("by") or "")

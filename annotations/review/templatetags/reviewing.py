@@ -16,7 +16,7 @@ from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill, middle
 from annotations.models import Author
 from annotations.review.rules.precision import FEW, Estimate, Rate
-from annotations.review.selectors.precision import Expected
+from annotations.review.selectors.precision import ExpectedPrecision
 from annotations.review.selectors.reviewing import ReviewList, Stage
 
 register = template.Library()
@@ -108,7 +108,7 @@ def observed(figure: Estimate, only_drawn: bool = False) -> SafeString:
 
 
 @register.simple_tag
-def expected(figure: Expected) -> SafeString:
+def expected(figure: ExpectedPrecision) -> SafeString:
     """The expected precision of open suggestions, and of how many of them if some have no calibrated confidence."""
     if figure.expected is None:
         return _nothing(_("not calibrated"))

@@ -14,7 +14,7 @@ from annotations.models import Span
 from annotations.review.rules.precision import BANDS
 from annotations.review.selectors.decision_log import FORMATS, TYPES, export_decisions, overruled
 from annotations.review.selectors.planted import planting_for
-from annotations.review.selectors.precision import Accepted, acceptance_by, drawn_of, rates_by, suggestions_by
+from annotations.review.selectors.precision import AcceptanceRate, acceptance_by, drawn_of, rates_by, suggestions_by
 from annotations.review.selectors.reviewing import chosen_runs, pairs, run_authors
 from annotations.review.services.queue import ONE_IN
 
@@ -39,7 +39,7 @@ def acceptance(request: Request, slug: str) -> HttpResponse:
     return render(request, "review/acceptance.html", context)
 
 
-def _tables(access: Access, spans: "QuerySet[Span]") -> list[tuple[str, list[tuple[str, Accepted]]]]:
+def _tables(access: Access, spans: "QuerySet[Span]") -> list[tuple[str, list[tuple[str, AcceptanceRate]]]]:
     names = {label["id"]: label["name"] for label in labels_of(access.project.pk)}
     by_band = sorted(acceptance_by(spans, "band"), key=lambda row: row.key)
     by_source = acceptance_by(spans, "annotation_set__author__name", "source")

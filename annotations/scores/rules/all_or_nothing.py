@@ -54,7 +54,7 @@ class CategoryData(ClassData):
     category: str
 
 
-class Pooled(TypedDict):
+class PooledRecall(TypedDict):
     """All-or-nothing recall over all pairs of a note and a label or category in its gold (Singh et al. 2025, table 3).
 
     `notes` counts these pairs; a note counts once for each label or category in its gold.

@@ -146,7 +146,7 @@ def majority_verdict(
     return verdict if rules.any_verdict or verdict in (_OF_GOLD if gold else _OF_OTHERS) else None
 
 
-class Judged(NamedTuple):
+class JudgedEntities(NamedTuple):
     """A note's entities, and for each judge a verdict (or None) on each entity; None if the judge gave no answer."""
 
     entities: Sequence[Entity]
@@ -188,7 +188,7 @@ class JudgingTally:
     def __post_init__(self) -> None:
         self.each = self.each or [{} for _ in range(self.judges)]
 
-    def add(self, note: Judged) -> list[Judgement | None] | None:
+    def add(self, note: JudgedEntities) -> list[Judgement | None] | None:
         """Count a note, and return the majority verdict on each entity; None if no judge answered on the note."""
         self.answered.update(at for at, answer in enumerate(note.answers) if answer is not None)
         if not note.answered:
@@ -205,7 +205,7 @@ class JudgingTally:
             found.append(verdict)
         return found
 
-    def _count_each(self, at: int, entity: Entity, note: Judged) -> None:
+    def _count_each(self, at: int, entity: Entity, note: JudgedEntities) -> None:
         said = [None if answer is None else answer[at] for answer in note.answers]
         self.patterns[tuple(said)] += 1
         for judge, (answer, verdict) in enumerate(zip(note.answers, said, strict=True)):

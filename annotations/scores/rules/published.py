@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PrintedRow:
     """One printed row, named after its system, embeddings, grouping, training and label.
 
     `figures` has one value per column; None stands where the source prints none.
@@ -79,7 +79,7 @@ class Table:
     title: str
     corpus: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PrintedRow, ...]
     row_head: str = "System"
     notes: tuple[str, ...] = ()
     footnotes: tuple[Footnote, ...] = ()
@@ -124,7 +124,8 @@ def _table(read: dict[str, Any]) -> Table:
     made = read | {
         "columns": [Column(*column) for column in read["columns"]],
         "rows": [
-            Row(name, tuple(None if value == "–" else value for value in values)) for name, *values in read["rows"]
+            PrintedRow(name, tuple(None if value == "–" else value for value in values))
+            for name, *values in read["rows"]
         ],
         "footnotes": [Footnote(one["text"], tuple(one["rows"])) for one in read.get("footnotes", ())],
     }

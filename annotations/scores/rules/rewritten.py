@@ -25,7 +25,7 @@ from annotations.text.spans import Span
 from annotations.text.tokens import Parts
 
 
-class Counting(StrEnum):
+class CountingRule(StrEnum):
     """How often a gold text occurs in a note.
 
     tokens: occurrences of whole tokens, of overlapping texts only the longest, outside placeholders (`rewritten`).
@@ -168,15 +168,15 @@ class RewrittenScore:
 
     def __init__(self, placeholder_of: Mapping[str, str]) -> None:
         self._placeholder_of = placeholder_of
-        self._counts: dict[Counting, dict[str, Counts]] = {rule: defaultdict(Counts) for rule in Counting}
+        self._counts: dict[CountingRule, dict[str, Counts]] = {rule: defaultdict(Counts) for rule in CountingRule}
 
     def add(self, original: str, rewritten: str, gold: Sequence[Span]) -> None:
         """Count one note."""
-        for rule, count in ((Counting.TOKENS, counts_of), (Counting.SUBSTRING, substring_counts)):
+        for rule, count in ((CountingRule.TOKENS, counts_of), (CountingRule.SUBSTRING, substring_counts)):
             for label, counts in count(original, rewritten, gold, self._placeholder_of).items():
                 self._counts[rule][label] += counts
 
-    def as_dict(self, rule: Counting = Counting.TOKENS) -> RewrittenData:
+    def as_dict(self, rule: CountingRule = CountingRule.TOKENS) -> RewrittenData:
         counts = self._counts[rule]
         return {
             "micro": _figures(sum(counts.values(), Counts())),

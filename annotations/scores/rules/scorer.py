@@ -130,7 +130,7 @@ class Scorer:
         Raises KeyError for a label without a category, SpanError for a span that is empty or not inside the text.
         """
         ours, theirs = self._bounds(text, gold), self._bounds(text, predicted)
-        parts = Parts(text) if tokenizer is tokenize else _Given(tokenizer(text))
+        parts = Parts(text) if tokenizer is tokenize else _GivenTokens(tokenizer(text))
         flags = NoteFlags(labels={label for _, _, label in ours})
         inside = 0
         edges: list[int] = []
@@ -292,7 +292,7 @@ class Scorer:
         }
 
 
-class _Given:
+class _GivenTokens:
     """The interface of `tokens.Parts` for the tokens of another tokenizer."""
 
     def __init__(self, tokens: list[Token]) -> None:

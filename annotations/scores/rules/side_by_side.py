@@ -15,7 +15,7 @@ MISSED: Final = "missed"
 ONLY: Final = "only:"
 
 
-class Telling(NamedTuple):
+class TellingSpan(NamedTuple):
     """A gold span that all authors missed, or that only one author found.
 
     `kind`: UNTOUCHED (no author marked any part of it), MISSED (no author has the exact span), or ONLY with the name of
@@ -56,8 +56,8 @@ class SideBySide:
         self._characters = dict.fromkeys(authors, NOTHING)
         self._counts: Counter[str] = Counter()
 
-    def add(self, text: str, gold: Sequence[Span], annotation_sets: Mapping[str, Sequence[Span]]) -> list[Telling]:
-        """Count one note, and return its `Telling` gold spans in text order. Raises what `Scorer.add` raises."""
+    def add(self, text: str, gold: Sequence[Span], annotation_sets: Mapping[str, Sequence[Span]]) -> list[TellingSpan]:
+        """Count one note, and return its `TellingSpan` gold spans in text order. Raises what `Scorer.add` raises."""
         for author, scorer in self._scorers.items():
             scorer.add(text, gold, annotation_sets[author])
             self._characters[author] += covered_characters(gold, annotation_sets[author])
@@ -77,18 +77,18 @@ class SideBySide:
         return {"missed_by_all": untouched + self._counts[MISSED], "untouched": untouched}
 
 
-def _telling(gold: Sequence[Span], annotation_sets: Mapping[str, Sequence[Span]]) -> list[Telling]:
+def _telling(gold: Sequence[Span], annotation_sets: Mapping[str, Sequence[Span]]) -> list[TellingSpan]:
     said = {author: {(span.start, span.end, span.label) for span in spans} for author, spans in annotation_sets.items()}
     everything = sorted(set().union(*said.values()))
     found = []
     for bounds in sorted({(span.start, span.end, span.label) for span in gold}):
         authors = [author for author, spans in said.items() if bounds in spans]
         if len(authors) == 1 < len(said):
-            found.append(Telling(ONLY + authors[0], bounds, bounds))
+            found.append(TellingSpan(ONLY + authors[0], bounds, bounds))
         elif not authors:
             near = max(everything, key=lambda other: _shared(bounds, other), default=None)
             touched = near is not None and _shared(bounds, near) > 0
-            found.append(Telling(MISSED if touched else UNTOUCHED, bounds, near if touched else None))
+            found.append(TellingSpan(MISSED if touched else UNTOUCHED, bounds, near if touched else None))
     return found
 
 

@@ -11,7 +11,7 @@ from annotations.scores.rules.all_or_nothing import (
     ClassData,
     FullyMasked,
     NotesAllFound,
-    Pooled,
+    PooledRecall,
     all_or_nothing,
     category_data,
     fully_masked,
@@ -107,7 +107,7 @@ class TableData(TypedDict):
     tolerant: Tolerant
     all_or_nothing: dict[str, NotesAllFound]
     all_or_nothing_chosen: ChosenAllOrNothing | None
-    all_or_nothing_pooled: Pooled
+    all_or_nothing_pooled: PooledRecall
     meddocan: Meddocan
     residual: Residual
 
@@ -259,7 +259,7 @@ class AfterPass(TypedDict):
     exact: RatesData
     tolerant: Tolerant
     all_or_nothing: dict[str, NotesAllFound]
-    all_or_nothing_pooled: Pooled
+    all_or_nothing_pooled: PooledRecall
     labels: dict[str, dict[str, NotesAllFound]]
     categories: dict[str, dict[str, NotesAllFound]]
 

@@ -9,7 +9,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.services.queue import once
 from annotations.models import Category, Job, User
 from annotations.notes.selectors.in_context import label_looks
-from annotations.scores.selectors import Compared, characters
+from annotations.scores.selectors import ComparedNotes, characters
 from annotations.scores.services.scoring import Score, ScoreRequest, kept_score, notes_of, score, score_request
 
 # Larger scores are computed by a job: this much text takes about one second.
@@ -37,7 +37,7 @@ def plain_request(access: Access, version: int, author: int) -> ScoreRequest:
         raise Http404("This score does not exist.") from error
 
 
-def too_long(wanted: ScoreRequest, notes: Compared) -> bool:
+def too_long(wanted: ScoreRequest, notes: ComparedNotes) -> bool:
     """Whether a worker must compute the score: of much text, or with a tokenizer that only workers have."""
     return bool(wanted.tokenizer) or characters(notes) > MOST_CHARACTERS
 

@@ -21,7 +21,7 @@ from annotations.projects.selectors.labels import mappings, shipped_set
 from annotations.scores import selectors
 from annotations.scores.rules import Scorer
 from annotations.scores.rules.attributes import AttributeAgreement, AttributeTally
-from annotations.scores.rules.rewritten import Counting, RewrittenData, RewrittenScore
+from annotations.scores.rules.rewritten import CountingRule, RewrittenData, RewrittenScore
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import AfterPass, TableData, after_pass
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
@@ -212,7 +212,7 @@ class Score:
     key: str
 
 
-def notes_of(wanted: ScoreRequest) -> selectors.Compared:
+def notes_of(wanted: ScoreRequest) -> selectors.ComparedNotes:
     """Find the notes of a score."""
     return selectors.compared(wanted.reference, wanted.author, split=wanted.split, language=wanted.language)
 
@@ -262,7 +262,7 @@ def score_errors(wanted: ScoreRequest, found: Score | None = None) -> list[Error
     return list(errors or [])
 
 
-def _key(wanted: ScoreRequest, notes: selectors.Compared, words: selectors.LabelWords) -> str:
+def _key(wanted: ScoreRequest, notes: selectors.ComparedNotes, words: selectors.LabelWords) -> str:
     """Hash everything that the score depends on."""
     target = shipped_set(wanted.into) if wanted.into else None
     mapping = mappings()[wanted.reference.project.label_set.key, wanted.into] if wanted.into else None
@@ -273,7 +273,7 @@ def _key(wanted: ScoreRequest, notes: selectors.Compared, words: selectors.Label
 
 
 def _computed(
-    wanted: ScoreRequest, notes: selectors.Compared, words: selectors.LabelWords, progress: Progress
+    wanted: ScoreRequest, notes: selectors.ComparedNotes, words: selectors.LabelWords, progress: Progress
 ) -> tuple[ScoredTable, list[Error]]:
     mapper = LabelMapper(wanted, words)
     new_scorer = partial(
@@ -310,7 +310,7 @@ def _computed(
         "by_pass": [after_pass(number, one.table()) for number, one in [*earlier, (passes, scorer)] if number],
         "attributes": attributes.rows(),
         "rewritten": rewritten.as_dict(),
-        "rewritten_substring": rewritten.as_dict(Counting.SUBSTRING),
+        "rewritten_substring": rewritten.as_dict(CountingRule.SUBSTRING),
         "errors": all_errors,
         "own_gold_spans": own,
     }, errors
@@ -365,7 +365,7 @@ class LabelMapper:
         return mapped
 
 
-def _about(wanted: ScoreRequest, notes: selectors.Compared, mapper: LabelMapper) -> ScoreReference:
+def _about(wanted: ScoreRequest, notes: selectors.ComparedNotes, mapper: LabelMapper) -> ScoreReference:
     version = wanted.reference.version
     return {
         "project": wanted.reference.project.slug,

@@ -18,7 +18,7 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.models import Author, Project
 from annotations.scores.rules.side_by_side import AuthorTables, MissedSpans, SideBySide
-from annotations.scores.selectors import Compared, LabelWords, Reference, compared, label_words, note_pairs
+from annotations.scores.selectors import ComparedNotes, LabelWords, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import REVISION, LabeledBounds, LabelMapper, ScoreRequest, score_request
 from annotations.text.spans import Span
 
@@ -110,7 +110,7 @@ class CommonNotes:
     `of` lists them for each author. `key` is a hash of everything that the comparison depends on.
     """
 
-    of: tuple[Compared, ...]
+    of: tuple[ComparedNotes, ...]
     words: LabelWords
     key: str
 

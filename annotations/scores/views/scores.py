@@ -29,7 +29,7 @@ from annotations.scores.rules.all_or_nothing import NotesAllFound
 from annotations.scores.rules.causes import ErrorCounts, UnitShares
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1, headlines
-from annotations.scores.rules.rewritten import Counting
+from annotations.scores.rules.rewritten import CountingRule
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import ConfusionData, LevelData
 from annotations.scores.rules.tally import Criterion
@@ -85,7 +85,7 @@ def _causes(wanted: ScoreRequest, name: str, row: ErrorCounts, **filters: str) -
 
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000
-COUNTINGS = {Counting.TOKENS: gettext_lazy("Whole tokens"), Counting.SUBSTRING: gettext_lazy("Substrings")}
+COUNTINGS = {CountingRule.TOKENS: gettext_lazy("Whole tokens"), CountingRule.SUBSTRING: gettext_lazy("Substrings")}
 
 
 @require_safe
@@ -149,13 +149,13 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
 
     ?split=, ?into=, ?threshold=, ?tokenizer=, ?language= and ?type= (several) as for `score_request`.
-    ?counting= is a `Counting`.
+    ?counting= is a `CountingRule`.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
-    counting = Counting(one_of(request, "counting", list(Counting)))
+    counting = CountingRule(one_of(request, "counting", list(CountingRule)))
     looks = label_looks(access.project, wanted.into)
     types, categories = offered_types(wanted, looks)
     notes = notes_of(wanted)
@@ -174,7 +174,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "tokenizers": [(name, _(kind.title)) for name, kind in tokenizers.KINDS.items()],
         "counting": counting,
         "countings": [
-            (rule, name, query_of(wanted, counting=rule if rule != Counting.TOKENS else ""))
+            (rule, name, query_of(wanted, counting=rule if rule != CountingRule.TOKENS else ""))
             for rule, name in COUNTINGS.items()
         ],
         "late": late,
@@ -334,13 +334,13 @@ def chosen_names(table: ScoredTable, looks: dict[str, LabelLook]) -> str:
     return ", ".join(look_of(looks, code).name for code in chosen["labels"]) if chosen else ""
 
 
-def rewritten_text(table: ScoredTable, counting: Counting, looks: dict[str, LabelLook]) -> dict[str, Any]:
+def rewritten_text(table: ScoredTable, counting: CountingRule, looks: dict[str, LabelLook]) -> dict[str, Any]:
     """The score of the rewritten text by one rule of counting, with published figures for the published rule."""
-    found = table["rewritten_substring"] if counting == Counting.SUBSTRING else table["rewritten"]
+    found = table["rewritten_substring"] if counting == CountingRule.SUBSTRING else table["rewritten"]
     return {
         "counted": found,
         "rewritten": [{**row, "look": look_of(looks, row["label"])} for row in found["labels"]],
-        "published_counts": counted_f1() if counting == Counting.SUBSTRING else {},
+        "published_counts": counted_f1() if counting == CountingRule.SUBSTRING else {},
         "published_counts_types": COUNTED_LABELS,
         "published_counts_corpus": REWRITTEN.corpus,
         "published_counts_source": REWRITTEN.source,

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, Standing
+from annotations.core.commands import JourneyCommand, RequiredStanding
 from annotations.models import User
 
 # Django answers with the completions if DJANGO_AUTO_COMPLETE is set.
@@ -22,7 +22,7 @@ SCRIPTS = {
 
 class Command(JourneyCommand):
     help = "Print a script with which a shell completes commands. For bash: source <(deidreview completion bash)."
-    needs = Standing.SIGN_IN
+    needs = RequiredStanding.SIGN_IN
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:

@@ -13,7 +13,7 @@ from annotations.core.commands import FailingCommand, find_active_user, find_use
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState
-from deidreview.operations import Given, call, given_of, lines_of, operations, parser_of
+from deidreview.operations import CallValues, call, given_of, lines_of, operations, parser_of
 
 
 class Command(FailingCommand):
@@ -72,7 +72,9 @@ class Command(FailingCommand):
         if number is None:
             return answer
         read = operations()["read_job"]
-        ended: dict[str, Any] = json.loads(_content(call(read, find_user(asked.by), Given([asked.slug, str(number)]))))
+        ended: dict[str, Any] = json.loads(
+            _content(call(read, find_user(asked.by), CallValues([asked.slug, str(number)])))
+        )
         return ended
 
     def _wait(self, asked: Any, number: int) -> None:
@@ -92,7 +94,7 @@ class Command(FailingCommand):
             self._fail(f"Can't write “{asked.output}”: {error.strerror}.", "output", as_json=asked.json)
 
 
-def _all_pages(operation: Operation, person: Any, given: Given, answer: dict[str, Any]) -> dict[str, Any]:
+def _all_pages(operation: Operation, person: Any, given: CallValues, answer: dict[str, Any]) -> dict[str, Any]:
     """A list with the rows of all its pages."""
     items, cursor = answer["items"], answer["next"]
     while cursor:

@@ -1,13 +1,13 @@
 from typing import Any
 
-from annotations.core.commands import JourneyCommand, Standing
+from annotations.core.commands import JourneyCommand, RequiredStanding
 from annotations.models import User
 from deidreview.views import Health
 
 
 class Command(JourneyCommand):
     help = "Check the database, its migrations, Redis and the workers. Exit status 1 if the app can't serve people."
-    needs = Standing.SIGN_IN
+    needs = RequiredStanding.SIGN_IN
     requires_system_checks: list[str] = []
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

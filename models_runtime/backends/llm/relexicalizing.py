@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
-from annotations.release.rules.surrogates.pipeline import Cluster, Indexed, Mentioned
+from annotations.release.rules.surrogates.pipeline import Cluster, IndexedEntity, MentionInNote
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import listed
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, object_schema
@@ -118,7 +118,9 @@ class Relexicalizer:
         self._asking = digest("relexicalize", VERSION, server.name, model)
         self.made_by = f"{model[-40:]} {VERSION}-{digest(*self._prompts.values())[:8]}"
 
-    def cluster(self, patients: Sequence[tuple[Sequence[Mentioned], str]]) -> list[list[list[Mentioned]] | None]:
+    def cluster(
+        self, patients: Sequence[tuple[Sequence[MentionInNote], str]]
+    ) -> list[list[list[MentionInNote]] | None]:
         """The mentions of each patient by entity, given with a language; None without a usable answer."""
         return self._each(patients, self._cluster)
 
@@ -126,7 +128,9 @@ class Relexicalizer:
         """Names by which an index may know each entity of each patient; None without a usable answer."""
         return self._each(patients, self._names)
 
-    def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[tuple[Indexed | None] | None]:
+    def decide(
+        self, asked: Sequence[tuple[Cluster, Sequence[IndexedEntity]]]
+    ) -> list[tuple[IndexedEntity | None] | None]:
         """The candidate that each entity is, in a tuple that holds None for a new entity; None without an answer."""
         return self._each(asked, self._decide)
 
@@ -175,7 +179,7 @@ class Relexicalizer:
         self._answers.keep(key, asked.notes, [entry.model_dump() for entry in found.entries])
         return None if result is None else result[0]
 
-    def _cluster(self, patient: tuple[Sequence[Mentioned], str]) -> Conversation[list[list[Mentioned]] | None]:
+    def _cluster(self, patient: tuple[Sequence[MentionInNote], str]) -> Conversation[list[list[MentionInNote]] | None]:
         """The first two notes, then each further note with the entities that were found so far."""
         mentions, language = patient
         by_note = groupby(sorted(mentions, key=lambda one: one.note), key=lambda one: one.note)
@@ -199,7 +203,7 @@ class Relexicalizer:
         return groups
 
     def _pair(
-        self, first: Sequence[Mentioned], second: Sequence[Mentioned], language: str
+        self, first: Sequence[MentionInNote], second: Sequence[MentionInNote], language: str
     ) -> Conversation[list[list[int]] | None]:
         """The mentions of two notes by entity, as positions in both lists together."""
         both = [*first, *second]
@@ -240,10 +244,12 @@ class Relexicalizer:
         asked = _Asked("query", clusters[0].language, shown, notes, len(clusters))
         return (yield from self._ask(asked, _Queried, read))
 
-    def _decide(self, asked: tuple[Cluster, Sequence[Indexed]]) -> Conversation[tuple[Indexed | None] | None]:
+    def _decide(
+        self, asked: tuple[Cluster, Sequence[IndexedEntity]]
+    ) -> Conversation[tuple[IndexedEntity | None] | None]:
         cluster, found = asked
 
-        def read(entries: Sequence[_Decided]) -> tuple[tuple[Indexed | None], int] | None:
+        def read(entries: Sequence[_Decided]) -> tuple[tuple[IndexedEntity | None], int] | None:
             same = [one.id for one in entries if one.same == "Y"]
             if not _once([one.id for one in entries], len(found)) or len(same) > 1:
                 return None
@@ -279,11 +285,11 @@ class Relexicalizer:
         return (yield from self._ask(question, _Replaced, read))
 
 
-def _notes(mentions: Sequence[Mentioned]) -> set[int]:
+def _notes(mentions: Sequence[MentionInNote]) -> set[int]:
     return {one.note for one in mentions}
 
 
-def _longest(mentions: Sequence[Mentioned]) -> Mentioned:
+def _longest(mentions: Sequence[MentionInNote]) -> MentionInNote:
     """The mention that stands for its entity."""
     return max(mentions, key=lambda one: len(one.text))
 
@@ -303,7 +309,7 @@ def _family(kind: IdentifierType) -> str:
     return "person" if kind in PEOPLE else str(kind)
 
 
-def _context(mention: Mentioned) -> str:
+def _context(mention: MentionInNote) -> str:
     return f"{mention.before}{mention.text}{mention.after}"
 
 

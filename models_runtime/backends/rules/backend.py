@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.text.characters import trim
-from annotations.text.search import Covered
+from annotations.text.search import CoveredParts
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Streaming
 from models_runtime.backends.rules import (
@@ -75,7 +75,7 @@ def private(text: str, hits: Sequence[Hit]) -> list[Hit]:
             several = _SEVERAL.search(title) is not None
         elif hit.kind in NAMES and several and _NEXT.fullmatch(text, lawyers[-1].end, hit.start):
             lawyers.append(hit)
-    own = Covered(match.span() for hit in lawyers if (match := _OF_LAWYER.match(text, hit.end)))
+    own = CoveredParts(match.span() for hit in lawyers if (match := _OF_LAWYER.match(text, hit.end)))
     known = _name_words(text, lawyers)
     public = set(lawyers)
     names = [hit for hit in ordered if hit.kind in NAMES and hit not in public]

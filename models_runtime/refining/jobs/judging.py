@@ -25,7 +25,7 @@ from annotations.jobs.runner import Claim, HandBack
 from annotations.models import Document, RewrittenNote
 from annotations.scores.rules.judging import Entity, JudgedUnit, by_text, entities_of
 from annotations.scores.rules.rewritten import counts_of
-from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
+from annotations.scores.selectors import ComparedNotes, NotePair, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import LabelMapper, ScoreRequest
 from annotations.text.hashes import text_sha256
 from annotations.text.spans import Span as DomainSpan
@@ -98,7 +98,7 @@ def _freeze(claim: Claim, judging: Judging) -> None:
         judging.save(update_fields=["frozen_at"])
 
 
-def _drawn(judging: Judging, notes: Compared) -> Compared:
+def _drawn(judging: Judging, notes: ComparedNotes) -> ComparedNotes:
     """Draw at most `most_notes` notes, the same ones for all judgings of this gold version."""
     if judging.most_notes is None or judging.most_notes >= len(notes.notes):
         return notes

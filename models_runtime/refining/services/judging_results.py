@@ -12,7 +12,7 @@ from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.stored_figures import FigureKind, keep, kept_of, key_of
 from annotations.models import GoldVersionNote, JobState, Project
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes
-from annotations.scores.rules.judging import DISCARDED, Entity, Judged, Judgement, JudgingTally, figures_of
+from annotations.scores.rules.judging import DISCARDED, Entity, JudgedEntities, Judgement, JudgingTally, figures_of
 from annotations.scores.rules.rates import Rates
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 from models_runtime.runs.services.llm import usage_of_judge
@@ -28,7 +28,7 @@ class NoteVerdicts(NamedTuple):
     """A note with the judges' verdicts, and its counts for the exact scores."""
 
     document: int
-    judged: Judged
+    judged: JudgedEntities
     counts: dict[str, dict[str, list[int]]]
     unanswered: bool = False
 
@@ -48,7 +48,7 @@ def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVer
         for note, judge, verdicts in found.values_list("note", "judge", "verdicts"):
             answers[note][index[judge]] = [Judgement(one) if one else None for one in verdicts or ()]
         for pk, document, entities, counts in batch:
-            judged = Judged([Entity(*one) for one in entities], answers[pk])
+            judged = JudgedEntities([Entity(*one) for one in entities], answers[pk])
             yield NoteVerdicts(document, judged, counts, bool(counts.get("unanswered")))
 
 

@@ -16,7 +16,7 @@ from annotations.models import Document, Job, Project, Release
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.surrogates.clustering import surrogate_key
 from annotations.release.rules.surrogates.folding import LONG, folded, runs
-from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
+from annotations.release.rules.surrogates.pipeline import Around, Cluster, IndexedEntity, Surrogate
 from annotations.release.rules.surrogates.writing import parts_of
 from annotations.release.selectors.surrogates import in_parts
 from annotations.release.services.surrogates import makers
@@ -110,7 +110,7 @@ class ModelMaker:
         found = _asked(lambda: self._model.names(patients))
         return [rules if names is None else names for rules, names in zip(by_rules, found, strict=True)]
 
-    def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
+    def decide(self, asked: Sequence[tuple[Cluster, Sequence[IndexedEntity]]]) -> list[IndexedEntity | None]:
         """The rules decide where a candidate has the same name; the model decides the rest."""
         decided = self._rules.decide(asked)
         doubtful = [
@@ -163,7 +163,7 @@ def _acceptable(made: Surrogate, text: str, draft: makers.Draft) -> bool:
     return not any(run in draft.avoid and (len(run) >= LONG or run == text) for run in runs(text))
 
 
-def _equal(decided: Indexed | None, cluster: Cluster) -> bool:
+def _equal(decided: IndexedEntity | None, cluster: Cluster) -> bool:
     """Whether the rules found an entity with the same full form, so that no model need be asked."""
     return decided is not None and bool(
         {folded(form) for form in decided.forms} & {folded(form) for form in cluster.forms}

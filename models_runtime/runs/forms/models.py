@@ -9,7 +9,7 @@ from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
-from annotations.core.forms import Agreed, WholeField, offer
+from annotations.core.forms import ConsentCheckbox, WholeField, offer
 from annotations.models import Label
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import (
@@ -62,7 +62,7 @@ def preset_field(tasks: Collection[str], help_text: Any) -> forms.ChoiceField:
 def agreed_field() -> forms.BooleanField:
     """The consent to send notes to another machine. Without it the service raises an error."""
     return forms.BooleanField(
-        label=_("The notes of this project may be sent to these machines"), required=False, widget=Agreed()
+        label=_("The notes of this project may be sent to these machines"), required=False, widget=ConsentCheckbox()
     )
 
 

@@ -13,7 +13,7 @@ from annotations import models
 from annotations.core.errors import ServiceError, good_name
 from annotations.jobs.services.queue import LIVE, enqueue, key_of, locked, started_with
 from annotations.release.services.sources import specs_of
-from annotations.review.selectors.reviewing import Waiting, waiting_of
+from annotations.review.selectors.reviewing import WaitingCounts, waiting_of
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
 from models_runtime.runs.events import RUN_RENAMED, RUN_STARTED, RunStarted
 from models_runtime.runs.services.backends import NOTHING, Chosen, ThresholdGoal, at_threshold, chosen, queue_of
@@ -167,7 +167,7 @@ class RunRow:
     failed: int
     total: int
     reviewed: int
-    second: Waiting
+    second: WaitingCounts
 
 
 def run_rows(runs: Iterable[Run], user: models.User) -> list[RunRow]:
@@ -188,7 +188,7 @@ def run_rows(runs: Iterable[Run], user: models.User) -> list[RunRow]:
             failed=counted[run.pk].get(RunItemState.FAILED, 0),
             total=sum(counted[run.pk].values()),
             reviewed=reviewed.get(run.author_id, 0),
-            second=between.get(run.author_id, Waiting()),
+            second=between.get(run.author_id, WaitingCounts()),
         )
         for run in listed
     ]

@@ -21,7 +21,7 @@ from annotations.jobs.tokens import form_key
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Review
 from annotations.projects.selectors.labels import labels_of
 from annotations.projects.selectors.projects import runs_with_notes
-from annotations.review.selectors.reviewing import Waiting, waiting_of
+from annotations.review.selectors.reviewing import WaitingCounts, waiting_of
 from models_runtime.backends.llm.servers import STRATEGIES
 from models_runtime.core.external import external_models
 from models_runtime.core.registry import BACKENDS
@@ -73,7 +73,7 @@ class ImportedRun:
     author: Author
     notes: int
     reviewed: int
-    second: Waiting
+    second: WaitingCounts
 
 
 def _imported_page(request: Request, access: Access) -> Page[Author]:
@@ -89,7 +89,9 @@ def _imported(access: Access, authors: list[Author]) -> list[ImportedRun]:
     )
     between = waiting_of([author.pk for author in authors], access.user)
     return [
-        ImportedRun(author, notes.get(author.pk, 0), reviewed.get(author.pk, 0), between.get(author.pk, Waiting()))
+        ImportedRun(
+            author, notes.get(author.pk, 0), reviewed.get(author.pk, 0), between.get(author.pk, WaitingCounts())
+        )
         for author in authors
     ]
 

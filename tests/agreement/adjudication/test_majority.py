@@ -16,7 +16,7 @@ from annotations.agreement.services import majority
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.deciding import decide, finish_adjudication, reopen
 from annotations.agreement.services.majority import plan_majority, run_majority, undo_majority
-from annotations.agreement.services.plan import Act, Request, Seen
+from annotations.agreement.services.plan import Act, Request, ShownLocation
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.jobs.services.batch_acts import begin_undo
@@ -217,7 +217,7 @@ def test_a_vote_leaves_what_an_adjudicators_acts_would_leave(votes):
     found = desk(votes.project, twin)
     for item in found.items:
         choice = Act.UNANIMOUS if item.location.agreed else Act.MAJORITY
-        seen = Seen(item.start, item.end, key_of(found, item))
+        seen = ShownLocation(item.start, item.end, key_of(found, item))
         decide(project=votes.project, document=twin, user=votes.rita, request=Request(uuid.uuid4(), choice, (seen,)))
     finish_adjudication(project=votes.project, document=twin, user=votes.rita)
     own = models.AnnotationSet.objects.get(document=twin, author__kind="adjudicated")

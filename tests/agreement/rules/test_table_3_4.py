@@ -14,7 +14,7 @@ from collections import Counter
 
 import pytest
 
-from annotations.agreement.rules.capture import Captures, Matching, found_in, histories
+from annotations.agreement.rules.capture import Captures, MatchCriterion, found_in, histories
 from annotations.agreement.rules.figures import Setup, figures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets
 from annotations.text.spans import Span
@@ -146,7 +146,7 @@ def note(number=1, **annotation_sets):
     return NoteAnnotationSets("x" * 500, sets, number)
 
 
-def found(*notes, matching=Matching.OVERLAP):
+def found(*notes, matching=MatchCriterion.OVERLAP):
     captures = Captures()
     for each in notes:
         captures.add(each, sorted(each.annotation_sets))
@@ -157,7 +157,7 @@ def test_who_found_what():
     """With OVERLAP, a chain of overlapping spans counts as one; touching spans are separate."""
     annotation_sets = {"a": [Span(0, 5, "X"), Span(8, 9, "X")], "b": [Span(4, 8, "Y")], "c": [Span(0, 5, "Z")]}
     rows = histories(annotation_sets, ["a", "b", "c"])
-    assert rows == {Matching.OVERLAP: [0b111, 0b001], Matching.EXACT: [0b101, 0b001, 0b010]}
+    assert rows == {MatchCriterion.OVERLAP: [0b111, 0b001], MatchCriterion.EXACT: [0b101, 0b001, 0b010]}
 
 
 def test_two_annotators_chapman():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.agreement.rules.coefficients import sums_of
-from annotations.agreement.rules.figures import Shared
+from annotations.agreement.rules.figures import PairCounts
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, compared, tagged_by_note
 from annotations.text.bio import encode
 from annotations.text.matching import match
@@ -92,7 +92,7 @@ def test_tags_are_those_of_encode(text, data):
 
 
 def shared(ours, theirs):
-    counted = Shared()
+    counted = PairCounts()
     counted.add(set(ours), set(theirs))
     return counted.exact, counted.overlapping
 

@@ -4,7 +4,7 @@ import io
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 
-from annotations.formats.documents.base import Extracted, Limits, Result
+from annotations.formats.documents.base import ExtractedNote, Limits, Result
 from annotations.formats.documents.reading import read_document
 from annotations.formats.documents.texts import ALL_RULES, CleaningRule
 from annotations.formats.notes import NoteError, Problem
@@ -28,10 +28,10 @@ def results(
     return list(read_document(name, raw, limits=limits, encoding=encoding, rules=rules, programs=programs))
 
 
-def read(name: str, data: bytes | str, **how) -> Extracted:
+def read(name: str, data: bytes | str, **how) -> ExtractedNote:
     """The only note of a document."""
     (result,) = results(name, data, **how)
-    assert isinstance(result, Extracted), str(result)
+    assert isinstance(result, ExtractedNote), str(result)
     return result
 
 
@@ -43,7 +43,7 @@ def refusal(name: str, data: bytes | str, **how) -> Problem:
     return problem
 
 
-def mapped(note: Extracted) -> list[tuple[str, str]]:
+def mapped(note: ExtractedNote) -> list[tuple[str, str]]:
     """The parts of a note with their texts."""
     return [(str(part), note.text[part.start : part.end]) for part in note.parts]
 
@@ -52,7 +52,7 @@ def found_in(results: Iterable[Result]) -> tuple[list[tuple[str, str]], list[tup
     """Names with texts, and files, lines and codes of problems."""
     notes, problems = [], []
     for each in results:
-        if isinstance(each, Extracted):
+        if isinstance(each, ExtractedNote):
             notes.append((each.name, each.text))
         else:
             problems += [(problem.file, problem.line, problem.code) for problem in each.problems]

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from annotations.formats.documents.base import Extracted
+from annotations.formats.documents.base import ExtractedNote
 from fixtures.quality.written_documents import docx, pdf
 from tests.formats.documents import test_archives, test_odt, test_records, test_rtf
 from tests.formats.documents.helpers import results, zipped
@@ -54,7 +54,7 @@ def test_a_document_with_faults_is_read_or_refused_by_name(name):
     refused = 0
     for _ in range(12):
         for each in results(name, broken(WHOLE[name], chance)):
-            if isinstance(each, Extracted):
+            if isinstance(each, ExtractedNote):
                 assert each.text.strip()
                 assert all(0 <= part.start < part.end <= len(each.text) for part in each.parts)
                 continue

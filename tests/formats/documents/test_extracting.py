@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from annotations.formats.documents.base import Extracted, Limits
+from annotations.formats.documents.base import ExtractedNote, Limits
 from annotations.formats.documents.extracting import Extractor, extract
 from annotations.formats.notes import NoteError
 from annotations.installation import CODE
@@ -24,7 +24,7 @@ def codes(found):
 
 
 def texts(found):
-    return [each.text for each in found if isinstance(each, Extracted)]
+    return [each.text for each in found if isinstance(each, ExtractedNote)]
 
 
 def process_of(extractor):

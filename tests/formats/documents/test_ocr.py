@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from fpdf import FPDF
 
-from annotations.formats.documents.base import Extracted, Limits
+from annotations.formats.documents.base import ExtractedNote, Limits
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.reading import read_document
 from annotations.formats.notes import NoteError
@@ -39,18 +39,18 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     return SimpleNamespace(pdf=bytes(pictures.output()), png=names[0].read_bytes())
 
 
-def read_here(name: str, data: bytes, limits: Limits | None = None, **more: object) -> Extracted | NoteError:
+def read_here(name: str, data: bytes, limits: Limits | None = None, **more: object) -> ExtractedNote | NoteError:
     """Read a document in this process, as the child does where it may start programs."""
     options = {"programs": True, "language": "es", "limits": limits or Limits(), "encoding": None, "rules": ()} | more
     (found,) = read_document(name, io.BytesIO(data), **options)
-    assert isinstance(found, Extracted | NoteError)
+    assert isinstance(found, ExtractedNote | NoteError)
     return found
 
 
 def test_a_scanned_pdf_is_read_page_by_page(scan: SimpleNamespace) -> None:
     pages: list[None] = []
     found = read_here("scan.pdf", scan.pdf, alive=lambda: pages.append(None))
-    assert isinstance(found, Extracted)
+    assert isinstance(found, ExtractedNote)
     assert found.kind == "pdf"
     assert found.text.split() == " ".join(FIRST + SECOND).split()
     rows = [(str(part), found.text[part.start : part.end].split()) for part in found.parts]
@@ -63,11 +63,11 @@ def test_a_scanned_pdf_is_read_page_by_page(scan: SimpleNamespace) -> None:
 
 def test_a_picture_is_read(scan: SimpleNamespace) -> None:
     found = read_here("scan.png", scan.png)
-    assert isinstance(found, Extracted)
+    assert isinstance(found, ExtractedNote)
     assert (found.kind, "".join(found.text.split())) == ("image", "".join(" ".join(FIRST).split()))
     assert [str(part) for part in found.parts] == ["page 1"]
     found = read_here("scan.png", scan.png, language="xx")
-    assert isinstance(found, Extracted) and "“xx”" in found.warnings[0]
+    assert isinstance(found, ExtractedNote) and "“xx”" in found.warnings[0]
 
 
 def test_the_child_reads_scans_without_network(scan: SimpleNamespace) -> None:
@@ -75,7 +75,7 @@ def test_the_child_reads_scans_without_network(scan: SimpleNamespace) -> None:
         if not extractor.network_is_cut():
             pytest.skip("The kernel or a container forbids namespaces here.")
         (found,) = extractor.results("scan.pdf", scan.pdf, language="es")
-    assert isinstance(found, Extracted)
+    assert isinstance(found, ExtractedNote)
     assert "José Muñoz Núñez" in found.text and found.ocr is not None
 
 

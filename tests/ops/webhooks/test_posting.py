@@ -7,12 +7,12 @@ import pytest
 from django.conf import settings as django_settings
 
 from annotations.ops.rules import read_hosts
-from annotations.ops.services.webhooks.sending import NotSent, Posting, post
+from annotations.ops.services.webhooks.sending import NotSent, WebhookRequest, post
 from tests.waiting import crowding
 
 
 def posting(url):
-    return Posting(url, b'{"a":1}', {"webhook-id": "1"})
+    return WebhookRequest(url, b'{"a":1}', {"webhook-id": "1"})
 
 
 def code_of(url, hosts=None, **options):

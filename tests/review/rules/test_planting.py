@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.review.rules import planting
-from annotations.review.rules.planting import Aliases, Candidate, Marked, Missed, PlantedFate, VisibleNote
+from annotations.review.rules.planting import Aliases, Candidate, GoldSpan, PlantedCounts, PlantedFate, VisibleNote
 from annotations.review.rules.precision import Rate
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi. Rossi torna a Torino Nord."
@@ -64,9 +64,9 @@ def test_only_suggestions_that_nothing_on_the_page_gives_away():
     assert eligible([name, again, age], []) == [again, age], "the page shows Rossi in Mario Rossi, not the reverse"
     assert eligible([city, north], []) == [city], "Torino Nord contains Torino"
     assert eligible([age, at("54", pk=98)], []) == [], "another suggestion overlaps it"
-    there = Marked(doctor.start, doctor.end + 1)
+    there = GoldSpan(doctor.start, doctor.end + 1)
     assert eligible([age, doctor], [there]) == [age], "gold overlaps it"
-    assert eligible([name], [Marked(again.start, again.end)]) == [], "gold elsewhere has some of its words"
+    assert eligible([name], [GoldSpan(again.start, again.end)]) == [], "gold elsewhere has some of its words"
     tried = []
     chosen = planting.choose(KEY, 1, 1, [age, doctor], lambda one: tried.append(one) or one is doctor)
     assert chosen == [doctor] and len(tried) <= 2
@@ -89,12 +89,12 @@ RESULTS = [
 
 @pytest.mark.parametrize(("marked", "result", "whole"), RESULTS)
 def test_the_result_of_a_review(marked, result, whole):
-    spans = [Marked(TEXT.index(w), TEXT.index(w) + len(w), 1, own) for w, own in marked]
+    spans = [GoldSpan(TEXT.index(w), TEXT.index(w) + len(w), 1, own) for w, own in marked]
     assert planting.outcome(TEXT, at("Mario Rossi"), spans) == (result, whole)
 
 
 def test_the_nearest_span_shares_the_most_characters():
-    short, wide = Marked(6, 11, 1), Marked(0, 20, 2)
+    short, wide = GoldSpan(6, 11, 1), GoldSpan(0, 20, 2)
     assert planting.nearest(at("Mario Rossi"), [short, wide]) == wide
     assert planting.nearest(at("Rossi"), [short, wide]) == short, "of two spans that contain it, the shorter one"
     assert planting.nearest(at("54 anni"), [short]) is None
@@ -107,7 +107,7 @@ def test_the_nearest_span_shares_the_most_characters():
 
 
 def test_the_estimate_of_missed_identifiers():
-    assert Missed(found=16, partly=1, missed=3).rate == Rate(3, 20)
+    assert PlantedCounts(found=16, partly=1, missed=3).rate == Rate(3, 20)
     left = planting.left_over(85, Rate(15, 100))
     assert left is not None and left.expected == pytest.approx(15.0)
     # Wilson: 9.31% to 23.28%

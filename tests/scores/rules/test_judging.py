@@ -32,11 +32,11 @@ def test_a_verdict_needs_more_votes_than_the_threshold(votes, threshold, expecte
 
 def test_figures_with_missing_answers():
     tally = judging.JudgingTally(3)
-    first = judging.Judged([DAY, NAME, EXTRA], [[FN, TP, FP], [FN, TP, FP], [TP, FN, TP]])
+    first = judging.JudgedEntities([DAY, NAME, EXTRA], [[FN, TP, FP], [FN, TP, FP], [TP, FN, TP]])
     assert tally.add(first) == [FN, TP, FP]
     # The third judge didn't answer; the two others decide where they agree; one of them doesn't mention the name.
-    assert tally.add(judging.Judged([DAY, NAME], [[TP, TP], [TP, None], None])) == [TP, None]
-    assert tally.add(judging.Judged([DAY], [None, None, None])) is None
+    assert tally.add(judging.JudgedEntities([DAY, NAME], [[TP, TP], [TP, None], None])) == [TP, None]
+    assert tally.add(judging.JudgedEntities([DAY], [None, None, None])) is None
     said = tally.as_dict(["NOME", "DATA", "VIA"])
     keys = ("notes", "unjudged_notes", "entities", "discarded", "judged_by_fewer")
     assert [said[key] for key in keys] == [2, 1, 5, 1, 2]
@@ -52,12 +52,12 @@ def test_figures_with_missing_answers():
     # One judge has no agreement.
     tally = judging.JudgingTally(1)
     assert tally.as_dict([])["majority"]["micro"]["f1"] is None
-    tally.add(judging.Judged([EXTRA], [[TP]]))
+    tally.add(judging.JudgedEntities([EXTRA], [[TP]]))
     said = tally.as_dict(["NOME"])
     assert (said["beyond_gold"], said["agreement"]["observed"], said["agreement"]["pairs"]) == (1, None, [])
     # A note without any answer is not discarded, but unjudged.
     tally = judging.JudgingTally(3, rules=judging.MIRANDA)
-    assert tally.add(judging.Judged([DAY], [None, None, None])) is None
+    assert tally.add(judging.JudgedEntities([DAY], [None, None, None])) is None
     assert [tally.as_dict(["DATA"])[key] for key in ("unjudged_notes", "discarded", "entities")] == [1, 0, 0]
 
 
@@ -83,7 +83,7 @@ ANSWERS = [
 def test_the_quorum_is_of_all_judges_asked_or_of_those_who_answered(answers, standard, miranda):
     for rules, expected in ((judging.STANDARD, standard), (judging.MIRANDA, miranda)):
         tally = judging.JudgingTally(3, rules=rules)
-        assert tally.add(judging.Judged([DAY], answers)) == [expected]
+        assert tally.add(judging.JudgedEntities([DAY], answers)) == [expected]
         assert tally.as_dict(["DATA"])["discarded"] == (expected is None)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from annotations.scores.rules.published import ALL, ON_PAGE, Column, Footnote, Row, Table, headlines
+from annotations.scores.rules.published import ALL, ON_PAGE, Column, Footnote, PrintedRow, Table, headlines
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = {table.source: table for table in ALL}
@@ -45,13 +45,13 @@ def test_only_a_named_system_of_the_right_corpus_stands_beside_a_level():
 
 def test_figures_are_shown_as_printed():
     columns = (Column("F1"), Column("entities"), Column("change"))
-    rows = (*(Row(name, (0.948, 1029, -7.1)) for name in "ABC"), Row("D", (None, None, None)))
+    rows = (*(PrintedRow(name, (0.948, 1029, -7.1)) for name in "ABC"), PrintedRow("D", (None, None, None)))
     footnotes = (Footnote("b", ("B", "D")), Footnote("a", ("C",)))
     table = Table("S", "t", "c", columns, rows, footnotes=footnotes)
     assert [line.footnote for line in table.lines] == [0, 1, 2, 1] and columns[0].name == "F1"
     assert [table.lines[0].cells, table.lines[3].cells] == [("0.9480", "1,029", "−7.1000"), ("–", "–", "–")]
     with pytest.raises(ValueError, match="2 of 3 figures"):
-        Table("S", "t", "c", columns, (Row("A", (0.1, 0.2)),))
+        Table("S", "t", "c", columns, (PrintedRow("A", (0.1, 0.2)),))
     with pytest.raises(ValueError, match="no row E"):
         Table("S", "t", "c", columns, rows, footnotes=footnotes, headline="E")
 

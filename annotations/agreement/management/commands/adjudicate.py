@@ -5,7 +5,7 @@ from uuid import uuid4
 from annotations.agreement.rules.adjudication import Item, touched
 from annotations.agreement.selectors.desk import Desk, desk, key_of
 from annotations.agreement.services.deciding import decide, finish_adjudication
-from annotations.agreement.services.plan import Act, Request, Seen
+from annotations.agreement.services.plan import Act, Request, ShownLocation
 from annotations.core.access import Access
 from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
@@ -57,7 +57,7 @@ class Command(DecisionFileCommand):
                 more = {"annotator": _number(found, name)}
         # A row with the key of the location that it was written for is refused where that location has changed.
         key = row.text("key") if len(items) == 1 else ""
-        seen = tuple(Seen(item.start, item.end, key or key_of(found, item)) for item in items)
+        seen = tuple(ShownLocation(item.start, item.end, key or key_of(found, item)) for item in items)
         request = Request(uuid4(), act, seen, **more)
         decide(project=access.project, document=note, user=access.user, request=request)
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from annotations.core.commands import JourneyCommand, Standing
+from annotations.core.commands import JourneyCommand, RequiredStanding
 from annotations.jobs.services.doorbell import QueueRow, queue_rows
 from annotations.jobs.services.status import missing
 from annotations.models import User
@@ -8,7 +8,7 @@ from annotations.models import User
 
 class Command(JourneyCommand):
     help = "Show the workers and jobs of each queue. Exit status 1 if jobs wait or lost their worker, and none runs."
-    needs = Standing.SEE_QUEUES
+    needs = RequiredStanding.SEE_QUEUES
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         rows = queue_rows()

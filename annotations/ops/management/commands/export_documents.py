@@ -12,7 +12,7 @@ from annotations.core.tokenizers import KINDS
 from annotations.exchange.selectors import named_losses
 from annotations.exchange.services.exporting import export_to_path
 from annotations.exchange.services.label_mappings import labels_in_words
-from annotations.exchange.services.writing import Writing
+from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
@@ -99,7 +99,7 @@ class Command(JourneyCommand):
                 format=options["format"],
                 set_spec=options["set"],
                 split=options["split"],
-                writing=Writing(
+                writing=ExportOptions(
                     sentences=options["sentences"],
                     spaced=options["spaces"],
                     tokenizer=options["tokenizer"],

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, Standing
+from annotations.core.commands import JourneyCommand, RequiredStanding
 from annotations.models import User
 from annotations.ops.services.archives.reading import import_from, say_imported
 
@@ -13,7 +13,7 @@ class Command(JourneyCommand):
         "Make a new project from an archive. The work of its people is marked as imported, and none of them becomes a "
         "member. --by becomes the manager; without it, add one with add_member."
     )
-    needs = Standing.CREATE_PROJECTS
+    needs = RequiredStanding.CREATE_PROJECTS
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="Archive written by export_archive.")

@@ -5,7 +5,7 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
+from annotations.core.commands import JourneyCommand, Needs, RequiredStanding, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, progress_bar
 from annotations.exchange.services.importing import import_path
@@ -102,7 +102,7 @@ class Command(JourneyCommand):
         )
 
     def needs_for(self, options: Mapping[str, Any]) -> Needs:
-        return Standing.CREATE_PROJECTS if is_whole(options["path"], options["format"]) else Can.MANAGE
+        return RequiredStanding.CREATE_PROJECTS if is_whole(options["path"], options["format"]) else Can.MANAGE
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         if is_whole(options["path"], options["format"]):

@@ -39,7 +39,7 @@ Row = dict[str, Any]
 Lines = list[tuple[int, Row]]
 
 
-class Imported(NamedTuple):
+class ArchiveImport(NamedTuple):
     slug: str
     notes: int
     sets: int
@@ -48,7 +48,7 @@ class Imported(NamedTuple):
     accounts: int
 
 
-def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None = None) -> Imported:
+def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None = None) -> ArchiveImport:
     """Make a new project from an archive; its short name is `slug`, or that of the archive. Raises ServiceError.
 
     Its only member is `actor`, as a manager. Without one it has no member.
@@ -69,7 +69,7 @@ def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None
             project = models.Project.objects.create(slug=chosen, name=name, created_by=actor)
             if actor is not None:
                 add_member(project=project, user=actor, role=models.Role.MANAGER, actor=actor)
-            return _Loading(archive, project, actor).everything()
+            return _RowLoader(archive, project, actor).everything()
 
 
 def fill_project(
@@ -93,7 +93,7 @@ def fill_project(
                 or models.Author.objects.filter(project=project).exists()
             ):
                 raise ServiceError(_("The project is not empty. Import the archive as a new project."), code="filled")
-            finish(_Loading(archive, project, actor).everything()._asdict())
+            finish(_RowLoader(archive, project, actor).everything()._asdict())
 
 
 def _verify(archive: ArchiveReader, progress: Progress) -> None:
@@ -102,7 +102,7 @@ def _verify(archive: ArchiveReader, progress: Progress) -> None:
         archive.verify(name)
 
 
-class _Loading:
+class _RowLoader:
     """Stores the rows of an archive in one project, inside the caller's transaction. Raises ArchiveError."""
 
     def __init__(self, archive: ArchiveReader, project: models.Project, actor: models.User | None) -> None:
@@ -126,7 +126,7 @@ class _Loading:
     def count(self, model: type[Model]) -> int:
         return self.archive.members[file_of(model)].rows
 
-    def everything(self) -> Imported:
+    def everything(self) -> ArchiveImport:
         # A project that was made for the upload has labels, which those of the archive replace.
         models.Label.objects.filter(label_set__project=self.project).delete()
         models.LabelSet.objects.filter(project=self.project).delete()
@@ -148,7 +148,7 @@ class _Loading:
         }
         self.by.report = {"notes": counts["notes"], "spans": counts["spans"]}
         self.by.save(update_fields=["report"])
-        imported = Imported(slug=self.project.slug, **counts, people=self.people, accounts=self.accounts)
+        imported = ArchiveImport(slug=self.project.slug, **counts, people=self.people, accounts=self.accounts)
         data = {key: value for key, value in imported._asdict().items() if key != "slug"}
         ARCHIVE_IMPORTED.record(actor=self.actor, project_id=self.project.pk, data=data)  # type: ignore[arg-type]
         # Last: an archived project refuses events.

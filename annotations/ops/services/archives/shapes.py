@@ -26,7 +26,7 @@ class Shape(Protocol):
 
 
 @dataclass(frozen=True)
-class Row:
+class RowReference:
     """The number of a row."""
 
     model: type[models.Model]
@@ -113,7 +113,7 @@ class Within(Items):
     """Start, end, label and more. The bounds are code points within the row's note, and not empty."""
 
     def __init__(self, *more: Shape, label: Shape | None = None, optional: int = 0) -> None:
-        super().__init__(Plain(int), Plain(int), label or Row(Label), *more, optional=optional)
+        super().__init__(Plain(int), Plain(int), label or RowReference(Label), *more, optional=optional)
 
     def move(self, value: Any, numbers: Numbers) -> Any:
         found = super().move(value, numbers)
@@ -231,7 +231,7 @@ def shape_of(field: Any) -> Shape:
     if field.many_to_many:
         return Each(Person())
     if field.remote_field is not None:
-        found = Person() if field.related_model is User else Row(field.related_model)
+        found = Person() if field.related_model is User else RowReference(field.related_model)
     else:
         found = Instead(_written, _checker(field))
     return Maybe(found) if field.null else found

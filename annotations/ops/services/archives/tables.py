@@ -19,7 +19,7 @@ from annotations.ops.services.archives.numbers import Bad, file_of
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.text.labels import CODE
 from annotations.text.names import bad_character
-from annotations.text.provenance import Backed, Doubt, Provenance, Refined, RunSays
+from annotations.text.provenance import MergedProvenance, Doubt, Provenance, RefinedProvenance, RunSays
 
 Value = TypeVar("Value")
 PEOPLE: Final = "people.jsonl"
@@ -128,15 +128,15 @@ _NUMBER: Final = shapes.Plain(*_types(float | None))
 PROVENANCE: Final = shapes.Record(
     {
         **_plain(Provenance),
-        **_plain(Backed),
+        **_plain(MergedProvenance),
         **_plain(Doubt),
-        **_plain(Refined),
+        **_plain(RefinedProvenance),
         "from": shapes.Name("annotator", "reviewer"),
         "by": shapes.Name(),
-        "set": shapes.Maybe(shapes.Row(models.AnnotationSet)),
-        "suggestion": shapes.Maybe(shapes.Row(models.Span)),
-        "annotators": shapes.Each(shapes.Row(models.Author)),
-        "cause": shapes.Maybe(shapes.Text(shapes.Row(models.BulkAct))),
+        "set": shapes.Maybe(shapes.RowReference(models.AnnotationSet)),
+        "suggestion": shapes.Maybe(shapes.RowReference(models.Span)),
+        "annotators": shapes.Each(shapes.RowReference(models.Author)),
+        "cause": shapes.Maybe(shapes.Text(shapes.RowReference(models.BulkAct))),
         "runs": shapes.Each(shapes.Record(_plain(RunSays), required=tuple(RunSays.__annotations__))),
     }
 )
@@ -150,7 +150,7 @@ _STATE: Final = shapes.Record(
             lambda value: _when(value in ("accepted", "rejected"), value, _("has a wrong verdict"))
         ),
         "bounds": shapes.Maybe(shapes.Within()),
-        "cause": shapes.Maybe(shapes.Text(shapes.Row(models.BulkAct))),
+        "cause": shapes.Maybe(shapes.Text(shapes.RowReference(models.BulkAct))),
     },
     required=("verdict", "bounds"),
 )
@@ -158,15 +158,15 @@ SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
     (models.Label, "attributes"): shapes.DEFINITIONS,
     (models.LabelMapping, "name"): shapes.checked(_mapping_name),
     (models.MappedLabel, "code"): shapes.checked(_written_code),
-    (models.Author, "merged_from"): shapes.Maybe(shapes.Each(shapes.Row(models.Author))),
+    (models.Author, "merged_from"): shapes.Maybe(shapes.Each(shapes.RowReference(models.Author))),
     # Exceptions of an act on a string matter only before it runs.
     (models.BulkAct, "rule"): shapes.Record(
         {
             **_plain(BulkRule),
             "kind": shapes.Plain(str),
-            "runs": shapes.Each(shapes.Row(models.Author)),
-            "label": shapes.Maybe(shapes.Row(models.Label)),
-            "to": shapes.Maybe(shapes.Row(models.Label)),
+            "runs": shapes.Each(shapes.RowReference(models.Author)),
+            "label": shapes.Maybe(shapes.RowReference(models.Label)),
+            "to": shapes.Maybe(shapes.RowReference(models.Label)),
             "but": shapes.Instead(lambda but: [], lambda but: []),
         },
         required=("kind", "runs"),
@@ -176,7 +176,7 @@ SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
     (models.Document, "name"): shapes.checked(_note_name),
     (models.Span, "provenance"): shapes.Maybe(PROVENANCE),
     (models.Span, "attributes"): shapes.Maybe(shapes.ATTRIBUTES),
-    (models.Decision, "label_id"): shapes.Maybe(shapes.Row(models.Label)),
+    (models.Decision, "label_id"): shapes.Maybe(shapes.RowReference(models.Label)),
     (models.Handover, "outcome"): shapes.Record(
         {
             "suggestions": shapes.ByRow(models.Span, shapes.Maybe(shapes.Within())),
@@ -188,15 +188,17 @@ SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
     (models.Handover, "kept"): shapes.Maybe(
         shapes.Record(
             {
-                "decisions": shapes.Each(shapes.Items(shapes.Row(models.Span), shapes.Maybe(_STATE), shapes.Person())),
-                "touched": shapes.Each(shapes.Row(models.Span)),
+                "decisions": shapes.Each(
+                    shapes.Items(shapes.RowReference(models.Span), shapes.Maybe(_STATE), shapes.Person())
+                ),
+                "touched": shapes.Each(shapes.RowReference(models.Span)),
                 "removed": shapes.Each(_GOLD_SPAN),
                 "added": shapes.Each(_GOLD_SPAN),
             },
             required=("decisions", "touched", "removed", "added"),
         )
     ),
-    (models.Resolution, "author"): shapes.Maybe(shapes.Row(models.Author)),
+    (models.Resolution, "author"): shapes.Maybe(shapes.RowReference(models.Author)),
     (models.Resolution, "spans"): shapes.Each(shapes.Within()),
     (models.Resolution, "heard"): shapes.ByRow(
         models.Author, shapes.Each(shapes.Within(shapes.ATTRIBUTES, optional=1))
@@ -205,7 +207,7 @@ SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
     (models.Adjudication, "heard"): shapes.Instead(
         bool, lambda current: "" if shapes.yes_no(current) else NEVER_CURRENT
     ),
-    (models.Comment, "span_id"): shapes.Maybe(shapes.Row(models.Span)),
+    (models.Comment, "span_id"): shapes.Maybe(shapes.RowReference(models.Span)),
     (models.GoldVersion, "split_shares"): shapes.Maybe(shapes.checked(_shares)),
     (models.GoldVersionNote, "spans"): shapes.Each(
         shapes.Within(shapes.Maybe(PROVENANCE), shapes.ATTRIBUTES, label=shapes.Plain(str), optional=1)

@@ -96,7 +96,7 @@ COUNTED: Final = {
 }
 
 
-class Written(NamedTuple):
+class ArchiveSummary(NamedTuple):
     """Counts of an archive, and its SHA-256."""
 
     notes: int
@@ -105,13 +105,13 @@ class Written(NamedTuple):
     sha256: str
 
 
-def write_archive(*, project: Project, target: IO[bytes], progress: Progress = silent) -> Written:
+def write_archive(*, project: Project, target: IO[bytes], progress: Progress = silent) -> ArchiveSummary:
     """Write the project to `target`, a file that can be read again. Raises what `progress` raises."""
     # Whether an adjudication is up to date follows from the comparisons.
     bring_up_to_date(project)
     with ArchiveWriter(target) as archive:
         with snapshot() as using:
-            writing = _Writing(project, using, progress)
+            writing = _RowWriter(project, using, progress)
             models: tuple[type[Model], ...] = (*tables.TABLES, Project)
             for model in models:
                 archive.write(file_of(model), writing.rows(model))
@@ -129,10 +129,10 @@ def write_archive(*, project: Project, target: IO[bytes], progress: Progress = s
         )
     target.seek(0)
     digest = hashlib.file_digest(target, "sha256")  # type: ignore[arg-type] # typeshed wants a BufferedReader
-    return Written(counts["notes"], counts["annotation_sets"], counts["spans"], digest.hexdigest())
+    return ArchiveSummary(counts["notes"], counts["annotation_sets"], counts["spans"], digest.hexdigest())
 
 
-def archive_to_path(*, project: Project, out: Path, actor: User | None, progress: Progress = silent) -> Written:
+def archive_to_path(*, project: Project, out: Path, actor: User | None, progress: Progress = silent) -> ArchiveSummary:
     """Write the project to a new .zip. Nothing is left if that fails. Raises ServiceError."""
     if out.suffix != ".zip":
         raise ServiceError(_("The archive must be a new file whose name ends with “.zip”."), code="out")
@@ -181,7 +181,7 @@ def _placed(out: Path) -> Iterator[IO[bytes]]:
         ) from error
 
 
-def _record(project: Project, written: Written, actor: User | None) -> None:
+def _record(project: Project, written: ArchiveSummary, actor: User | None) -> None:
     ARCHIVE_WRITTEN.record(
         actor=actor,
         project_id=project.pk,
@@ -189,7 +189,7 @@ def _record(project: Project, written: Written, actor: User | None) -> None:
     )
 
 
-class _Writing:
+class _RowWriter:
     """Yields the rows of each table of one project, as they were at one moment."""
 
     def __init__(self, project: Project, using: str, progress: Progress) -> None:

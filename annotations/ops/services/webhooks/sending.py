@@ -61,7 +61,7 @@ class NotSent(Exception):
 
 
 @dataclass(frozen=True)
-class Posting:
+class WebhookRequest:
     """A request: its URL, body and further headers."""
 
     url: str
@@ -69,7 +69,9 @@ class Posting:
     headers: dict[str, str]
 
 
-def post(posting: Posting, hosts: HostList, *, resolve: Resolve = socket.getaddrinfo, seconds: float = SECONDS) -> int:
+def post(
+    posting: WebhookRequest, hosts: HostList, *, resolve: Resolve = socket.getaddrinfo, seconds: float = SECONDS
+) -> int:
     """Send the request and return the status of the response. Raises NotSent."""
     try:
         target = read_target(posting.url)
@@ -130,7 +132,7 @@ def _tls() -> ssl.SSLContext:
     return context
 
 
-def _request(target: Target, posting: Posting) -> bytes:
+def _request(target: Target, posting: WebhookRequest) -> bytes:
     headers = {
         "Host": target.authority,
         "Content-Type": "application/json",
@@ -279,7 +281,7 @@ def _sent(row: Delivery) -> tuple[int, str]:
         "webhook-signature": signature(secret, key, moment, body),
     }
     try:
-        status = post(Posting(row.webhook.url, body, headers), settings.WEBHOOK_HOSTS)
+        status = post(WebhookRequest(row.webhook.url, body, headers), settings.WEBHOOK_HOSTS)
     except NotSent as error:
         return 0, error.code
     return status, "" if 200 <= status < 300 else "redirect" if 300 <= status < 400 else "status"
@@ -314,7 +316,7 @@ def _count_failure(webhook: Webhook) -> None:
     webhook.save(update_fields=["given_up", "state"])
 
 
-class _Sending:
+class _SenderThreads:
     """The threads that send. They are daemons: if the relay ends, claims expire, and the messages are sent again."""
 
     def __init__(self) -> None:
@@ -342,4 +344,4 @@ class _Sending:
                 self._open.discard(pk)
 
 
-_sending = _Sending()
+_sending = _SenderThreads()

@@ -76,14 +76,14 @@ LONGEST: Final = 500
 
 
 @dataclass(frozen=True)
-class Made:
+class WebhookWithSecret:
     """A webhook and its new secret, which is shown this one time."""
 
     webhook: Webhook
     secret: str
 
 
-def add_webhook(*, project: Project, url: str, kinds: Sequence[str], actor: User | None) -> Made:
+def add_webhook(*, project: Project, url: str, kinds: Sequence[str], actor: User | None) -> WebhookWithSecret:
     """Add a webhook with a new secret. Raises ServiceError `url`, `kinds` or `many`."""
     checked_url(url)
     wanted = _checked_kinds(kinds)
@@ -97,7 +97,7 @@ def add_webhook(*, project: Project, url: str, kinds: Sequence[str], actor: User
         sealed, secret = _new_secret(project)
         webhook = Webhook.objects.create(project=project, url=url, kinds=wanted, sealed=sealed, created_by=actor)
         events.WEBHOOK_ADDED.record(actor=actor, project_id=project.pk, data={"webhook": webhook.pk, "kinds": wanted})
-    return Made(webhook, secret)
+    return WebhookWithSecret(webhook, secret)
 
 
 def change_webhook(*, webhook: Webhook, url: str, kinds: Sequence[str], actor: User | None) -> None:

@@ -3,14 +3,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, Standing, find_user, read_text
+from annotations.core.commands import JourneyCommand, RequiredStanding, find_user, read_text
 from annotations.models import User
 from annotations.projects.services.projects import create_project, set_guidelines
 
 
 class Command(JourneyCommand):
     help = "Create a project with its own copy of a shipped label set. Prints the short name (slug) of the project."
-    needs = Standing.CREATE_PROJECTS
+    needs = RequiredStanding.CREATE_PROJECTS
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name of the project.")

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, Standing
+from annotations.core.commands import JourneyCommand, RequiredStanding
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.release.rules.certificates.signatures import MOST_BYTES
@@ -18,7 +18,7 @@ class Command(JourneyCommand):
         "Verify a certificate: its signature, key and expiry, whether a newer one replaces it, and whether a folder or "
         "zip holds exactly the certified notes. The exit status is 1 if a check fails."
     )
-    needs = Standing.SIGN_IN
+    needs = RequiredStanding.SIGN_IN
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="The certificate, as JSON or PDF.")

@@ -44,7 +44,7 @@ class Hashes(TypedDict):
     policy: str
 
 
-class Erased(TypedDict):
+class ErasedNotes(TypedDict):
     """Notes erased since the release was prepared: how many, of how many patients, and when (a date)."""
 
     on: str
@@ -72,7 +72,7 @@ class Data(TypedDict):
     languages: dict[str, int]
     spans: int
     hashes: Hashes
-    erased: list[Erased]
+    erased: list[ErasedNotes]
 
 
 class RuleRow(TypedDict):
@@ -110,7 +110,7 @@ class IdentifierRow(TypedDict):
     status: str
 
 
-class Searched(TypedDict):
+class GateSearch(TypedDict):
     """The revisions of the rules and the names of the runs that the leak gate used.
 
     `unread`: the number of notes in each language that the rules don't know.
@@ -134,10 +134,10 @@ class Gate(TypedDict):
     open: int
     by: list[str]
     exceptions: dict[str, int]
-    searched: Searched | None
+    searched: GateSearch | None
 
 
-class Training(TypedDict):
+class TrainingData(TypedDict):
     """The gold that a model learned from. `version` is None for gold of another project or an uploaded model."""
 
     gold: int | None
@@ -153,7 +153,7 @@ class ModelRow(TypedDict):
     backend: str
     revision: str
     model: str | None
-    training: Training | None
+    training: TrainingData | None
 
 
 class Agreement(TypedDict):

@@ -34,7 +34,7 @@ Row = tuple[str, str, list[tuple[int, int, str]] | None]
 
 
 @dataclass
-class Read:
+class FolderContent:
     """What a folder holds. `content` is the content hash, or None where not every note has spans.
 
     `relabeled`: whether `release.json` says that labels were written in another way. `names` are names of notes,
@@ -77,10 +77,10 @@ def certificate_names(content: Mapping[str, Any]) -> set[str]:
     return {f"{stem}.{ending}" for stem in ("certificate", "signed", own) for ending in ("json", "pdf")}
 
 
-def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> Read:
+def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> FolderContent:
     """Read all notes among the files `names`. `labels` are the label codes that spans may have."""
     files = sorted(name for name in names if name not in BESIDE)
-    found = Read(_format_of(files, load), beside=sorted(name for name in names if name in BESIDE))
+    found = FolderContent(_format_of(files, load), beside=sorted(name for name in names if name in BESIDE))
     if codes := relabeled(names, load):
         labels = [*labels, *codes]
     found.relabeled = codes is not None
@@ -108,7 +108,7 @@ def read_released(names: Collection[str], load: Load, labels: Collection[str]) -
     return found
 
 
-def _named(names: Collection[str], load: Load, found: Read) -> dict[str, str]:
+def _named(names: Collection[str], load: Load, found: FolderContent) -> dict[str, str]:
     """The names of the notes whose files are named in another way, by the names of these files without endings."""
     if NAMES not in names:
         return {}
@@ -127,7 +127,7 @@ def _format_of(files: Sequence[str], load: Load) -> str:
     return detected(files, LoadedFiles(load))
 
 
-def _from_lines(files: Sequence[str], load: Load, found: Read) -> list[Row]:
+def _from_lines(files: Sequence[str], load: Load, found: FolderContent) -> list[Row]:
     found.extra += [name for name in files if name != NOTES_JSONL]
     try:
         lines = [json.loads(line) for line in load(NOTES_JSONL).decode().split("\n") if line]
@@ -147,7 +147,7 @@ def _table(load: Load, file: str) -> Iterator[dict[str, str]]:
         yield {column: unquoted(cell) for column, cell in row.items()}
 
 
-def _from_tables(files: Sequence[str], load: Load, found: Read) -> list[Row]:
+def _from_tables(files: Sequence[str], load: Load, found: FolderContent) -> list[Row]:
     """Notes of a table of texts (columns note, text) and a table of spans (note, start, end, label)."""
     found.extra += [name for name in files if name not in (NOTES_CSV, SPANS_CSV)]
     spans: dict[str, list[tuple[int, int, str]]] | None = None
@@ -171,7 +171,7 @@ def _from_tables(files: Sequence[str], load: Load, found: Read) -> list[Row]:
     return [(name, sha256, None if spans is None else spans.get(name, [])) for name, sha256 in rows]
 
 
-def _from_format(files: Sequence[str], load: Load, labels: Collection[str], found: Read) -> Iterator[Row]:
+def _from_format(files: Sequence[str], load: Load, labels: Collection[str], found: FolderContent) -> Iterator[Row]:
     """Notes of a format that holds their texts, too."""
     format = FORMATS[found.format]
     groups, problems = format.group(files)
@@ -186,7 +186,7 @@ def _from_format(files: Sequence[str], load: Load, labels: Collection[str], foun
             yield note.name, text_sha256(note.text), spans
 
 
-def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], found: Read) -> Iterator[Row]:
+def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], found: FolderContent) -> Iterator[Row]:
     ending = _BESIDE_TEXTS[found.format]
     texts = {name[:-4] for name in files if name.endswith(".txt")}
     beside = {name for name in files if ending and name.endswith(f".{ending}")}

@@ -43,7 +43,7 @@ class CertificateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class SignedCertificate:
     """A certificate whose signature is valid: its content, the bytes of its JSON, and who signed it.
 
     `fingerprint` identifies the key, but anybody can make a key: compare the fingerprint with the issuer's.
@@ -118,7 +118,7 @@ def check_files_signature(data: bytes, listed: bytes) -> str:
     return fingerprint_of(public)
 
 
-def open_certificate(data: bytes) -> Opened:
+def open_certificate(data: bytes) -> SignedCertificate:
     """Read the JSON or the PDF of a certificate, and check its signatures.
 
     Raises CertificateError `size`, `format`, `bytes` or `signature`.
@@ -127,14 +127,14 @@ def open_certificate(data: bytes) -> Opened:
         raise CertificateError("size", "The file is too long for a certificate.")
     if not data.startswith(b"%PDF-"):
         content, public = _open_json(data)
-        return Opened(content, data, fingerprint_of(public), False)
+        return SignedCertificate(content, data, fingerprint_of(public), False)
     body, comment, signature = data.rpartition(_COMMENT)
     if not comment:
         raise CertificateError("signature", "The PDF has no signature at its end, so it was changed or cut off.")
     attached = _attachment(body)
     content, public = _open_json(attached)
     _check(public, _decoded(signature.removesuffix(b"\n"), 64), _OF_PDF + body, "The PDF was changed after signing.")
-    return Opened(content, attached, fingerprint_of(public), True)
+    return SignedCertificate(content, attached, fingerprint_of(public), True)
 
 
 def _open_json(data: bytes) -> tuple[dict[str, Any], bytes]:

@@ -11,7 +11,7 @@ from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates import released_files
 from annotations.release.rules.certificates.signatures import (
     CertificateError,
-    Opened,
+    SignedCertificate,
     check_files_signature,
     open_certificate,
 )
@@ -52,7 +52,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class VerifierKnowledge:
     """What this machine knows beside the file.
 
     `keys`: fingerprints of trusted keys (None: there are none, so that the key can't be checked). `superseded_by` and
@@ -99,7 +99,7 @@ class Verification:
         self.checks.append(Check(code, CheckState.NOT_CHECKED, message))
 
 
-def opened_or_failed(data: bytes, verdict: Verification) -> Opened | None:
+def opened_or_failed(data: bytes, verdict: Verification) -> SignedCertificate | None:
     """Open a certificate, and add the check of its signature to the verdict."""
     try:
         opened = open_certificate(data)
@@ -112,7 +112,9 @@ def opened_or_failed(data: bytes, verdict: Verification) -> Opened | None:
     return opened
 
 
-def check_certificate(opened: Opened, known: Known, verdict: Verification, words: VerifyingTerms) -> None:
+def check_certificate(
+    opened: SignedCertificate, known: VerifierKnowledge, verdict: Verification, words: VerifyingTerms
+) -> None:
     """Check the key, the expiry and whether a newer certificate replaces this one."""
     short = opened.fingerprint
     if known.keys is None:
@@ -163,7 +165,7 @@ def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification
 
 
 def check_files(
-    opened: Opened,
+    opened: SignedCertificate,
     given: Collection[str],
     load: released_files.Load,
     verdict: Verification,
@@ -255,7 +257,7 @@ def _sha256(name: str, load: released_files.Load) -> str:
 
 
 def _check_spans(
-    found: released_files.Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verification
+    found: released_files.FolderContent, hashes: Mapping[str, Any], names: Collection[str], verdict: Verification
 ) -> None:
     content = found.content
     if found.format == "text":
@@ -291,7 +293,7 @@ def _within(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def verify(
     data: bytes,
-    known: Known,
+    known: VerifierKnowledge,
     files: tuple[Collection[str], released_files.Load] | None = None,
     words: VerifyingTerms = COMMAND,
 ) -> Verification:

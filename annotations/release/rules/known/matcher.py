@@ -287,7 +287,7 @@ _TERM_JOINTS: Final = frozenset(" \t\r\n -‐‑–'’.,/_&")
 _LONGEST_GAP: Final = 4
 
 
-class Denied:
+class DenyList:
     """The terms of a deny list, with the code of each term's label. They are found without case and accents."""
 
     def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
@@ -346,7 +346,7 @@ class Profile:
 
 
 def find(
-    text: str, profile: Profile | None, denied: Denied, allowed: Sequence[str] | frozenset[str] = ()
+    text: str, profile: Profile | None, denied: DenyList, allowed: Sequence[str] | frozenset[str] = ()
 ) -> list[Mention]:
     """The mentions in a text of the person and of denied terms, apart from each other and in order.
 

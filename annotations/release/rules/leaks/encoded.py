@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from annotations.text.search import Folded
+from annotations.text.search import FoldableText
 from annotations.text.spans import Bounds
 
 # The characters as which the bytes 0x80 to 0xbf are read in Windows-1252.
@@ -36,13 +36,13 @@ def is_encoded(text: str) -> bool:
     return _ENCODED.search(text) is not None
 
 
-class Decoded(Folded):
+class DecodedText(FoldableText):
     """A text that is read without these signs, with a map to the text as it is written. `plain`: before folding."""
 
     def __init__(self, text: str) -> None:
         pieces = list(_pieces(text))
         self.plain = "".join(plain for _written, plain in pieces)
-        self._read = Folded(self.plain)
+        self._read = FoldableText(self.plain)
         self.original, self.text = text, self._read.text
         self._from = [0, *accumulate(len(plain) for _written, plain in pieces)]
         self._to = [0, *accumulate(len(written) for written, _plain in pieces)]

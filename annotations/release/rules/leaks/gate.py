@@ -28,13 +28,13 @@ from typing import Final, TypeVar
 
 from annotations.release.rules.known.reading import ALWAYS_CAPITAL, CUES, FoldedText, lone_capital
 from annotations.release.rules.leaks.digits import Number, Numbers, Place, numbers_of
-from annotations.release.rules.leaks.encoded import Decoded, is_encoded
+from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.needles import LOCATIONS, PART_LETTERS, Needle, Sought, is_part, is_short_name
-from annotations.release.rules.leaks.prepared import Dates, Prepared, Strings, Worded
+from annotations.release.rules.leaks.prepared import Dates, PreparedNeedles, Strings, Worded
 from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.policy import DESCRIPTIONS, Action
 from annotations.release.rules.redaction.released import BARRIER, TITLES, Pieces, ReplacedPiece, blanked, piece_around
-from annotations.text.search import WORD, Folded, all_words, lines_of, plain_words, words
+from annotations.text.search import WORD, FoldableText, all_words, lines_of, plain_words, words
 from annotations.text.spans import Bounds
 
 # Generic words, which may stay in a released text although a labeled string contains them: hospital, calle, marzo.
@@ -112,7 +112,7 @@ class Gate:
         self._generic = generic_words(languages)
         self._language = next(iter(languages), "")
 
-    def prepared(self, needles: Iterable[Needle]) -> Prepared:
+    def prepared(self, needles: Iterable[Needle]) -> PreparedNeedles:
         """The needles in the form in which `find` uses them. Prepare those of a patient once for all of the notes."""
         needles = list(needles)
         numbers = Numbers()
@@ -120,7 +120,7 @@ class Gate:
             for number in numbers_of(needle):
                 self._add_number(numbers, number, needle)
         dates = Dates(lambda needle: Sought(words(needle.text), False, self.exception_of(needle)))
-        return Prepared(needles, numbers, dates, self._strings_of)
+        return PreparedNeedles(needles, numbers, dates, self._strings_of)
 
     def _strings_of(self, word: str, needles: Iterable[Worded]) -> Strings:
         """The needles, and their parts, whose rarest word this is."""
@@ -184,7 +184,7 @@ class Gate:
     def find(
         self,
         text: str,
-        needles: Prepared | Iterable[Needle],
+        needles: PreparedNeedles | Iterable[Needle],
         pieces: Pieces = (),
         *,
         note: int | None = None,
@@ -195,18 +195,18 @@ class Gate:
         Of several needles in the same place, the one labeled in `note` is reported, else the first; a place inside
         another one is not reported. `exceptions` counts the places that each exception lets stay.
         """
-        needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
+        needles = needles if isinstance(needles, PreparedNeedles) else self.prepared(needles)
         plain = blanked(text, (piece for piece in pieces if piece.action in _FIXED))
         found: dict[Bounds, tuple[bool, Needle]] = {}
-        self._find(Folded(plain), needles, pieces, note, Counter() if exceptions is None else exceptions, found)
+        self._find(FoldableText(plain), needles, pieces, note, Counter() if exceptions is None else exceptions, found)
         if is_encoded(plain):
-            self._find(Decoded(plain), needles, pieces, note, Counter(), found)
+            self._find(DecodedText(plain), needles, pieces, note, Counter(), found)
         return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
 
     def _find(
         self,
-        searched: Folded,
-        needles: Prepared,
+        searched: FoldableText,
+        needles: PreparedNeedles,
         pieces: Pieces,
         note: int | None,
         exceptions: Counter[str],
@@ -241,13 +241,13 @@ class Gate:
     def find_in_name(
         self,
         name: str,
-        needles: Prepared | Iterable[Needle],
+        needles: PreparedNeedles | Iterable[Needle],
         *,
         note: int | None = None,
         exceptions: Counter[str] | None = None,
     ) -> list[Leak]:
         """The needles that occur in the name of a note or file, also where capitals separate its words: AdamWilson."""
-        needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
+        needles = needles if isinstance(needles, PreparedNeedles) else self.prepared(needles)
         cuts = [match.start() for match in _CAPITAL.finditer(name)]
         spaces = [cut + before for before, cut in enumerate(cuts)]  # their places in the name that is written apart
         found = self.find(name, needles, note=note, exceptions=exceptions)
@@ -270,7 +270,7 @@ class _Search:
     """The search in one text: its words and where they are, and what its pieces let stay."""
 
     def __init__(
-        self, text: Folded, found_words: Sequence[str], pieces: Pieces, language: str, exceptions: Counter[str]
+        self, text: FoldableText, found_words: Sequence[str], pieces: Pieces, language: str, exceptions: Counter[str]
     ) -> None:
         self._text = text
         self._all_pieces = pieces

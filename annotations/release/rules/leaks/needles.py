@@ -15,7 +15,7 @@ from annotations.release.rules.redaction.policy import (
     IdentifierType,
     Policy,
 )
-from annotations.text.search import WORD, Folded, folded, words
+from annotations.text.search import WORD, FoldableText, folded, words
 from annotations.text.spans import Span
 
 PART_LETTERS: Final = 4
@@ -130,7 +130,7 @@ def _core(text: str) -> str:
 
 def _lower_in(text: str, word: str) -> bool:
     """Whether the text has the folded word in lower case."""
-    whole = Folded(text)
+    whole = FoldableText(text)
     return any(
         text[slice(*whole.original_bounds(*match.span()))].islower()
         for match in WORD.finditer(whole.text)

@@ -37,7 +37,7 @@ _LEAST_IN_PARTS: Final = 6
 _BETWEEN_PARTS: Final = re.compile(r"[^\w.,;:!?]{1,2}|_|[./]|-?[ \t]*(?:\r?\n[ \t]*){1,2}")
 
 
-class Spacing:
+class SpacingSearch:
     """The names to look for."""
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ _FORMS: Final = {
 }
 
 
-class Misspelled:
+class MisspellingSearch:
     """The names to look for, by the letters that one error leaves alone: the first three or the last three."""
 
     def __init__(self) -> None:
@@ -265,7 +265,7 @@ words. A text is searched in time that doesn't depend on how many strings share 
 """
 
 
-class Prepared:
+class PreparedNeedles:
     """The needles by their words, the long numbers and the dates in them, and the names that may be written otherwise.
 
     Most words of needles are in no released text. `strings_of` makes the strings of a word when a text first has it.
@@ -280,8 +280,8 @@ class Prepared:
     ) -> None:
         self.numbers = numbers
         self.dates = dates
-        self._spacing = Spacing()
-        self._misspelled = Misspelled()
+        self._spacing = SpacingSearch()
+        self._misspelled = MisspellingSearch()
         self._strings_of = strings_of
         self._by_word: defaultdict[str, list[Worded]] = defaultdict(list)
         self._made: dict[str, Strings] = {}

@@ -124,7 +124,7 @@ def _like_year(year: int, written: str) -> str:
     return written[: len(written) - len(digits)] + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
 
 
-class Writing(NamedTuple):
+class DateStyle(NamedTuple):
     """How dates are written: the language of their names, and whether months come first in figures."""
 
     language: str
@@ -139,7 +139,7 @@ def read_dates(text: str, language: str, month_first: bool | None = None) -> Dat
     """
     if len(text) > _LONGEST:
         return None
-    return _read(text, Writing(language, language == "en" if month_first is None else month_first))
+    return _read(text, DateStyle(language, language == "en" if month_first is None else month_first))
 
 
 def order_of(text: str) -> bool | None:
@@ -162,7 +162,7 @@ def is_ambiguous(text: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 10)
-def _read(text: str, writing: Writing) -> DateText | None:
+def _read(text: str, writing: DateStyle) -> DateText | None:
     dates: list[DateMention] = []
     finer = False
     at = 0
@@ -182,7 +182,7 @@ def _read(text: str, writing: Writing) -> DateText | None:
     return DateText(dates, finer) if dates else None
 
 
-def _date_at(text: str, at: int, writing: Writing) -> DateMention | None:
+def _date_at(text: str, at: int, writing: DateStyle) -> DateMention | None:
     if not (text[at].isalnum() or text[at] in "'’") or (at and text[at - 1].isdigit() and text[at].isdigit()):
         return None
     for pattern, read in _READERS:
@@ -240,17 +240,17 @@ def _exact(match: re.Match[str], day: str | None, month: str, year: str | None) 
     return DateMention(match.start(), match.end(), edits, years, has_day=bool(day))
 
 
-def _figures(match: re.Match[str], writing: Writing) -> DateMention:
+def _figures(match: re.Match[str], writing: DateStyle) -> DateMention:
     return _exact(match, *_order(match, writing, year_number(match["y"])), "y")
 
 
-def _order(match: re.Match[str], writing: Writing, year: int | None) -> tuple[str, str]:
+def _order(match: re.Match[str], writing: DateStyle, year: int | None) -> tuple[str, str]:
     """The groups of the day and the month."""
     orders = [("b", "a"), ("a", "b")] if writing.month_first else [("a", "b"), ("b", "a")]
     return next((order for order in orders if _exists(year, int(match[order[1]]), int(match[order[0]]))), orders[0])
 
 
-def _day_month(match: re.Match[str], writing: Writing) -> DateMention | None:
+def _day_month(match: re.Match[str], writing: DateStyle) -> DateMention | None:
     a, b = int(match["a"]), int(match["b"])
     if b > 31 and 1 <= a <= 12:  # "5/99"
         return _exact(match, None, "a", "b")
@@ -343,13 +343,13 @@ def _listed(
     return DateMention(match.start(), match.end(), edits, years, has_day=True)
 
 
-def _days_in_figures(match: re.Match[str], _writing: Writing) -> DateMention:
+def _days_in_figures(match: re.Match[str], _writing: DateStyle) -> DateMention:
     padded = _padded(match["m"], *(day.number for day in _days(match)))
     month = int(match["m"])
     return _listed(match, month, lambda new: _figure(new, padded), month_group="m", padded=padded)
 
 
-def _named(match: re.Match[str], writing: Writing) -> DateMention:
+def _named(match: re.Match[str], writing: DateStyle) -> DateMention:
     padded = any(day.number[0] == "0" for day in _days(match))
     word = match["month"]
     if writing.language != "en" and match["y"] is None and match.start("month") == match.start():
@@ -366,7 +366,7 @@ def _named(match: re.Match[str], writing: Writing) -> DateMention:
 _MONTH_WORD: Final = re.compile(calendars.MONTH, re.IGNORECASE)
 
 
-def _months(match: re.Match[str], writing: Writing) -> DateMention | None:
+def _months(match: re.Match[str], writing: DateStyle) -> DateMention | None:
     """Months with names, with one year after them or none."""
     found = list(_MONTH_WORD.finditer(match.string, *match.span("months")))
     year = year_number(match["y"]) if match["y"] else None
@@ -391,14 +391,14 @@ def _months(match: re.Match[str], writing: Writing) -> DateMention | None:
     return DateMention(match.start(), match.end(), edits, [match["y"]] if match["y"] else [])
 
 
-def _weekday(match: re.Match[str], writing: Writing) -> DateMention:
+def _weekday(match: re.Match[str], writing: DateStyle) -> DateMention:
     def edits(move: calendars.Move) -> list[Edit]:
         return [(*match.span("weekday"), calendars.weekday_like(match["weekday"], move.days, writing.language))]
 
     return DateMention(match.start(), match.end(), edits)
 
 
-_READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Writing], DateMention | None]]]] = (
+_READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], DateStyle], DateMention | None]]]] = (
     (ISO, lambda match, _writing: _exact(match, "d", "m", "y")),
     (COMPACT, lambda match, _writing: _exact(match, "d", "m", "y")),
     (FIGURES, _figures),

@@ -10,7 +10,7 @@ from typing import Final
 from annotations.release.rules.redaction.ages import generalized_age
 from annotations.release.rules.redaction.dates import shifted, year_of, years
 from annotations.release.rules.redaction.policy import Action, IdentifierType
-from annotations.release.rules.redaction.released import Mention, Replacing
+from annotations.release.rules.redaction.released import Mention, OperatorContext
 from annotations.text.search import lines_of, words
 
 _BRACKETS: Final = frozenset(")]}>»")
@@ -20,7 +20,9 @@ _AGED: Final = 90
 class InNote:
     """What operators know about the note: its mentions, the placeholders of labels, and what the caller provides."""
 
-    def __init__(self, mentions: Sequence[Mention], placeholder_of: Mapping[str, str], replacing: Replacing) -> None:
+    def __init__(
+        self, mentions: Sequence[Mention], placeholder_of: Mapping[str, str], replacing: OperatorContext
+    ) -> None:
         self._mentions = mentions
         self._placeholder_of = placeholder_of
         self._replacing = replacing

@@ -41,7 +41,7 @@ Pieces = Sequence[ReplacedPiece]
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class RedactedText:
     """A released text. `pieces` are in order and don't overlap; between them, both texts are equal."""
 
     text: str
@@ -62,7 +62,7 @@ def blanked(text: str, pieces: Iterable[ReplacedPiece]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Replacing:
+class OperatorContext:
     """What operators need beyond the mention, for one note: nothing here is shared with another patient.
 
     `language`: en, es, it; empty if unknown. `days`: the secret offset of this patient's dates, never 0. `month_first`:

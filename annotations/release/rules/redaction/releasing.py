@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from annotations.release.rules.redaction.operators import InNote
 from annotations.release.rules.redaction.policy import Action, Policy
-from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece, Replacing
+from annotations.release.rules.redaction.released import Mention, RedactedText, ReplacedPiece, OperatorContext
 from annotations.text.characters import trim
 from annotations.text.spans import Bounds, Span, stretches
 
@@ -16,14 +16,14 @@ from annotations.text.spans import Bounds, Span, stretches
 _PARTIAL: Final = frozenset({Action.GENERALIZE, Action.SHIFT})
 
 
-class Planned(NamedTuple):
+class PlannedReplacement(NamedTuple):
     """A mention and what happens to it."""
 
     mention: Mention
     action: Action
 
 
-def planned(text: str, spans: Iterable[Span], policy: Policy) -> list[Planned]:
+def planned(text: str, spans: Iterable[Span], policy: Policy) -> list[PlannedReplacement]:
     """What a release of this note does, in the order of the note; mentions don't overlap.
 
     Overlapping spans are one mention, with the label of the longest of them (`masking.stretches`). Kept spans never
@@ -38,7 +38,7 @@ def planned(text: str, spans: Iterable[Span], policy: Policy) -> list[Planned]:
     joined = stretches(replaced)
     mixed = _mixed(joined, replaced) if len(joined) < len(replaced) else frozenset()
     plans = [
-        Planned(
+        PlannedReplacement(
             Mention(start, end, label, rules[label].kind, text[start:end]),
             Action.MASK if start in mixed and rules[label].action in _PARTIAL else rules[label].action,
         )
@@ -48,7 +48,7 @@ def planned(text: str, spans: Iterable[Span], policy: Policy) -> list[Planned]:
         return plans
     kept = stretches(span for span in spans if rules[span.label].action is Action.KEEP)
     plans += (
-        Planned(Mention(start, end, label, rules[label].kind, text[start:end]), Action.KEEP)
+        PlannedReplacement(Mention(start, end, label, rules[label].kind, text[start:end]), Action.KEEP)
         for start, end, label in _uncovered(text, kept, joined)
     )
     return sorted(plans, key=lambda plan: plan.mention.start)
@@ -134,8 +134,8 @@ def _spaces_after(text: str, at: int, highest: int) -> int:
 
 
 def release_text(
-    text: str, spans: Iterable[Span], policy: Policy, placeholder_of: Mapping[str, str], replacing: Replacing
-) -> Released:
+    text: str, spans: Iterable[Span], policy: Policy, placeholder_of: Mapping[str, str], replacing: OperatorContext
+) -> RedactedText:
     """Replace the spans of a note as the policy says.
 
     See `planning.planned` for spans that overlap, and for which mentions `replacing` is asked. A mention that can't be
@@ -154,10 +154,10 @@ def release_text(
         length = new_start + len(new)
         pieces.append(ReplacedPiece(start, end, new_start, length, plan.mention.label, action))
         done = end
-    return Released("".join([*parts, text[done:]]), pieces)
+    return RedactedText("".join([*parts, text[done:]]), pieces)
 
 
-def writes_label(mention: Mention, policy: Policy, replacing: Replacing) -> bool:
+def writes_label(mention: Mention, policy: Policy, replacing: OperatorContext) -> bool:
     """Whether a finding gets something with its label in its place.
 
     So it is where the policy masks, hashes or keeps the label, and for a text that can't be shifted or generalized.
@@ -168,14 +168,14 @@ def writes_label(mention: Mention, policy: Policy, replacing: Replacing) -> bool
     return action not in (Action.REMOVE, Action.SURROGATE)
 
 
-def _written(plan: Planned, note: InNote, policy: Policy) -> tuple[str, Action]:
+def _written(plan: PlannedReplacement, note: InNote, policy: Policy) -> tuple[str, Action]:
     new = note.replaced(plan.mention, plan.action)
     if new is not None:
         return new, plan.action
     return note.masked(plan.mention, numbered=policy.rules[plan.mention.label].numbered), Action.MASK
 
 
-def _bounds(text: str, plans: Sequence[Planned]) -> Iterable[Bounds]:
+def _bounds(text: str, plans: Sequence[PlannedReplacement]) -> Iterable[Bounds]:
     """The bounds of each replaced stretch: those of its mention, wider where text is removed."""
     bounds = [(plan.mention.start, plan.mention.end) for plan in plans]
     at = 0

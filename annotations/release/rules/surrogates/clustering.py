@@ -20,7 +20,7 @@ from annotations.release.rules.surrogates.people import (
     read_person,
     title_before,
 )
-from annotations.release.rules.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.release.rules.surrogates.pipeline import SHARED, Cluster, IndexedEntity, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import acronym_of, distinctive
 
 NUMBERS: Final = CODES | TELEPHONES | {IdentifierType.BIOMETRIC, IdentifierType.ZIP, IdentifierType.IP}
@@ -33,13 +33,13 @@ _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 class _Group:
     """Mentions of one person so far."""
 
-    def __init__(self, mention: Mentioned, name: NamedPerson) -> None:
+    def __init__(self, mention: MentionInNote, name: NamedPerson) -> None:
         self.kind, self.person = mention.kind, name
-        self.mentions: list[Mentioned] = []
+        self.mentions: list[MentionInNote] = []
         self.names: list[NamedPerson] = []
         self.add(mention, name)
 
-    def add(self, mention: Mentioned, name: NamedPerson) -> None:
+    def add(self, mention: MentionInNote, name: NamedPerson) -> None:
         self.mentions.append(mention)
         self.names.append(name)
         self.person = fullest([self.person, name])
@@ -47,7 +47,7 @@ class _Group:
             self.kind = IdentifierType.STAFF
 
 
-def read(mention: Mentioned, language: str) -> NamedPerson:
+def read(mention: MentionInNote, language: str) -> NamedPerson:
     """The name in a mention of a person, with what the text before it says of it: a field's name, or a title."""
     return _read(mention.text, mention.before, language)
 
@@ -61,7 +61,7 @@ def _read(text: str, before: str, language: str) -> NamedPerson:
     return name
 
 
-def readings(mentions: Iterable[Mentioned], language: str) -> list[NamedPerson]:
+def readings(mentions: Iterable[MentionInNote], language: str) -> list[NamedPerson]:
     """The name in each mention; a word that stands alone is the same part of a name in all of them.
 
     It is a given name if it is one in a full name, else a surname if it is one anywhere, as "Mr Robert" says.
@@ -83,7 +83,7 @@ def readings(mentions: Iterable[Mentioned], language: str) -> list[NamedPerson]:
     return out
 
 
-def clusters_of(mentions: Sequence[Mentioned], language: str) -> list[Cluster]:
+def clusters_of(mentions: Sequence[MentionInNote], language: str) -> list[Cluster]:
     """Group the mentions of one patient's notes by entity, in the order of the first mentions.
 
     People are grouped by normalized names, other kinds by equal folded text. A surname alone joins a person of the
@@ -96,7 +96,7 @@ def clusters_of(mentions: Sequence[Mentioned], language: str) -> list[Cluster]:
         Cluster(group.kind, language, tuple(sorted(group.mentions, key=_place))) for group in _people(people, language)
     ]
     clusters += _institutions([one for one in mentions if one.kind in INSTITUTIONS], language)
-    equal: dict[tuple[IdentifierType, str], list[Mentioned]] = defaultdict(list)
+    equal: dict[tuple[IdentifierType, str], list[MentionInNote]] = defaultdict(list)
     for mention in mentions:
         if mention.kind not in _NAMED:
             equal[mention.kind, equality_key(mention.kind, mention.text)].append(mention)
@@ -114,7 +114,7 @@ def equality_key(kind: IdentifierType, text: str) -> str:
     return folded(text) or text
 
 
-def _people(mentions: Sequence[Mentioned], language: str) -> list[_Group]:
+def _people(mentions: Sequence[MentionInNote], language: str) -> list[_Group]:
     groups: list[_Group] = []
     names = readings(mentions, language)
     paired: set[int] = set()
@@ -153,7 +153,7 @@ def _join(groups: list[_Group], new: _Group) -> None:
         groups.append(new)
 
 
-def _join_part(groups: list[_Group], mention: Mentioned, name: NamedPerson) -> None:
+def _join_part(groups: list[_Group], mention: MentionInNote, name: NamedPerson) -> None:
     """Join a surname, a given name or initials to a person, or start a group."""
     fitting = [group for group in groups if group.kind == mention.kind and same_person(group.person, name)]
     if len(fitting) > 1:
@@ -184,10 +184,10 @@ def same_person(one: NamedPerson, other: NamedPerson) -> bool:
     return shared
 
 
-def _institutions(mentions: Iterable[Mentioned], language: str) -> list[Cluster]:
+def _institutions(mentions: Iterable[MentionInNote], language: str) -> list[Cluster]:
     """Hospitals and organizations: equal but for words of their type, or an acronym of the full name."""
-    groups: dict[tuple[IdentifierType, str], list[Mentioned]] = {}
-    acronyms: list[Mentioned] = []
+    groups: dict[tuple[IdentifierType, str], list[MentionInNote]] = {}
+    acronyms: list[MentionInNote] = []
     for mention in mentions:
         word = mention.text.replace(".", "")
         if word.isupper() and word.isalpha() and 2 <= len(word) <= 8:
@@ -242,7 +242,7 @@ def surrogate_key(surrogate: Surrogate) -> str:
     return folded(" ".join(surrogate.parts[name] for name in names))  # given names before surnames
 
 
-def same_entity(cluster: Cluster, found: Sequence[Indexed]) -> Indexed | None:
+def same_entity(cluster: Cluster, found: Sequence[IndexedEntity]) -> IndexedEntity | None:
     """The first entity of the index that the cluster is, by its names; None if there is none.
 
     `found` must be of the patient, or of kinds in SHARED. A full name is the same person in the whole project. A
@@ -265,7 +265,7 @@ def identities_of_forms(kind: IdentifierType, forms: Sequence[str], language: st
     return keys
 
 
-def _fits(person: NamedPerson, cluster: Cluster, entity: Indexed) -> bool:
+def _fits(person: NamedPerson, cluster: Cluster, entity: IndexedEntity) -> bool:
     names = readings(cluster.mentions, cluster.language)  # a form's fields count
     here = {mention.text: name for mention, name in zip(cluster.mentions, names, strict=True)}
     theirs = fullest(here.get(form) or read_person(form, cluster.language) for form in entity.forms)

@@ -23,7 +23,7 @@ COMMON, KNOWN, RARE = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownName:
     """A name of the lists in its correct spelling; `gender` is f, m or empty; `band` is COMMON or KNOWN."""
 
     text: str
@@ -38,8 +38,8 @@ class NamePool:
     The groups are "surname", and given names by gender: f, m and empty for all. `chains` make up names of a group.
     """
 
-    given: Mapping[str, Known]
-    surnames: Mapping[str, Known]
+    given: Mapping[str, KnownName]
+    surnames: Mapping[str, KnownName]
     pools: Mapping[tuple[str, int, bool], list[str]]
     chains: Mapping[str, "Chain"] = field(repr=False)
 
@@ -102,7 +102,7 @@ def names_of(language: str) -> NamePool:
     common, providers = _common(), [provider("person", locale) for locale in _PROVIDERS[language]]
     men = _single(name for provider in providers for name in provider.first_names_male)
     women = _single(name for provider in providers for name in provider.first_names_female)
-    given: dict[str, Known] = {}
+    given: dict[str, KnownName] = {}
     for gender, listed in (("m", men), ("f", women)):
         usual = common[f"{language} {'male' if gender == 'm' else 'female'}"]
         often = {folded(name) for name in usual}
@@ -110,16 +110,16 @@ def names_of(language: str) -> NamePool:
             key = folded(name)
             before = given.get(key)
             if before is not None and gender not in before.gender and not (before.band < (key not in often)):
-                given[key] = Known(before.text, "", before.band)
+                given[key] = KnownName(before.text, "", before.band)
             elif before is None or (accented(name) and not accented(before.text)):
-                given[key] = Known(name, gender, COMMON if key in often else KNOWN)
+                given[key] = KnownName(name, gender, COMMON if key in often else KNOWN)
     often = {folded(name) for name in common[f"{language} surnames"]}
-    surnames: dict[str, Known] = {}
+    surnames: dict[str, KnownName] = {}
     last = _single(name for provider in providers for name in provider.last_names)
     for name in [*common[f"{language} surnames"], *last]:
         key = folded(name)
         if key not in surnames or (accented(name) and not accented(surnames[key].text)):
-            surnames[key] = Known(name, "", COMMON if key in often else KNOWN)
+            surnames[key] = KnownName(name, "", COMMON if key in often else KNOWN)
     groups = {gender: [name for name in given.values() if gender in ("", name.gender)] for gender in ("m", "f", "")}
     groups["surname"] = list(surnames.values())
     pools: dict[tuple[str, int, bool], list[str]] = {}

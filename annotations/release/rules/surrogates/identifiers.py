@@ -211,7 +211,7 @@ def _plate(source: random.Random, letters: str) -> str:
     return "Z" + "".join(source.choice(_CONSONANTS) for _ in letters[1:])
 
 
-class _Checked(NamedTuple):
+class _CheckedCode(NamedTuple):
     """Codes that are all correct or not: their pattern, and how to make another correct one. `kinds`: empty for any."""
 
     pattern: str
@@ -222,14 +222,14 @@ class _Checked(NamedTuple):
 
 
 _CHECKED: Final = (
-    _Checked(r"[0-9]{8}[A-Z]", spanish_dni.is_valid, _dni),
-    _Checked(r"[XYZ][0-9]{7}[A-Z]", spanish_nie.is_valid, _nie),
-    _Checked(r"[0-9]{11,12}", valid_nuss, _nuss, "es"),
-    _Checked(r"[0-9]{9}", bool, _ssn, "en", frozenset({"national id"})),
-    _Checked(r"[12][0-9]{9}", valid_npi, _npi, "en"),
-    _Checked(r"[0-9]{10}", british_nhs.is_valid, _nhs, "en", frozenset(IdentifierType) - {IdentifierType.LICENSE}),
-    _Checked(r"[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}", valid_iban, _iban),
-    _Checked(r"[2-6][0-9]{12,18}", luhn.is_valid, _card, kinds=frozenset({"account", "id"})),
-    _Checked(r"[0-9]{11}", luhn.is_valid, _vat, "it"),
-    _Checked(r"[0-9A-HJ-NPR-Z]{17}", lambda code: vin_check(code) == code[8], _vin),
+    _CheckedCode(r"[0-9]{8}[A-Z]", spanish_dni.is_valid, _dni),
+    _CheckedCode(r"[XYZ][0-9]{7}[A-Z]", spanish_nie.is_valid, _nie),
+    _CheckedCode(r"[0-9]{11,12}", valid_nuss, _nuss, "es"),
+    _CheckedCode(r"[0-9]{9}", bool, _ssn, "en", frozenset({"national id"})),
+    _CheckedCode(r"[12][0-9]{9}", valid_npi, _npi, "en"),
+    _CheckedCode(r"[0-9]{10}", british_nhs.is_valid, _nhs, "en", frozenset(IdentifierType) - {IdentifierType.LICENSE}),
+    _CheckedCode(r"[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}", valid_iban, _iban),
+    _CheckedCode(r"[2-6][0-9]{12,18}", luhn.is_valid, _card, kinds=frozenset({"account", "id"})),
+    _CheckedCode(r"[0-9]{11}", luhn.is_valid, _vat, "it"),
+    _CheckedCode(r"[0-9A-HJ-NPR-Z]{17}", lambda code: vin_check(code) == code[8], _vin),
 )

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.surrogates.clustering import read, surrogate_key
 from annotations.release.rules.surrogates.folding import compact, folded
-from annotations.release.rules.surrogates.pipeline import REPEATABLE, Mentioned, Surrogate
+from annotations.release.rules.surrogates.pipeline import REPEATABLE, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import field_of_work, slots
 from annotations.release.rules.surrogates.writing import TEMPLATES
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class ReplacedMention:
     """A mention and what was written for it. `entity` tells entities apart; `language` is that of the note."""
 
     entity: int
-    mention: Mentioned
+    mention: MentionInNote
     new: str
     surrogate: Surrogate
     language: str
@@ -40,7 +40,7 @@ class Measures:
     originals_left: int
 
 
-def measure(replaced: Iterable[Replaced]) -> Measures:
+def measure(replaced: Iterable[ReplacedMention]) -> Measures:
     """The measures over all mentions of a release. Two people with one full name count as a collision.
 
     Kinds of few values (REPEATABLE), such as professions, have no collisions: their values name nobody.
@@ -69,7 +69,7 @@ def measure(replaced: Iterable[Replaced]) -> Measures:
     )
 
 
-def preserves(row: Replaced) -> bool:
+def preserves(row: ReplacedMention) -> bool:
     """Whether the surrogate has the kind, gender, titles, case, punctuation and generic words of the original.
 
     An occupation is kept by another one of the same field.
@@ -93,7 +93,7 @@ def preserves(row: Replaced) -> bool:
     return True
 
 
-def _same_shape(mention: Mentioned, new: str, row: Replaced) -> bool:
+def _same_shape(mention: MentionInNote, new: str, row: ReplacedMention) -> bool:
     """Whether titles, particles and punctuation of a name are kept, and its gender."""
     old = read(mention, row.language)
     gender = row.surrogate.parts.get("gender", "")
@@ -114,7 +114,7 @@ def _framed(old: str, new: str, replaced: Sequence[tuple[int, int]]) -> bool:
     return new.endswith(old[end:])
 
 
-def is_left(row: Replaced) -> bool:
+def is_left(row: ReplacedMention) -> bool:
     """Whether the surrogate is the original, or contains it as whole words (folded)."""
     old, new = folded(row.mention.text), folded(row.new)
     return bool(old) and f" {old} " in f" {new} "

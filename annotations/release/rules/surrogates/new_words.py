@@ -59,7 +59,7 @@ class SurrogateDraft:
     def given(self, key: str, gender: str, text: str = "") -> str:
         return self._name(gender, self.lists.given, key, text)
 
-    def _name(self, group: str, names: Mapping[str, gazetteers.Known], key: str, text: str) -> str:
+    def _name(self, group: str, names: Mapping[str, gazetteers.KnownName], key: str, text: str) -> str:
         """A name of a group: "surname", or given names of f, m or no gender."""
         known = names.get(key)
         band = self._band(known, bool(key) and len(key) > 1)
@@ -70,7 +70,7 @@ class SurrogateDraft:
                 return self.use(found)
         return self.coin(group, text or key)
 
-    def _band(self, known: gazetteers.Known | None, written: bool) -> int:
+    def _band(self, known: gazetteers.KnownName | None, written: bool) -> int:
         if self.attempt > 8:
             return self.source.choice((gazetteers.KNOWN, gazetteers.RARE))
         if known is not None:

@@ -17,7 +17,7 @@ REPEATABLE: Final = DESCRIPTIONS | {IdentifierType.AGE, IdentifierType.DATE, Ide
 """Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
 
 
-class Mentioned(NamedTuple):
+class MentionInNote(NamedTuple):
     """A mention with its note: `start` and `end` are code points. `before` and `after` are up to 40 characters."""
 
     note: int
@@ -40,7 +40,7 @@ class Cluster:
 
     kind: IdentifierType
     language: str
-    mentions: Sequence[Mentioned]
+    mentions: Sequence[MentionInNote]
     forms: list[str] = field(init=False, compare=False, repr=False)
     """The distinct texts, longest first."""
 
@@ -57,7 +57,7 @@ class Surrogate:
     made_by: str = "rules"
 
 
-class Indexed(NamedTuple):
+class IndexedEntity(NamedTuple):
     """An entity of the index: its known original forms and its surrogate. `own`: it occurs in this patient's notes."""
 
     pk: int
@@ -76,5 +76,5 @@ class Around:
     the patient's secret offset of dates, 0 if unknown: a code that contains a birth date follows it.
     """
 
-    related: Sequence[Indexed] = field(default_factory=tuple)
+    related: Sequence[IndexedEntity] = field(default_factory=tuple)
     days: int = 0

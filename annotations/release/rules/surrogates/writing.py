@@ -9,7 +9,7 @@ from annotations.release.rules.surrogates import people
 from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, read
 from annotations.release.rules.surrogates.folding import accented, cased, compact, folded, plain, pour
 from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of
-from annotations.release.rules.surrogates.pipeline import Cluster, Mentioned, Surrogate
+from annotations.release.rules.surrogates.pipeline import Cluster, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import acronym_of, is_acronym, slots
 
 TEMPLATES: Final = INSTITUTIONS | PLACES | {IdentifierType.PROFESSION}
@@ -42,14 +42,14 @@ class Writer:
         self._person: people.NamedPerson | None = person_of(cluster) if cluster.kind in PEOPLE else None
         self._slots = slots(cluster.forms[0], cluster.kind, cluster.language) if cluster.kind in TEMPLATES else ()
 
-    def write(self, mention: Mentioned) -> str:
+    def write(self, mention: MentionInNote) -> str:
         """The surrogate in the form of the mention."""
         key = (mention.text, mention.before)
         if key not in self._done:
             self._done[key] = self._write(mention)
         return self._done[key]
 
-    def _write(self, mention: Mentioned) -> str:
+    def _write(self, mention: MentionInNote) -> str:
         if self._person is not None:
             return self._name(mention, self._person)
         if self._cluster.kind in TEMPLATES:
@@ -61,7 +61,7 @@ class Writer:
             return value.upper()
         return value[:1].upper() + value[1:] if mention.text[:1].isupper() else value
 
-    def _name(self, mention: Mentioned, person: people.NamedPerson) -> str:
+    def _name(self, mention: MentionInNote, person: people.NamedPerson) -> str:
         name = read(mention, self._cluster.language)
         if not name.parts:
             return " ".join(self.part(part_name(role, 0)) for role in ("given", people.FAMILY))

@@ -37,7 +37,7 @@ SCORED_NOW = 400_000
 
 
 @dataclass(frozen=True)
-class Measured:
+class ReleaseMeasurements:
     """What is gathered before the transaction that signs."""
 
     agreement: parts.Agreement | None
@@ -45,10 +45,10 @@ class Measured:
     models: list[parts.ModelRow]
 
 
-def measured(release: Release) -> Measured:
+def measured(release: Release) -> ReleaseMeasurements:
     """Gather agreement, scores and models of a release. Scores may be computed and stored, as on their own page."""
     runs = runs_of(release)
-    return Measured(agreement_of(release.project), scores_of(release, runs), models_of_runs(runs))
+    return ReleaseMeasurements(agreement_of(release.project), scores_of(release, runs), models_of_runs(runs))
 
 
 def runs_of(release: Release) -> list[Author]:
@@ -68,7 +68,7 @@ def models_of_runs(runs: Iterable[Author]) -> list[parts.ModelRow]:
     """The models behind runs, as the features that run them answer."""
     used = [one for run in runs for answer in models_of(author=run) for one in answer]
     return [
-        parts.filled(parts.ModelRow, one, training=None if one.model is None else parts.filled(parts.Training, one))
+        parts.filled(parts.ModelRow, one, training=None if one.model is None else parts.filled(parts.TrainingData, one))
         for one in used
     ]
 
@@ -212,7 +212,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Signing:
+class SigningDetails:
     """Who signs what: the fingerprint of the key, the number of the certificate, the signer's name, and the time."""
 
     key: str
@@ -223,7 +223,11 @@ class Signing:
 
 
 def draft(
-    release: Release, terms: Terms, measures: Measured, signing: Signing, rows: ReadyNotes | None = None
+    release: Release,
+    terms: Terms,
+    measures: ReleaseMeasurements,
+    signing: SigningDetails,
+    rows: ReadyNotes | None = None,
 ) -> parts.Content:
     """The content of a certificate. `rows` are read again unless they are given."""
     rows = rows or rows_of(release)
@@ -305,9 +309,9 @@ def looked_for(release: Release) -> set[str]:
     return found if Policy.read(release.policy.rules).seeks_ages else found - {"DATES"}
 
 
-def _searched(release: Release) -> parts.Searched | None:
+def _searched(release: Release) -> parts.GateSearch | None:
     found = release.figures.get("searched")
-    return parts.Searched(rules=found["rules"], runs=release.searched_runs, unread=found["unread"]) if found else None
+    return parts.GateSearch(rules=found["rules"], runs=release.searched_runs, unread=found["unread"]) if found else None
 
 
 def mapping_of(project: Project) -> dict[str, str | None]:
@@ -342,12 +346,12 @@ def _data(release: Release, rows: ReadyNotes, rules: Sequence[parts.RuleRow]) ->
     )
 
 
-def erased_of(release: Release) -> list[parts.Erased]:
+def erased_of(release: Release) -> list[parts.ErasedNotes]:
     """The erasures since the release was prepared, by day."""
-    days: dict[str, parts.Erased] = {}
+    days: dict[str, parts.ErasedNotes] = {}
     for row in release.erasures.order_by("id"):
         day = timezone.localdate(row.at).isoformat()
-        one = days.setdefault(day, parts.Erased(on=day, notes=0, patients=0))
+        one = days.setdefault(day, parts.ErasedNotes(on=day, notes=0, patients=0))
         one["notes"] += row.notes
         one["patients"] += row.patients
     return list(days.values())

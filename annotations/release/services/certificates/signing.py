@@ -22,7 +22,13 @@ from annotations.release.selectors.audits import audit_result
 from annotations.release.selectors.certificates import ReadyNotes, certificate_for, rows_of
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.batches import retried
-from annotations.release.services.certificates.drafting import Measured, Signing, Terms, draft, measured
+from annotations.release.services.certificates.drafting import (
+    ReleaseMeasurements,
+    SigningDetails,
+    Terms,
+    draft,
+    measured,
+)
 from annotations.release.services.certificates.people import name_of
 from annotations.release.services.settling import settle
 from annotations.release.services.starting import checked_texts, outdated
@@ -68,7 +74,7 @@ UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
-class ToAccept:
+class RiskToAccept:
     """A risk that a person accepts before signing. `accepted` names who accepted it for an earlier certificate."""
 
     key: str
@@ -81,7 +87,7 @@ class Prospect:
     """What a person sees before signing: the certificate's content as far as it is known, and the open risks."""
 
     content: Content
-    risks: list[ToAccept]
+    risks: list[RiskToAccept]
 
 
 def prospect(release: Release, terms: Terms, actor: User | None) -> Prospect:
@@ -164,7 +170,7 @@ def sign(
 
 
 def _signed(
-    release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: Measured, rows: ReadyNotes,
+    release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: ReleaseMeasurements, rows: ReadyNotes,
     actor: User | None, *, everything: bool,
 ) -> Certificate:  # fmt: skip
     # The library that writes PDF takes half a second to import, and only signing needs it.
@@ -212,10 +218,10 @@ def _signed(
     return certificate
 
 
-def _next(release: Release, actor: User | None) -> Signing:
+def _next(release: Release, actor: User | None) -> SigningDetails:
     last = release.certificates.order_by("-number").values_list("number", flat=True).first()
     key = signatures.fingerprint_of(bytes(newest_key().public))
-    return Signing(key, (last or 0) + 1, last, name_of(actor), timezone.now())
+    return SigningDetails(key, (last or 0) + 1, last, name_of(actor), timezone.now())
 
 
 def _check_rows(release: Release, rows: ReadyNotes) -> None:
@@ -231,13 +237,13 @@ def _check_rows(release: Release, rows: ReadyNotes) -> None:
         raise ServiceError(message, code="changed")
 
 
-def _to_accept(release: Release, content: Content) -> list[ToAccept]:
+def _to_accept(release: Release, content: Content) -> list[RiskToAccept]:
     earlier: dict[str, Risk] = {risk["text"]: risk for risk in release.risks}
-    return [ToAccept(key_of(text), text, earlier.get(text)) for text in open_risks(content)]
+    return [RiskToAccept(key_of(text), text, earlier.get(text)) for text in open_risks(content)]
 
 
 def _risks(
-    release: Release, content: Content, accepted: Collection[str], own: Sequence[str], signing: Signing, *,
+    release: Release, content: Content, accepted: Collection[str], own: Sequence[str], signing: SigningDetails, *,
     everything: bool,
 ) -> list[Risk]:  # fmt: skip
     """The accepted risks with names. A risk that somebody accepted for an earlier certificate keeps that name."""

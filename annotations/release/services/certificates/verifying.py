@@ -20,7 +20,13 @@ from annotations.formats.notes import NoteError, Problem
 from annotations.models import Certificate, ReleaseState
 from annotations.release.rules.certificates.released_files import MANIFEST, Load
 from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
-from annotations.release.rules.certificates.verifying import COMMAND, Known, Verification, VerifyingTerms, verify
+from annotations.release.rules.certificates.verifying import (
+    COMMAND,
+    VerifierKnowledge,
+    Verification,
+    VerifyingTerms,
+    verify,
+)
 from annotations.release.selectors.certificates import public_keys
 from annotations.text.names import shown
 
@@ -50,7 +56,7 @@ def _fingerprint(key: str) -> str:
     return found
 
 
-def _known(data: bytes, key: str) -> Known:
+def _known(data: bytes, key: str) -> VerifierKnowledge:
     """What this instance knows about a certificate. A machine without a database, or without keys, knows nothing."""
     today = timezone.localdate()
     try:
@@ -61,9 +67,9 @@ def _known(data: bytes, key: str) -> Known:
         keys, records = set(), None
     trusted = {key} if key else keys or None
     if records is None:
-        return Known(today, trusted)
+        return VerifierKnowledge(today, trusted)
     newest, withdrawn = records
-    return Known(today, trusted, has_records=True, superseded_by=newest, withdrawn=withdrawn)
+    return VerifierKnowledge(today, trusted, has_records=True, superseded_by=newest, withdrawn=withdrawn)
 
 
 def _records(data: bytes) -> tuple[int | None, bool] | None:

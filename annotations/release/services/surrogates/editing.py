@@ -21,7 +21,7 @@ from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.rules.surrogates.clustering import identities, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.generating import generate
-from annotations.release.rules.surrogates.pipeline import Around, Indexed, Surrogate
+from annotations.release.rules.surrogates.pipeline import Around, IndexedEntity, Surrogate
 from annotations.release.rules.surrogates.writing import parts_of
 from annotations.release.selectors import surrogates as index
 from annotations.release.services.surrogates.makers import generator_source
@@ -37,7 +37,7 @@ MOST_RELATED: Final = 300
 BY_PERSON: Final = "person"
 
 
-def draw(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed) -> Surrogate:
+def draw(project: Project, key: Key, row: SurrogateEntity, sealed: index.EntitySecrets) -> Surrogate:
     """Make another surrogate for an entity by rules. Raises ServiceError `none` if all that can be made are taken."""
     cluster = index.cluster_of(IdentifierType(row.kind), sealed)
     related = related_to(project, key, row)
@@ -57,7 +57,7 @@ def draw(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed)
     raise ServiceError(_("No other surrogate could be made for this entity. Type one instead."), code="none")
 
 
-def typed(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed, text: str) -> Surrogate:
+def typed(project: Project, key: Key, row: SurrogateEntity, sealed: index.EntitySecrets, text: str) -> Surrogate:
     """Read a surrogate that a person typed. Raises ServiceError `format`, `original` or `taken`."""
     parts = parts_of(index.cluster_of(IdentifierType(row.kind), sealed), text)
     if parts is None:
@@ -75,7 +75,7 @@ def typed(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed
     return made
 
 
-def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed, made: Surrogate) -> str:
+def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: index.EntitySecrets, made: Surrogate) -> str:
     """Why an entity can't get this surrogate: `original`, `taken`, or empty."""
     names = index.named_as(index.cluster_of(made.kind, sealed), made)
     if {surrogate_key(made), *names} & {folded(form) for form in sealed.forms}:
@@ -100,7 +100,7 @@ def _days(key: Key, row: SurrogateEntity) -> int:
     return date_offset(key, *note) if note else 0
 
 
-def related_to(project: Project, key: Key, row: SurrogateEntity) -> list[Indexed]:
+def related_to(project: Project, key: Key, row: SurrogateEntity) -> list[IndexedEntity]:
     """Other entities with which an entity's surrogate must agree: those of the patient, or shared ones of its notes."""
     rows = SurrogateEntity.objects.filter(project=project).exclude(pk=row.pk)
     own = rows.filter(scope=row.scope)[:MOST_RELATED] if row.scope else []
@@ -108,7 +108,9 @@ def related_to(project: Project, key: Key, row: SurrogateEntity) -> list[Indexed
     shared = rows.filter(scope="", mentions__document__in=notes).distinct()[:MOST_RELATED]
     found = [(each, index.opened(key, each)) for each in [*own, *shared]]
     return [
-        Indexed(each.pk, IdentifierType(each.kind), one.forms, index.surrogate_of(each, one), each.locked, own=True)
+        IndexedEntity(
+            each.pk, IdentifierType(each.kind), one.forms, index.surrogate_of(each, one), each.locked, own=True
+        )
         for each, one in found
     ]
 
@@ -180,7 +182,7 @@ def split(*, project: Project, entity: int, version: int, mentions: Collection[i
         left = sealed.only({form for form in sealed.forms if index.form_number(key, form) in stay})
         # With the version of the old one, so that the new one is drawn differently.
         new = SurrogateEntity(project=project, kind=row.kind, scope=row.scope, version=row.version)
-        made = index.Sealed(moved_forms.forms, {}, sealed.language, moved_forms.cues)
+        made = index.EntitySecrets(moved_forms.forms, {}, sealed.language, moved_forms.cues)
         drawn = draw(project, key, new, made)
         _give(new, key, replace(made, parts=dict(drawn.parts)), drawn)
         _edited(new, actor)
@@ -242,7 +244,7 @@ _VERBS: Final = {
 }
 
 
-def _from_before(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed) -> Surrogate:
+def _from_before(project: Project, key: Key, row: SurrogateEntity, sealed: index.EntitySecrets) -> Surrogate:
     """The surrogate from before the last change. Raises ServiceError `none` or `taken`."""
     if sealed.before is None:
         raise ServiceError(_("This entity had no other surrogate before."), code="none")
@@ -271,7 +273,7 @@ def _check_unlocked(row: SurrogateEntity) -> None:
         raise ServiceError(_("This entity is locked. Unlock it first."), code="locked")
 
 
-def _give(row: SurrogateEntity, key: Key, sealed: index.Sealed, drawn: Surrogate) -> None:
+def _give(row: SurrogateEntity, key: Key, sealed: index.EntitySecrets, drawn: Surrogate) -> None:
     row.sealed = sealed.closed(key)
     row.surrogate_digest = index.surrogate_digest(key, drawn.kind, surrogate_key(drawn))
     row.made_by = drawn.made_by[:60]

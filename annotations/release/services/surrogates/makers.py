@@ -12,7 +12,7 @@ from annotations.core.sealing import Key, project_key
 from annotations.models import Project, Release
 from annotations.release.rules.surrogates.clustering import clusters_of, identities, same_entity
 from annotations.release.rules.surrogates.generating import generate
-from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
+from annotations.release.rules.surrogates.pipeline import Around, Cluster, IndexedEntity, Surrogate
 from annotations.release.services.surrogates.patients import Patient
 
 Params = Mapping[str, Any]
@@ -43,8 +43,8 @@ class PatientDrafts:
     """
 
     drafts: Sequence[Draft]
-    own: Sequence[Indexed] = ()
-    shared: Sequence[Indexed] = ()
+    own: Sequence[IndexedEntity] = ()
+    shared: Sequence[IndexedEntity] = ()
     days: int = 0
 
 
@@ -57,7 +57,7 @@ class Maker(Protocol):
     def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]]]:
         """Further names by which the index may know each entity of each patient."""
 
-    def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
+    def decide(self, asked: Sequence[tuple[Cluster, Sequence[IndexedEntity]]]) -> list[IndexedEntity | None]:
         """The entity of the index that each cluster is, or None."""
 
     def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
@@ -76,7 +76,7 @@ class RulesMaker:
     def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]]]:
         return [[[] for _cluster in clusters] for clusters in patients]
 
-    def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
+    def decide(self, asked: Sequence[tuple[Cluster, Sequence[IndexedEntity]]]) -> list[IndexedEntity | None]:
         return [same_entity(cluster, found) for cluster, found in asked]
 
     def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
@@ -104,7 +104,7 @@ def in_turn(patient: PatientDrafts, make: Callable[[Draft, Around], Surrogate]) 
         surrogate = make(draft, Around(related if draft.scope else shared, patient.days))
         made.append(surrogate)
         cluster = draft.cluster
-        known = Indexed(0, cluster.kind, cluster.forms, surrogate, own=True)
+        known = IndexedEntity(0, cluster.kind, cluster.forms, surrogate, own=True)
         related.append(known)
         if not draft.scope:
             shared.append(known)

@@ -20,7 +20,7 @@ from annotations.core.sealing import Key, project_key
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.release.rules.redaction.policy import PEOPLE, Action, IdentifierType
 from annotations.release.rules.redaction.released import Mention
-from annotations.release.rules.surrogates.measures import Replaced, measure
+from annotations.release.rules.surrogates.measures import ReplacedMention, measure
 from annotations.release.rules.surrogates.pipeline import Cluster, Surrogate
 from annotations.release.selectors import surrogates as index
 from annotations.release.services.policies import policies_of, read_policy
@@ -34,7 +34,7 @@ from annotations.release.services.surrogates.patients import (
     mentioned,
     patients_of,
 )
-from annotations.release.services.surrogates.planning import Entity, Plan, Stored
+from annotations.release.services.surrogates.planning import Entity, Plan, StoredEntity
 from annotations.text.spans import stretches
 
 # Erase notes from the index of surrogates: what only they said leaves the index with them.
@@ -185,7 +185,7 @@ def _insert_new(plan: Plan, entities: Sequence[Entity]) -> None:
     ]
     columns = ("project_id", "kind", "scope", "sealed", "surrogate_digest", "made_by")
     for entity, pk in zip(entities, insert_returning(SurrogateEntity, columns, rows), strict=True):
-        entity.stored = Stored(pk)
+        entity.stored = StoredEntity(pk)
 
 
 def _present(plan: Plan) -> set[int]:
@@ -316,7 +316,7 @@ def build(*, project: Project, set_spec: str, maker: Params | None = None) -> di
         ]
 
     originals = Originals(project_key(project), (notes(ids) for ids in _batches(patients)))
-    replaced: list[Replaced] = []
+    replaced: list[ReplacedMention] = []
     for ids in _batches(patients):
         batch = notes(ids)
         replaced += _replaced(
@@ -337,7 +337,9 @@ def _batches(patients: Sequence[tuple[str, int]]) -> Iterator[list[int]]:
     yield batch
 
 
-def _replaced(project: Project, notes: Sequence[NoteMentions], written: Mapping[Where, str]) -> Iterator[Replaced]:
+def _replaced(
+    project: Project, notes: Sequence[NoteMentions], written: Mapping[Where, str]
+) -> Iterator[ReplacedMention]:
     """The mentions of notes with what was written for them, for the measures."""
     known: dict[int, Surrogate] = {}
     owners = entities_in(project_key(project), [note.document for note in notes], known)
@@ -346,7 +348,7 @@ def _replaced(project: Project, notes: Sequence[NoteMentions], written: Mapping[
             where = (note.document, one.start, one.end)
             if where in written and where in owners:
                 here = mentioned(note.document, note.text, one)
-                yield Replaced(owners[where], here, written[where], known[owners[where]], note.language)
+                yield ReplacedMention(owners[where], here, written[where], known[owners[where]], note.language)
 
 
 def entities_in(key: Key, notes: Sequence[int], known: dict[int, Surrogate]) -> dict[Where, int]:

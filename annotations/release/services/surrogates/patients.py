@@ -12,7 +12,7 @@ from annotations.release.rules.redaction.calendars import offset_of
 from annotations.release.rules.redaction.policy import PEOPLE
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.clustering import clusters_of, equality_key, person_of
-from annotations.release.rules.surrogates.pipeline import REPEATABLE, Mentioned
+from annotations.release.rules.surrogates.pipeline import REPEATABLE, MentionInNote
 from annotations.release.rules.surrogates.templates import PLACES
 from annotations.release.selectors.surrogates import private_scope
 
@@ -56,7 +56,7 @@ class Patient:
 
     scope: str
     language: str
-    mentions: list[Mentioned]
+    mentions: list[MentionInNote]
     days: int
 
 
@@ -78,11 +78,11 @@ def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[
     return patients
 
 
-def mentioned(document: int, text: str, mention: Mention) -> Mentioned:
+def mentioned(document: int, text: str, mention: Mention) -> MentionInNote:
     """The mention with its surroundings in the note's text."""
     start, end = mention.start, mention.end
     before, after = text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
-    return Mentioned(document, start, end, mention.kind, mention.text, before, after)
+    return MentionInNote(document, start, end, mention.kind, mention.text, before, after)
 
 
 # The names in all notes of a release, which no surrogate may be, in memory of a fixed size.

@@ -11,7 +11,14 @@ from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.rules.surrogates.clustering import identities, same_entity, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.generating import order
-from annotations.release.rules.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.release.rules.surrogates.pipeline import (
+    REPEATABLE,
+    SHARED,
+    Cluster,
+    IndexedEntity,
+    MentionInNote,
+    Surrogate,
+)
 from annotations.release.rules.surrogates.writing import Writer
 from annotations.release.selectors import surrogates as index
 from annotations.release.services.surrogates.makers import Draft, Maker, PatientDrafts
@@ -23,7 +30,7 @@ STRICT_ATTEMPTS: Final = 8
 """So many of them must not be the name of anybody in the project; later ones only of nobody in the patient's notes."""
 
 
-class Stored(NamedTuple):
+class StoredEntity(NamedTuple):
     """The row of an entity of the index: its primary key, and what the work depends on."""
 
     pk: int
@@ -42,12 +49,12 @@ class Entity:
     kind: IdentifierType
     scope: str
     language: str
-    stored: Stored | None = None
-    sealed: index.Sealed | None = None
+    stored: StoredEntity | None = None
+    sealed: index.EntitySecrets | None = None
     surrogate: Surrogate | None = None
     digest: str | None = None
-    mentions: dict[int, list[Mentioned]] = field(default_factory=dict)
-    unstored: list[Mentioned] = field(default_factory=list)
+    mentions: dict[int, list[MentionInNote]] = field(default_factory=dict)
+    unstored: list[MentionInNote] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
     cues: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
@@ -56,12 +63,12 @@ class Entity:
     def all_forms(self) -> tuple[str, ...]:
         return index.in_order({*(self.sealed.forms if self.sealed else ()), *self.forms})
 
-    def indexed(self, patient: int) -> Indexed:
+    def indexed(self, patient: int) -> IndexedEntity:
         """As an entity of the index, for this patient. A new one has the number 0, and perhaps no surrogate yet."""
         surrogate = self.surrogate or Surrogate(self.kind, {})
         pk, locked = (self.stored.pk, self.stored.locked) if self.stored else (0, False)
         own = bool(self.scope) or patient in self.mentions
-        return Indexed(pk, self.kind, self.all_forms, surrogate, locked, own)
+        return IndexedEntity(pk, self.kind, self.all_forms, surrogate, locked, own)
 
     def cluster(self) -> Cluster:
         """All that is known of the entity."""
@@ -76,12 +83,12 @@ class Entity:
             return Cluster(self.kind, self.language, self.mentions[patient])
         return index.cluster_of(self.kind, self.sealed_now(), self.mentions[patient])
 
-    def sealed_now(self) -> index.Sealed:
+    def sealed_now(self) -> index.EntitySecrets:
         """What to store."""
         if self.sealed is not None:
             return self.sealed.with_forms(self.forms, self.cues) if self.forms else self.sealed
         parts = dict(self.surrogate.parts) if self.surrogate else {}
-        return index.Sealed(index.in_order(self.forms), parts, self.language, self.cues)
+        return index.EntitySecrets(index.in_order(self.forms), parts, self.language, self.cues)
 
 
 @dataclass(slots=True)
@@ -200,7 +207,7 @@ class Plan:
             for pk, version, locked, code, scope, closed, made_by, digest in rows.values_list(*columns):
                 sealed, kind = index.unsealed(self.key, bytes(closed)), IdentifierType(code)
                 surrogate = Surrogate(kind, sealed.parts, made_by)
-                stored = Stored(pk, version, locked)
+                stored = StoredEntity(pk, version, locked)
                 self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)
 
     def _keep(self, part: _Part, stored: Mapping[Where, int]) -> _Part | None:
@@ -264,7 +271,7 @@ class Plan:
             if self._by_digest.setdefault(digest, {}).setdefault(whose, entity) is entity:
                 entity.keys.add(digest)
 
-    def _add(self, patient: int, entity: Entity, one: Mentioned, *, stored: bool = False) -> None:
+    def _add(self, patient: int, entity: Entity, one: MentionInNote, *, stored: bool = False) -> None:
         if not entity.mentions:
             self.entities.append(entity)
         entity.mentions.setdefault(patient, []).append(one)

@@ -16,7 +16,7 @@ from annotations.scores.rules.attributes import AttributeAgreement
 from annotations.scores.rules.intervals import in_text
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
 from annotations.scores.rules.rates import AverageData
-from annotations.scores.rules.rewritten import Counting
+from annotations.scores.rules.rewritten import CountingRule
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import AfterPass, LabelData
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
@@ -35,7 +35,7 @@ RATES = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 class Command(JourneyCommand):
     help = "Score an author's submitted annotations against gold. --json prints all figures."
     needs = Can.READ_NOTES
-    counting = Counting.TOKENS
+    counting = CountingRule.TOKENS
     attributes = False
 
     def arguments(self, parser: CommandParser) -> None:
@@ -65,7 +65,7 @@ class Command(JourneyCommand):
             help="Only the levels of this granularity.",
         )
         parser.add_argument(
-            "--counting", default=Counting.TOKENS, choices=list(Counting),
+            "--counting", default=CountingRule.TOKENS, choices=list(CountingRule),
             help="How texts are counted in the rewritten text: whole tokens, or substrings (Miranda et al. 2025).",
         )  # fmt: skip
 
@@ -80,7 +80,7 @@ class Command(JourneyCommand):
             types=[one.strip() for one in options["types"].split(",") if one.strip()],
             **{name: options[name] for name in ("split", "into", "threshold", "tokenizer", "language")},
         )  # fmt: skip
-        self.counting, self.attributes = Counting(options["counting"]), options["attributes"]
+        self.counting, self.attributes = CountingRule(options["counting"]), options["attributes"]
         found = score(wanted)
         table = found.table
         levels = [
@@ -142,7 +142,7 @@ class Command(JourneyCommand):
 
     def _rewritten(self, result: dict[str, Any]) -> list[str]:
         """The score of the rewritten text by the chosen rule of counting, with published figures of that rule."""
-        by_substring = self.counting == Counting.SUBSTRING
+        by_substring = self.counting == CountingRule.SUBSTRING
         counted = result["rewritten_substring" if by_substring else "rewritten"]["micro"]
         lines = [
             f"Rewritten text{', counted by substring' if by_substring else ''}: "

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
+from annotations.core.commands import JourneyCommand, Needs, RequiredStanding, find_project
 from annotations.models import User
 from models_runtime.core.health import ModelHealth
 from models_runtime.models import OF_MODEL
@@ -19,7 +19,7 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT", nargs="?", help="Also list its trained models and last runs.")
 
     def needs_for(self, options: Mapping[str, Any]) -> Needs:
-        return Can.READ_NOTES if options["project"] else Standing.SIGN_IN
+        return Can.READ_NOTES if options["project"] else RequiredStanding.SIGN_IN
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"]) if options["project"] else None

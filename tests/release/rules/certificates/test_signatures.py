@@ -23,12 +23,12 @@ from annotations.release.rules.certificates.signatures import (
     signed_json,
     signed_pdf,
 )
-from annotations.release.rules.certificates.verifying import CheckState, Known, verify
+from annotations.release.rules.certificates.verifying import CheckState, VerifierKnowledge, verify
 from annotations.text.spans import Span
 from tests.release.rules.certificates.sample import KEY, NOTES, OTHER, PRIVATE, content
 
 TODAY = date(2026, 12, 1)
-TRUSTED = Known(TODAY, {KEY}, has_records=True)
+TRUSTED = VerifierKnowledge(TODAY, {KEY}, has_records=True)
 JSON = signed_json(content(), PRIVATE)
 PDF = signed_pdf(render(JSON), PRIVATE)
 
@@ -203,14 +203,14 @@ def test_the_spans_of_released_files_are_counted():
 
 
 def test_a_key_that_nobody_vouches_for_is_not_verified():
-    verdict = verify(JSON, Known(TODAY), None)
+    verdict = verify(JSON, VerifierKnowledge(TODAY), None)
     assert failed(verdict) == {"key"} and not verdict.verified
     [message] = [check.message for check in verdict.checks if check.code == "key"]
     assert KEY in message
 
 
 def test_superseded_and_withdrawn_certificates_fail():
-    known = Known(TODAY, {KEY}, has_records=True, superseded_by=2, withdrawn=True)
+    known = VerifierKnowledge(TODAY, {KEY}, has_records=True, superseded_by=2, withdrawn=True)
     assert failed(checked(known=known)) == {"superseded", "withdrawn"}
 
 

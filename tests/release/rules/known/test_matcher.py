@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from annotations.release.rules.known.matcher import Denied, Profile, find
+from annotations.release.rules.known.matcher import DenyList, Profile, find
 from annotations.release.rules.known.person import How, MasterPerson, Mention, apart, full_names, identifiers
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 
@@ -26,7 +26,7 @@ WHITE = MasterPerson(
 
 
 def found(text, person, *, denied=(), allowed=()):
-    return [text[each.start : each.end] for each in find(text, Profile(person), Denied(denied), frozenset(allowed))]
+    return [text[each.start : each.end] for each in find(text, Profile(person), DenyList(denied), frozenset(allowed))]
 
 
 SPELLINGS = [
@@ -131,11 +131,11 @@ def test_what_is_not_the_patients_is_not_found(text, person):
 
 def test_a_mention_says_how_it_is_written():
     text = "Mario Giuseppe Brambillaschi; M. Brambillaschi; Mario Brambillasghi; oggi Mario; mario.brambi@mail.it"
-    mentions = find(text, Profile(MARIO), Denied([]))
+    mentions = find(text, Profile(MARIO), DenyList([]))
     assert [each.how for each in mentions] == [How.EXACT, How.INITIALS, How.TYPO, How.PART, How.FORM]
     assert [each.kind for each in mentions] == [Kind.NAME] * 4 + [Kind.EMAIL]
     city = find(
-        "Chiamato Comina (La) ieri.", Profile(MasterPerson(given=("Amanda",), cities=("Comina (La)",))), Denied([])
+        "Chiamato Comina (La) ieri.", Profile(MasterPerson(given=("Amanda",), cities=("Comina (La)",))), DenyList([])
     )
     assert [(each.start, each.end, each.kind) for each in city] == [(9, 19, Kind.CITY)]
     assert found("Mario Rossi 12/01/1970", MasterPerson()) == found("", MARIO) == []
@@ -144,7 +144,7 @@ def test_a_mention_says_how_it_is_written():
 def test_denied_terms_are_found_without_case_and_accents_as_whole_words():
     denied = [("Villa Azúl", "HOSPITAL"), ("Torre", "CITY")]
     text = "Alla VILLA\nAZUL, non alla Torretta; villa-azul e torre."
-    mentions = find(text, None, Denied(denied))
+    mentions = find(text, None, DenyList(denied))
     assert [(text[each.start : each.end], each.label) for each in mentions] == [
         ("VILLA\nAZUL", "HOSPITAL"), ("villa-azul", "HOSPITAL"), ("torre", "CITY")
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from annotations.release.rules.leaks.shapes import device_addresses, full_dates,
 from annotations.release.rules.redaction.dates import years
 from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
-from annotations.release.rules.redaction.released import Released, ReplacedPiece
+from annotations.release.rules.redaction.released import RedactedText, ReplacedPiece
 from annotations.release.rules.redaction.releasing import release_text
 from annotations.text.spans import Span
 from tests.release.rules.redaction.replacing import Told
@@ -39,7 +39,7 @@ def quotes(text: str, *needles: Needle, gate: Gate | None = None, pieces: tuple[
 
 def released(
     text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule
-) -> tuple[Released, Policy]:
+) -> tuple[RedactedText, Policy]:
     policy = Policy({**RULES, **rules})
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
     return release_text(text, spans, policy, {code: f"[{code}]" for code in policy.rules}, told or Told()), policy

@@ -20,7 +20,7 @@ from annotations.release.rules.redaction.policy import (
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import (
     Mention,
-    Released,
+    RedactedText,
     ReplacedPiece,
     attributes_of_pieces,
     numbered,
@@ -44,7 +44,7 @@ def policies() -> st.SearchStrategy[Policy]:
     return st.fixed_dictionaries(rules).map(Policy)
 
 
-def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule) -> Released:
+def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule) -> RedactedText:
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
     told = told or Told(latest_year=latest_year(text))
     return release_text(text, spans, Policy(rules), {label: f"[{label}]" for label in rules}, told)

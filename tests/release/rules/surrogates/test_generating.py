@@ -13,7 +13,7 @@ from annotations.release.rules.surrogates.folding import accented, folded, long_
 from annotations.release.rules.surrogates.gazetteers import Chain, kept, names_of
 from annotations.release.rules.surrogates.generating import generate
 from annotations.release.rules.surrogates.people import titles
-from annotations.release.rules.surrogates.pipeline import Around, Indexed
+from annotations.release.rules.surrogates.pipeline import Around, IndexedEntity
 from annotations.release.rules.surrogates.places import areas, areas_in, capital, of_country, zip_in
 from annotations.release.rules.surrogates.templates import acronym_of, distinctive, slots
 from tests.release.rules.surrogates.worlds import one, person, replaced
@@ -66,12 +66,12 @@ def test_a_name_avoids_others_and_the_originals_of_the_patient(seed: int) -> Non
     taken = {folded(name) for name in pool}
     assert folded(made(Kind.NAME, "Ana Gómez", seed=seed, avoid=taken).parts["family"]) not in taken
     forms = [f"Ana {name}" for name in pool]
-    known = [Indexed(at, Kind.STAFF, [form], person("Eva", "Xu")) for at, form in enumerate(forms)]
+    known = [IndexedEntity(at, Kind.STAFF, [form], person("Eva", "Xu")) for at, form in enumerate(forms)]
     assert f"Ana {made(Kind.NAME, 'Rosa Gómez', seed=seed, related=known).parts['family']}" not in forms
 
 
 def test_relatives_share_the_surrogate_of_their_surname() -> None:
-    adam = Indexed(1, Kind.NAME, ["Adam Wilson"], person("Kevin", "Chang", gender="m"))
+    adam = IndexedEntity(1, Kind.NAME, ["Adam Wilson"], person("Kevin", "Chang", gender="m"))
     parts = made(Kind.NAME, "Mary Wilson", language="en", related=[adam]).parts
     assert parts["family"] == "Chang"
     assert parts["given"] not in ("Kevin", "Mary")
@@ -215,7 +215,7 @@ def test_type_and_format_are_kept(language: str, kind: Kind, text: str, pattern:
 
 def test_addresses_follow_the_surrogate_name() -> None:
     """The account has names, initials or both of a person of the note."""
-    emily = [Indexed(1, Kind.STAFF, ["Dr. Emily Carter"], person("Kevin", "Chang"))]
+    emily = [IndexedEntity(1, Kind.STAFF, ["Dr. Emily Carter"], person("Kevin", "Chang"))]
     old = ["emily.carter@mgh.org", "carter@mgh.com", "ecarter@mgh.net", "carter_e@mgh.org"]
     new = [made(Kind.EMAIL, each, language="en", related=emily).parts["value"] for each in old]
     assert new == ["kevin.chang@example.org", "chang@example.com", "kchang@example.net", "chang_k@example.org"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.surrogates.clustering import identities, same_entity, surrogate_key
 from annotations.release.rules.surrogates.people import FAMILY, GIVEN, field_of, read_person, title_before
-from annotations.release.rules.surrogates.pipeline import Indexed, Surrogate
+from annotations.release.rules.surrogates.pipeline import IndexedEntity, Surrogate
 from annotations.release.rules.surrogates.templates import slots
 from tests.release.rules.surrogates.worlds import clusters, one, person, texts
 
@@ -180,20 +180,22 @@ DECISIONS = [
 
 @pytest.mark.parametrize(("kind", "forms", "known", "own", "same"), DECISIONS)
 def test_people(kind: Kind, forms: list[str], known: list[str], own: bool, same: bool) -> None:
-    entity = Indexed(1, Kind.STAFF, known, STAFF, own=own)
+    entity = IndexedEntity(1, Kind.STAFF, known, STAFF, own=own)
     assert (same_entity(one(kind, *forms), [entity]) is entity) is same
 
 
 def test_other_kinds_need_an_equal_form() -> None:
-    city = Indexed(1, Kind.CITY, ["Ávila"], Surrogate(Kind.CITY, {"value": "Soria"}))
-    hospital = Indexed(2, Kind.HOSPITAL, ["Hospital La Paz"], Surrogate(Kind.HOSPITAL, {"value": "Hospital La Fe"}))
+    city = IndexedEntity(1, Kind.CITY, ["Ávila"], Surrogate(Kind.CITY, {"value": "Soria"}))
+    hospital = IndexedEntity(
+        2, Kind.HOSPITAL, ["Hospital La Paz"], Surrogate(Kind.HOSPITAL, {"value": "Hospital La Fe"})
+    )
     assert same_entity(one(Kind.CITY, "AVILA", language="es"), [hospital, city]) is city
     assert same_entity(one(Kind.CITY, "Soria", language="es"), [hospital, city]) is None
     assert same_entity(one(Kind.HOSPITAL, "Hospital Universitario La Paz", language="es"), [city, hospital]) is hospital
     assert same_entity(one(Kind.REGION, "Ávila", language="es"), [city]) is None
     # A name in fields of a form is found again.
     (found,) = clusters("Nombre: [name:Ernesto]. Apellidos: [name:Barrantes Quezada].", language="es")
-    entity = Indexed(1, Kind.NAME, found.forms, Surrogate(Kind.NAME, {"given": "Ana", "family": "Gil"}), own=True)
+    entity = IndexedEntity(1, Kind.NAME, found.forms, Surrogate(Kind.NAME, {"given": "Ana", "family": "Gil"}), own=True)
     assert same_entity(found, [entity]) is entity
 
 

@@ -12,8 +12,8 @@ from annotations.release.rules.surrogates.contacts import unreserved
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.gazetteers import names_of
 from annotations.release.rules.surrogates.generating import generate
-from annotations.release.rules.surrogates.measures import Replaced, measure, preserves
-from annotations.release.rules.surrogates.pipeline import Around, Mentioned, Surrogate
+from annotations.release.rules.surrogates.measures import ReplacedMention, measure, preserves
+from annotations.release.rules.surrogates.pipeline import Around, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.writing import Writer
 from tests.release.rules.surrogates.worlds import form, one, person, replaced
 
@@ -136,8 +136,8 @@ def test_any_text_is_checked(text: str) -> None:
 # ── The measures of Singh et al ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def row(entity: int, old: str, new: str, surrogate: Surrogate = CHANG, kind: Kind = Kind.NAME) -> Replaced:
-    return Replaced(entity, Mentioned(1, 0, len(old), kind, old), new, surrogate, "en")
+def row(entity: int, old: str, new: str, surrogate: Surrogate = CHANG, kind: Kind = Kind.NAME) -> ReplacedMention:
+    return ReplacedMention(entity, MentionInNote(1, 0, len(old), kind, old), new, surrogate, "en")
 
 
 def test_counts() -> None:
@@ -180,5 +180,5 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("replaced", "kept"), KEPT)
-def test_what_is_kept(replaced: Replaced, kept: bool) -> None:
+def test_what_is_kept(replaced: ReplacedMention, kept: bool) -> None:
     assert preserves(replaced) is kept

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.surrogates.clustering import clusters_of
 from annotations.release.rules.surrogates.generating import generate, in_order
-from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Mentioned, Surrogate
+from annotations.release.rules.surrogates.pipeline import Around, Cluster, IndexedEntity, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.writing import Writer
 
 _MARK = re.compile(r"\[([a-z ]+):([^\]]+)\]")
 
 
-def marked(text: str, note: int = 1) -> list[Mentioned]:
+def marked(text: str, note: int = 1) -> list[MentionInNote]:
     """The mentions of a note in which they are marked as "[name:Adam Wilson]"."""
     plain, places, at = "", [], 0
     for found in _MARK.finditer(text):
@@ -23,7 +23,9 @@ def marked(text: str, note: int = 1) -> list[Mentioned]:
         at = found.end()
     plain += text[at:]
     return [
-        Mentioned(note, start, end, kind, plain[start:end], plain[max(0, start - 40) : start], plain[end : end + 40])
+        MentionInNote(
+            note, start, end, kind, plain[start:end], plain[max(0, start - 40) : start], plain[end : end + 40]
+        )
         for start, end, kind in places
     ]
 
@@ -40,7 +42,7 @@ def texts(found: Iterable[Cluster]) -> list[list[str]]:
 
 def one(kind: Kind, *forms: str, language: str = "en", before: str = "") -> Cluster:
     """A cluster of these forms."""
-    mentions = [Mentioned(1, at * 100, at * 100 + len(form), kind, form, before) for at, form in enumerate(forms)]
+    mentions = [MentionInNote(1, at * 100, at * 100 + len(form), kind, form, before) for at, form in enumerate(forms)]
     return Cluster(kind, language, mentions)
 
 
@@ -58,11 +60,11 @@ def form(surrogate: Surrogate, text: str, *others: str, language: str = "en", be
 def replaced(text: str, language: str = "en", seed: int = 7, avoid: Sequence[str] = ()) -> list[tuple[str, str]]:
     """The mentions of a note with what is written for them, in order."""
     source = random.Random(seed)
-    related: list[Indexed] = []
+    related: list[IndexedEntity] = []
     out: dict[int, tuple[str, str]] = {}
     for cluster in in_order(clusters(text, language=language)):
         surrogate = generate(source, cluster, Around(related), frozenset(avoid))
-        related.append(Indexed(len(related) + 1, cluster.kind, cluster.forms, surrogate))
+        related.append(IndexedEntity(len(related) + 1, cluster.kind, cluster.forms, surrogate))
         writer = Writer(surrogate, cluster)
         out |= {mention.start: (mention.text, writer.write(mention)) for mention in cluster.mentions}
     return [out[start] for start in sorted(out)]
