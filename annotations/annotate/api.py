@@ -21,7 +21,7 @@ from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.core.changes import ChangeKind, LabeledBounds, ChangeRefused, SpanEdit
+from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.models import AnnotationSet, Document

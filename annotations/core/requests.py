@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from annotations.core.access import Can
-from annotations.core.changes import LabeledBounds, ChangeRefused, not_whole
+from annotations.core.changes import ChangeRefused, LabeledBounds, not_whole
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole

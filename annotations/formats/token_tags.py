@@ -11,7 +11,7 @@ from typing import Final
 
 from annotations.formats.base import BAD_CODE, LabelFinder, lost_attributes, written_code
 from annotations.formats.notes import Loss, OutNote
-from annotations.text.bio import OUTSIDE, Cause, BioEncoding, Loser, encode, split_any_tag, split_tag
+from annotations.text.bio import OUTSIDE, BioEncoding, Cause, Loser, encode, split_any_tag, split_tag
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.segments import lines, sentences
 from annotations.text.spans import Bounds

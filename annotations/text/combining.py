@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final, Generic, TypeVar
 
 from annotations.text.attributes import Attributes, united
-from annotations.text.provenance import MergedProvenance, Doubt, Doubtful, RunSays
+from annotations.text.provenance import Doubt, Doubtful, MergedProvenance, RunSays
 from annotations.text.spans import Bounds, Span, overlaps
 
 LEAST: Final = 2

@@ -81,7 +81,7 @@ class Backend(Protocol):
         """The spans of each text, one text at a time. Reads only a bounded number of texts ahead."""
 
 
-class Streaming(ABC):
+class StreamingBackend(ABC):
     """A backend that reads its texts in `stream`."""
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
@@ -121,7 +121,7 @@ class OfPatients(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewrittenText:
     """A text that a model rewrote with placeholders, and what was recovered from it.
 
     `text`: the rewritten text; empty if the answer was no rewritten text. `unmapped`: spans whose placeholder is no
@@ -140,7 +140,7 @@ class PredictsEach(Protocol):
 
     def predict_each(
         self, texts: Sequence[str], check: Callable[[], None] = lambda: None
-    ) -> list[list[Span] | Rewritten | BackendError]:
+    ) -> list[list[Span] | RewrittenText | BackendError]:
         """The spans of each text, or the rewritten text with its spans, or an error.
 
         Raises BackendError where every text would fail.
@@ -151,7 +151,7 @@ class PredictsEach(Protocol):
         """The spans of each text. Raises the first error, if any."""
         found = []
         for result in self.predict_each(texts):
-            if isinstance(result, Rewritten):
+            if isinstance(result, RewrittenText):
                 result = BackendError(result.error, permanent=False) if result.error else result.spans
             if isinstance(result, BackendError):
                 raise result

@@ -246,7 +246,7 @@ def _learned(dotted: str, path: Path, say: Say) -> dict[str, Any]:
     options = next(received)
     checkpoint = options.pop("checkpoint", None)
     notes = list(_until_null(received))
-    unlabeled = Spooled(_until_null(received), Path(checkpoint).parent if checkpoint else None)
+    unlabeled = SpooledTexts(_until_null(received), Path(checkpoint).parent if checkpoint else None)
     held_out = list(_until_null(received))
     self_labeled = [SelfLabeled(*_note(note), [tuple(each) for each in sure]) for *note, sure in _until_null(received)]
 
@@ -276,7 +276,7 @@ def _learned(dotted: str, path: Path, say: Say) -> dict[str, Any]:
     return found | ({"device": device.description, "memory": device.memory()} if device else {})
 
 
-class Spooled:
+class SpooledTexts:
     """Texts that can be read several times, and may be too many for the memory.
 
     They are in a file without a name in `folder` (the system's folder for temporary files if None). Nobody else can

@@ -73,7 +73,7 @@ class TokenFigures(TypedDict):
     f1: float | None
 
 
-class Filled(TypedDict):
+class FilledSentence(TypedDict):
     """A sentence with one [MASK], and the likeliest words for it with their probabilities, best first."""
 
     sentence: str
@@ -107,7 +107,7 @@ class Step:
     tokens: TokenFigures | None = None
     pieces: TokenFigures | None = None
     held_out_loss: float | None = None
-    probe: list[Filled] | None = None
+    probe: list[FilledSentence] | None = None
 
 
 Report = Callable[[Step], None]

@@ -16,7 +16,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedServer:
     """A server with its name and address."""
 
     name: str

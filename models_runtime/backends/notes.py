@@ -205,7 +205,7 @@ def touching(tokens: Sequence[Token]) -> Any:
 MOST_IN_GROUP = 512
 
 
-class Tokenized(Protocol):
+class TokenizedText(Protocol):
     """A text with its tokens."""
 
     @property
@@ -215,7 +215,7 @@ class Tokenized(Protocol):
     def tokens(self) -> Sequence[Token]: ...
 
 
-def groups(note: Tokenized, factor: int, most: int = MOST_IN_GROUP) -> list[tuple[int, int]]:
+def groups(note: TokenizedText, factor: int, most: int = MOST_IN_GROUP) -> list[tuple[int, int]]:
     """First and past-the-last token of each group of `factor` sentences, cut after `most` tokens.
 
     Every token is in exactly one group.

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, Tokenizer, TokenizerError
-from models_runtime.backends.base import BackendError, Streaming
+from models_runtime.backends.base import BackendError, StreamingBackend
 
 # spaCy's tokenizer as a tokenizer of notes: the one of a blank pipeline for the language, without any model.
 
@@ -58,7 +58,7 @@ MOST: Final = 20_000
 BATCH: Final = 16
 
 
-class PipelineBackend(Streaming):
+class PipelineBackend(StreamingBackend):
     """Predicts with the pipeline at `path`, the name of a package or a folder.
 
     `labels` maps the pipeline's labels to the project's, or to None for spans to leave out. Spans of a `spancat` have

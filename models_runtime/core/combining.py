@@ -30,13 +30,13 @@ from models_runtime.models import OF_MODEL, Refinement, Run, TrainedModel
 Predict = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 
 
-class Combined:
+class CombinedBackend:
     """An ensemble with members that are runs, or that know patients.
 
     Each of `predictors` returns one member's spans for a batch of notes.
     """
 
-    def __init__(self, votes: "Votes | Merging", predictors: Sequence[Predict], budget: Budget) -> None:
+    def __init__(self, votes: "Votes | RunMerger", predictors: Sequence[Predict], budget: Budget) -> None:
         self._votes, self._predictors, self.budget = votes, predictors, budget
         self.revision = votes.revision
 
@@ -45,7 +45,7 @@ class Combined:
         return self._votes.outcomes([predict(notes) for predict in self._predictors])
 
 
-def combined(row: Run) -> EnsembleBackend | Combined:
+def combined(row: Run) -> EnsembleBackend | CombinedBackend:
     """Make the ensemble of a run, and store each member's revision in `row.params`.
 
     Raises ServiceError, LookupError and BackendError, as loading its members does.
@@ -63,10 +63,10 @@ def combined(row: Run) -> EnsembleBackend | Combined:
     if len(backends) == len(sources) and not any(isinstance(backend, OfPatients) for backend in backends):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
     votes = Votes(members, revisions, method=method, codes=codes)
-    return Combined(votes, [_predictor(source) for source in sources], budget_of(*sources))
+    return CombinedBackend(votes, [_predictor(source) for source in sources], budget_of(*sources))
 
 
-class Merging:
+class RunMerger:
     """Merges the suggestions of the runs `names` into one list; each span names the runs that suggested it."""
 
     def __init__(self, names: Sequence[str], revisions: Sequence[str], codes: Mapping[str, str]) -> None:
@@ -82,10 +82,10 @@ class Merging:
         ]
 
 
-def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes: Mapping[str, str]) -> Combined:
+def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes: Mapping[str, str]) -> CombinedBackend:
     authors = [source for source in sources if isinstance(source, Author)]
-    merging = Merging([author.name for author in authors], revisions, codes)
-    return Combined(merging, [partial(_stored, author, doubts=True) for author in authors], budget_of(*authors))
+    merging = RunMerger([author.name for author in authors], revisions, codes)
+    return CombinedBackend(merging, [partial(_stored, author, doubts=True) for author in authors], budget_of(*authors))
 
 
 def models_behind(run: Run) -> list[TrainedModel]:

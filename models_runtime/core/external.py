@@ -17,7 +17,7 @@ from django.conf import settings
 
 from annotations.text.bio import labels_in, scheme_of, without_special
 from annotations.text.names import bad_character, unkeepable
-from models_runtime.backends.listed import Listed
+from models_runtime.backends.listed import ListedServer
 from models_runtime.backends.remote.servers import PROTOCOLS
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER, TrainableKind
 
@@ -40,7 +40,7 @@ class ExternalModel:
     version: str = ""
     description: str = ""
     folder: bool = True
-    server: Listed | None = None
+    server: ListedServer | None = None
     zero_shot: bool = False
 
 

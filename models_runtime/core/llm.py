@@ -136,7 +136,7 @@ def llm_backend(row: Run) -> Backend:
         params=params,
         prompt=row.params["prompt"],
         answers=KeptAnswers(row.project, bill),
-        texts=Kept(row.project, bill, "rewritten"),
+        texts=KeptTexts(row.project, bill, "rewritten"),
         mapping=row.params.get("mapping") or {},
         sample=str(row.pk),
         capacity=capacity_of(server),
@@ -171,7 +171,7 @@ def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
 A = TypeVar("A")
 
 
-class Kept(Generic[A]):
+class KeptTexts(Generic[A]):
     """Answers of models, stored in the database for a project under hashes, together with their costs.
 
     `name`: the key under which a text is stored, which is also the kind of answer.
@@ -204,7 +204,7 @@ class Kept(Generic[A]):
             self._bill.record()
 
 
-class KeptAnswers(Kept[Found]):
+class KeptAnswers(KeptTexts[Found]):
     """Stored spans (models_runtime.backends.llm.driver.AnswerCache)."""
 
     def _read(self, found: Any) -> Found:

@@ -28,7 +28,7 @@ from models_runtime.refining.selectors import has_rejections, labels_for, system
 from models_runtime.refining.services.bench import rule_name
 from models_runtime.refining.services.injecting import MOST_SEED, rule_of, terms_in
 from models_runtime.refining.services.judging import PROMPTS, RULE_NAMES, UNIT_NAMES
-from models_runtime.refining.services.refining import MOST_LIMIT, Asked
+from models_runtime.refining.services.refining import MOST_LIMIT, RefinementChoice
 from models_runtime.runs.forms.models import agreed_field, models_of, preset_field
 
 # The field beside which an error of the service is shown, by its code.
@@ -150,13 +150,13 @@ class RefineForm(forms.Form):
         return self._source_of[self.cleaned_data["run"]]
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RefinementChoice:
         """What the person chose for a language model."""
         cleaned = self.cleaned_data
         server, _space, model = cleaned["model"].partition(" ")
         numbers: dict[str, Any] = {name: cleaned[name] or 0 for name in ("examples", "steps", "tokens")}
         others = {name: cleaned[name] for name in ("language", "may_leave", "without", "preset")}
-        return Asked(server, model, **numbers, **others)
+        return RefinementChoice(server, model, **numbers, **others)
 
 
 class CompareForm(forms.Form):

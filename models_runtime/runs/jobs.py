@@ -29,9 +29,9 @@ from annotations.text.provenance import Doubtful
 from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.tokens import estimated
-from models_runtime.backends.base import Backend, BackendError, Budget, OnDevice, PredictsEach, Rewritten, budget_of
+from models_runtime.backends.base import Backend, BackendError, Budget, OnDevice, PredictsEach, RewrittenText, budget_of
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
-from models_runtime.core.combining import Combined, combined, spans_of
+from models_runtime.core.combining import CombinedBackend, combined, spans_of
 from models_runtime.core.llm import llm_backend
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, LLM
@@ -111,7 +111,7 @@ def run(claim: Claim) -> dict[str, Any]:
     return _result(claim, row) if claim.leads else {}
 
 
-def _record_device(claim: Claim, row: Run, backend: Backend | Combined) -> None:
+def _record_device(claim: Claim, row: Run, backend: Backend | CombinedBackend) -> None:
     """Record the device of the worker that leads the run, and the memory used so far."""
     if isinstance(backend, OnDevice):
         row.params |= {"device": backend.device.description, "memory": backend.device.memory()}
@@ -120,7 +120,7 @@ def _record_device(claim: Claim, row: Run, backend: Backend | Combined) -> None:
             row.save(update_fields=["params"])
 
 
-def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
+def _same_backend(claim: Claim, row: Run, backend: Backend | CombinedBackend) -> None:
     """Check that all workers use the same revision of the backend. Raises ServiceError `revision`."""
     if row.revision == backend.revision:
         return
@@ -159,19 +159,19 @@ def _result(claim: Claim, row: Run) -> dict[str, Any]:
     }
 
 
-def _backend(row: Run) -> Backend | Combined:
+def _backend(row: Run) -> Backend | CombinedBackend:
     backend = _without_threshold(row)
     threshold = row.params.get("threshold")
     if threshold is None:
         return backend
-    if isinstance(backend, Combined) or not isinstance(backend, GivesMarginals):
+    if isinstance(backend, CombinedBackend) or not isinstance(backend, GivesMarginals):
         raise ServiceError(
             _("This backend gives no probabilities of labels. Start a run without a threshold."), code="threshold"
         )
     return ThresholdBackend(backend, threshold)
 
 
-def _without_threshold(row: Run) -> Backend | Combined:
+def _without_threshold(row: Run) -> Backend | CombinedBackend:
     try:
         if row.backend == ENSEMBLE:
             return combined(row)
@@ -184,16 +184,16 @@ def _without_threshold(row: Run) -> Backend | Combined:
         raise ServiceError(str(error), code="backend") from error
 
 
-Result = tuple[RunItem, list[DomainSpan] | None, str, Rewritten | None]
+Result = tuple[RunItem, list[DomainSpan] | None, str, RewrittenText | None]
 """An item with its spans, or with None and the reason why it failed, and the note as a model rewrote it."""
 
 
-def _spans(backend: Backend | Combined, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
+def _spans(backend: Backend | CombinedBackend, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
     notes = [item.document for item in items]
-    return backend.predict(notes) if isinstance(backend, Combined) else spans_of(backend, notes)
+    return backend.predict(notes) if isinstance(backend, CombinedBackend) else spans_of(backend, notes)
 
 
-def _predict(backend: Backend | Combined, items: Sequence[RunItem], claim: Claim) -> list[Result]:
+def _predict(backend: Backend | CombinedBackend, items: Sequence[RunItem], claim: Claim) -> list[Result]:
     """Predict the whole batch at once. If that fails, predict note by note, so that only the faulty notes fail."""
     try:
         if isinstance(backend, PredictsEach):
@@ -209,7 +209,7 @@ def _predict(backend: Backend | Combined, items: Sequence[RunItem], claim: Claim
     return [_predict_one(backend, item) for item in items]
 
 
-def _predict_one(backend: Backend | Combined, item: RunItem) -> Result:
+def _predict_one(backend: Backend | CombinedBackend, item: RunItem) -> Result:
     try:
         (spans,) = _spans(backend, [item])
     except Exception as error:
@@ -219,10 +219,10 @@ def _predict_one(backend: Backend | Combined, item: RunItem) -> Result:
     return _checked(item, spans)
 
 
-def _result_of(item: RunItem, found: list[DomainSpan] | Rewritten | BackendError) -> Result:
+def _result_of(item: RunItem, found: list[DomainSpan] | RewrittenText | BackendError) -> Result:
     if isinstance(found, BackendError):
         return item, None, str(found)[:300], None
-    if not isinstance(found, Rewritten):
+    if not isinstance(found, RewrittenText):
         return _checked(item, found)
     if found.error:
         return item, None, found.error[:300], found
@@ -255,7 +255,7 @@ class _Outcome:
     rows: list[SpanRow] | None
     left_out: int
     reason: str
-    rewritten: Rewritten | None = None
+    rewritten: RewrittenText | None = None
 
 
 class _SpanMapper:
@@ -267,7 +267,7 @@ class _SpanMapper:
         self._curves = curves_of(row.calibration)
 
     def outcome(
-        self, item: RunItem, spans: Sequence[DomainSpan] | None, reason: str, rewritten: Rewritten | None
+        self, item: RunItem, spans: Sequence[DomainSpan] | None, reason: str, rewritten: RewrittenText | None
     ) -> _Outcome:
         if spans is None:
             return _Outcome(item, None, 0, reason, rewritten)

@@ -53,9 +53,9 @@ class CalibrationWithdrawn(TypedDict):
     calibration: int
 
 
-class Calibrated(CalibrationWithdrawn):
+class CalibrationMade(CalibrationWithdrawn):
     gold: int
 
 
-CALIBRATED = Verb[Calibrated]("backend.calibrated", _("calibrated a backend"))
+CALIBRATED = Verb[CalibrationMade]("backend.calibrated", _("calibrated a backend"))
 CALIBRATION_WITHDRAWN = Verb[CalibrationWithdrawn]("calibration.withdrawn", _("withdrew a calibration"))

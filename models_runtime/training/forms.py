@@ -24,7 +24,7 @@ from models_runtime.core.training_settings import LANGUAGE_MODEL, Setting, check
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.training.services.calibration import start_calibration
 from models_runtime.training.services.groups import COMPLETE, MOST_RUNS, Variant, start_group
-from models_runtime.training.services.trained import Uploaded, upload_model
+from models_runtime.training.services.trained import UploadedModel, upload_model
 from models_runtime.training.services.training import DEFAULT, MOST_ADAPT, MOST_GROUPED, MOST_ITERATIONS
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ class UploadModelForm(forms.Form):
             "A zip that deidreview wrote, up to %(limit)s. Other formats are refused."
         ) % {"limit": megabytes(settings.UPLOAD_MAX_BYTES)}
 
-    def start(self, access: Access) -> Uploaded:
+    def start(self, access: Access) -> UploadedModel:
         """Upload the file of a valid form. Raises ServiceError."""
         file, name = self.cleaned_data["file"].file, self.cleaned_data["name"]
         return upload_model(project=access.project, content=file, actor=access.user, name=name)

@@ -35,7 +35,7 @@ from models_runtime.training.services import model_cards
 from models_runtime.training.services.calibration import content_of, withdraw
 from models_runtime.training.services.embeddings import in_first_round, language_models, missing_files
 from models_runtime.training.services.groups import group_of
-from models_runtime.training.services.trained import Uploaded, model_rows, rename_model, retire_model, trouble_of
+from models_runtime.training.services.trained import UploadedModel, model_rows, rename_model, retire_model, trouble_of
 from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
 ROWS = 30
@@ -166,7 +166,7 @@ def model_upload(request: Request, slug: str) -> HttpResponse:
     return _models(request, access, upload=form)
 
 
-def _told(made: Uploaded) -> str:
+def _told(made: UploadedModel) -> str:
     if made.new:
         return _("The model was uploaded.")
     if not made.calibrations:

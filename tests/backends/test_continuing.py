@@ -170,7 +170,7 @@ def figures(monkeypatch):
         scored.append(FIGURES[number])
         return FIGURES[number]
 
-    owners = (bilstm._Training, spacy._Training, transformer.HeldOut)
+    owners = (bilstm._TaggerTraining, spacy._PipelineTraining, transformer.HeldOut)
     for owner, name in zip(owners, ("figures", "_figures", "figures"), strict=True):
         monkeypatch.setattr(owner, name, lambda self: {"f1": after(len(scored))})
     return scored

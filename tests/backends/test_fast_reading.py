@@ -114,7 +114,7 @@ torch = pytest.importorskip("torch")
 from models_runtime.backends.bilstm_crf import backend as fast_scores  # noqa: E402
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend, FastScores  # noqa: E402
 from models_runtime.backends.bilstm_crf.inputs import Item, NoteEncoder, confident_spans  # noqa: E402
-from models_runtime.backends.bilstm_crf.model import Loaded, batch, save_model  # noqa: E402
+from models_runtime.backends.bilstm_crf.model import LoadedTagger, batch, save_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.model import load_model as load_network  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
 from models_runtime.backends.neural.crf import best_path  # noqa: E402
@@ -128,7 +128,7 @@ def network(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return path
 
 
-def items_of(model: Loaded, texts: Sequence[str]) -> list[tuple[Note, list[Item]]]:
+def items_of(model: LoadedTagger, texts: Sequence[str]) -> list[tuple[Note, list[Item]]]:
     vectors = partial(model.stack.vectors, placement=Placement(cpu_device(""), *model.stack.networks))
     encoder = NoteEncoder(rules_for("meddocan"), model.lexicon, model.card.grouped, vectors)
     return [(note, encoder.items(note, tags, model.vocabulary)) for note, tags in map(encoder.rule_tags, texts)]

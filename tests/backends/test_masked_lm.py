@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from models_runtime.backends import BackendError, files  # noqa: E402 - needs torch
-from models_runtime.backends.children import Spooled  # noqa: E402
+from models_runtime.backends.children import SpooledTexts  # noqa: E402
 from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
 from models_runtime.backends.neural.device import chunks  # noqa: E402
 from models_runtime.backends.token_classification.adapting import SENTENCES, StoredPieces, sentences_of  # noqa: E402
@@ -124,7 +124,7 @@ def test_sentences_in_the_language_of_the_project() -> None:
 
 
 def test_texts_are_read_again_from_a_file_without_a_name(tmp_path: Path) -> None:
-    spooled = Spooled((f"nota {number} à\n" for number in range(1000)), tmp_path)
+    spooled = SpooledTexts((f"nota {number} à\n" for number in range(1000)), tmp_path)
     assert not list(tmp_path.iterdir()) and next(iter(spooled)) == "nota 0 à\n"
     assert [len(list(spooled)) for _ in range(2)] == [1000, 1000] and list(spooled)[-1] == "nota 999 à\n"
 

@@ -15,7 +15,7 @@ from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.learning import IGNORED
 from models_runtime.backends.token_classification import TokenClassificationBackend
-from models_runtime.backends.token_classification.adapting import Masking
+from models_runtime.backends.token_classification.adapting import PieceMasker
 from models_runtime.backends.token_classification.backend import TransformerBackend
 from models_runtime.backends.token_classification.encoding import Pieces
 from models_runtime.backends.token_classification.model import StartingPoint, load_model, read_network
@@ -103,7 +103,7 @@ def test_only_pieces_of_the_text_are_masked() -> None:
     torch.manual_seed(3)
     ids = torch.randint(5, 600, (200, 30))
     there = (torch.arange(30) < torch.randint(3, 31, (200, 1))).long()
-    shown, right = Masking(4, 600, (1, 1))(ids, there)
+    shown, right = PieceMasker(4, 600, (1, 1))(ids, there)
     asked = right != IGNORED
     last = there.sum(dim=1) - 1
     assert not asked[:, 0].any() and not asked[torch.arange(200), last].any() and not (asked & (there == 0)).any()

@@ -24,9 +24,9 @@ from models_runtime.backends.neural.device import Device, Placement, Window, bat
 from models_runtime.backends.neural.learning import IGNORED, Orders  # noqa: E402
 from models_runtime.backends.token_classification import TokenClassificationBackend  # noqa: E402
 from models_runtime.backends.token_classification import model as network  # noqa: E402
-from models_runtime.backends.token_classification.adapting import Batching  # noqa: E402
+from models_runtime.backends.token_classification.adapting import WindowBatches  # noqa: E402
 from models_runtime.backends.token_classification.backend import Columns, TransformerBackend  # noqa: E402
-from models_runtime.backends.token_classification.encoding import Encoded, Pieces, Reading, parts_of  # noqa: E402
+from models_runtime.backends.token_classification.encoding import EncodedText, Pieces, ReadingMode, parts_of  # noqa: E402
 from models_runtime.backends.token_classification.model import load_model  # noqa: E402
 from models_runtime.backends.token_classification.tagger import Scorer, Tagger  # noqa: E402
 from models_runtime.backends.token_classification.training import HeldOut, learn, targets  # noqa: E402
@@ -55,10 +55,10 @@ def task_of(folder: Path, notes: Any = NOTES, **more: Any) -> TrainingTask:
 # ── Labels of sub-words ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def anna() -> Encoded:
+def anna() -> EncodedText:
     """“Anna Bianchi” as the pieces An-na, a piece for the space, Bi-an-chi."""
     text = "Anna Bianchi"
-    return Encoded(np.arange(6), [(0, 2), (2, 4), (4, 5), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 3])
+    return EncodedText(np.arange(6), [(0, 2), (2, 4), (4, 5), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 3])
 
 
 def test_every_sub_word_has_the_label_of_its_word() -> None:
@@ -70,7 +70,7 @@ def test_every_sub_word_has_the_label_of_its_word() -> None:
     assert targets(anna(), spans, TAGS, "first").tags == [begin, IGNORED, IGNORED, inside, IGNORED, IGNORED]
     assert targets(anna(), [], TAGS, "every").tags == [0, 0, IGNORED, 0, 0, 0]
     # A piece of two words has the label of the first.
-    both = Encoded(np.arange(1), [(0, 4)], list(tokenize("12mg")), [0, 0])
+    both = EncodedText(np.arange(1), [(0, 4)], list(tokenize("12mg")), [0, 0])
     assert targets(both, [Span(0, 2, "A")], TAGS, "every").tags == [TAGS.number("B-A")]
 
 
@@ -114,7 +114,7 @@ def test_runs_read_in_chunks_as_the_training_did(folder: Path, tmp_path: Path) -
         assert len(windows) > 3 and (set(shared) == {0} if chosen == "disjoint" else min(shared) > 10)
     # A model that continues from another one reads as that one, unless the training chooses otherwise.
     learn(task_of(tmp_path / "disjoint.zip", decoding="argmax"), tmp_path / "next.zip")
-    assert load_model(tmp_path / "next.zip").card.reading == Reading("disjoint", "argmax", 0)
+    assert load_model(tmp_path / "next.zip").card.reading == ReadingMode("disjoint", "argmax", 0)
 
 
 def test_groups_of_sentences_are_sequences_of_their_own(folder: Path) -> None:
@@ -129,7 +129,7 @@ def test_groups_of_sentences_are_sequences_of_their_own(folder: Path) -> None:
         assert [text[encoded.bounds[start][0] :].split()[0] for start, _ in encoded.parts] == firsts.split()
     assert Pieces(tokenizer).encode(text).parts == [(0, len(encoded.pieces))]
     scorer = Scorer(SimpleNamespace(), ([7], [8]), most=10, pad=0, disjoint=True)
-    windows = scorer.windows(Encoded(np.arange(20), [], [], [], [(0, 3), (3, 20)]))
+    windows = scorer.windows(EncodedText(np.arange(20), [], [], [], [(0, 3), (3, 20)]))
     assert [(window.start, window.past) for window in windows] == [(0, 3), (3, 11), (11, 19), (19, 20)]
     # A piece of two words at the end of a group is in one group.
     text = "Uno 1.\n2 dos"
@@ -146,7 +146,7 @@ def test_a_model_of_a_newer_version_is_refused(folder: Path, tmp_path: Path) -> 
         assert caught.value.permanent
     old = {key: value for key, value in asdict(card).items() if key not in ("chunks", "decoding", "grouped")}
     earlier = damaged(tmp_path / "made.zip", tmp_path / "old.zip", card__json=json.dumps(old).encode())
-    assert load_model(earlier).card.reading == Reading()
+    assert load_model(earlier).card.reading == ReadingMode()
 
 
 # ── Decoding ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -163,8 +163,8 @@ def test_the_likeliest_tag_of_each_word_or_the_best_valid_path(decoding: str, fo
 
 def test_a_batch_has_the_chosen_number_of_sequences() -> None:
     assert batches_of([5, 9, 7, 1, 3], 2) == [[1, 2], [0, 4], [3]]
-    assert Batching(100, windows=2).cut([5, 9, 7]) == [[1, 2], [0]]
-    assert Batching(20).changed({"batch": 3, "accumulation": 2}) == Batching(20, 3, 2)
+    assert WindowBatches(100, windows=2).cut([5, 9, 7]) == [[1, 2], [0]]
+    assert WindowBatches(20).changed({"batch": 3, "accumulation": 2}) == WindowBatches(20, 3, 2)
     orders = Orders(3, lambda epoch: [[epoch]] * (epoch + 1))
     assert (len(orders), orders.steps, orders[2]) == (3, 6, [[2]] * 3)
 
@@ -192,7 +192,7 @@ def test_figures_of_tokens_and_sub_words() -> None:
     tagger = Tagger(pieces, scorer, TAGS, lambda rows: rows, "")
 
     def figures(sub_words: str, label: str = "A") -> Any:
-        def right(encoded: Encoded, spans: Any) -> Any:
+        def right(encoded: EncodedText, spans: Any) -> Any:
             return targets(encoded, spans, TAGS, sub_words).tags if sub_words == "every" else None
 
         return HeldOut([("Anna Bianchi", [Span(0, 12, label)])], tagger, Placement(CPU), right).figures()
@@ -233,8 +233,8 @@ class Echo(torch.nn.Module):
         return SimpleNamespace(logits=torch.stack([input_ids.float(), -input_ids.float()], dim=2))
 
 
-def encoded(count: int) -> Encoded:
-    return Encoded(np.arange(count), [], [], [])
+def encoded(count: int) -> EncodedText:
+    return EncodedText(np.arange(count), [], [], [])
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +301,7 @@ def test_padding_does_not_change_scores(tagging: Path) -> None:
 
 def test_only_first_pieces_of_tokens_are_targets_in_the_window_that_predicts_them() -> None:
     text = "Anna Bianchi"
-    whole = Encoded(np.arange(5), [(0, 2), (2, 4), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 2])
+    whole = EncodedText(np.arange(5), [(0, 2), (2, 4), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 2])
     right = targets(whole, [Span(0, 12, "B")], TAGS).tags
     begin, inside = TAGS.number("B-B"), TAGS.number("I-B")
     assert right == [begin, IGNORED, inside, IGNORED, IGNORED]
@@ -330,7 +330,7 @@ def tagged(
     for row, chances in zip(scores, rows, strict=True):
         for tag, chance in chances.items():
             row[TAGS.number(tag)] = np.log(chance)
-    pieces = SimpleNamespace(encode=lambda text: Encoded(np.arange(len(rows)), [], list(tokenize(text)), first))
+    pieces = SimpleNamespace(encode=lambda text: EncodedText(np.arange(len(rows)), [], list(tokenize(text)), first))
     scorer = SimpleNamespace(scores=lambda texts, placement: [scores])
     tagger = Tagger(pieces, scorer, TAGS, lambda found: found, "s", barred=barred, **options)
     (spans,) = tagger.stream([text], Placement(CPU))

@@ -13,7 +13,7 @@ from models_runtime.models import InjectedRun
 from models_runtime.refining.jobs.refining import result_of
 from models_runtime.refining.services.bench import authors_on, score_authors
 from models_runtime.refining.services.injecting import start_injection
-from models_runtime.refining.services.refining import Asked, start_refinement
+from models_runtime.refining.services.refining import RefinementChoice, start_refinement
 from tests import factories as make
 from tests.held import fresh
 from tests.worlds.queue import no_redis, probes, processes, redis_server
@@ -91,7 +91,7 @@ def refine(source, method="offline", actor=None, **asked):
     """Refine a run of the ward. What the job counted."""
     project = Project.objects.get(slug="ward")
     row = start_refinement(
-        project=project, source=source, method=method, actor=actor, key=uuid4().hex, asked=Asked(**asked)
+        project=project, source=source, method=method, actor=actor, key=uuid4().hex, asked=RefinementChoice(**asked)
     )
     if row.job is not None:
         work(row.job_id)

@@ -11,7 +11,7 @@ from annotations.models import AnnotationSet, Document, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import LlmAnswer, RefinedItem, Refinement
 from models_runtime.refining.jobs import keeping
-from models_runtime.refining.services.refining import Asked, start_refinement
+from models_runtime.refining.services.refining import RefinementChoice, start_refinement
 from models_runtime.refining.services.skills import set_skill
 from tests import factories as make
 from tests.backends.llm.scripted import Reply
@@ -214,7 +214,7 @@ def by_agent(**options):
 
 def agent_started(few):
     about = {"project": few.project, "source": "few", "method": "agent", "actor": few.mia}
-    return start_refinement(**about, key="k", asked=Asked(server="ward"))
+    return start_refinement(**about, key="k", asked=RefinementChoice(server="ward"))
 
 
 def test_the_agent_decides_with_tools_and_an_erased_patient_leaves_no_answers(few, settings):

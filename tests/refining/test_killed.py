@@ -16,7 +16,7 @@ from annotations.jobs.services.relay import sweep
 from annotations.models import Job, JobState, Span
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import LlmAnswer, RefinedItem, ServerCapacity
-from models_runtime.refining.services.refining import Asked, start_refinement
+from models_runtime.refining.services.refining import RefinementChoice, start_refinement
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.refining.test_agent import answer as acting
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(tr
 class Single:
     """One question about each annotation. One answer in a note can't be read, and one can't be applied."""
 
-    method, stored, asked, questions = "single", STORED_SINGLE, Asked(), PER_NOTE * NOTES
+    method, stored, asked, questions = "single", STORED_SINGLE, RefinementChoice(), PER_NOTE * NOTES
 
     @staticmethod
     def question(body):
@@ -62,7 +62,7 @@ class Agent:
 
     method, stored, questions = "agent", STORED_AGENT, 3 * PER_NOTE * NOTES
     # Without this component, the questions show the whole note.
-    asked = Asked(without=("context",))
+    asked = RefinementChoice(without=("context",))
 
     @staticmethod
     def question(body):
@@ -151,7 +151,10 @@ class Refining:
         self.model.server.requests.clear()
         # The answers of an earlier refinement.
         LlmAnswer.objects.all().delete()
-        asked, key = Asked(server=server, without=task.asked.without), f"{task.method}-{RefinedItem.objects.count()}"
+        asked, key = (
+            RefinementChoice(server=server, without=task.asked.without),
+            f"{task.method}-{RefinedItem.objects.count()}",
+        )
         about = {"project": self.project, "source": "few", "method": task.method, "actor": None}
         return start_refinement(**about, key=key, asked=asked)
 

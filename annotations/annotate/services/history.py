@@ -19,7 +19,7 @@ from annotations.annotate.events import (
     SPANS_DELETED,
     SpanChange,
 )
-from annotations.core.changes import LabeledBounds, ChangeRefused, backwards, to_revert
+from annotations.core.changes import ChangeRefused, LabeledBounds, backwards, to_revert
 from annotations.core.events import Bounds, Verb
 from annotations.core.labels import labels_of_today
 from annotations.core.spans import spans_of

@@ -21,7 +21,7 @@ from annotations.annotate.events import SPAN_CHANGED, SPAN_CREATED, SPAN_DELETED
 from annotations.annotate.services.annotation_set import withdrawn
 from annotations.annotate.services.history import VERBS, Effect, make_step, message_of
 from annotations.core.authors import author_of
-from annotations.core.changes import ChangeKind, LabeledBounds, ChangeRefused, SpanEdit, WantedSpan, check_room
+from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit, WantedSpan, check_room
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
 from annotations.core.locks import keep_labels

@@ -24,9 +24,9 @@ from annotations.exchange.rules import rewritten, written_set
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import (
     Content,
+    ExportOptions,
     NoteFilesWriter,
     Writers,
-    ExportOptions,
     write_to_path,
     write_zip,
 )

@@ -22,9 +22,9 @@ from annotations.release.rules.redaction.dates import years
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy, PolicyError
 from annotations.release.rules.redaction.released import (
     Mention,
+    OperatorContext,
     Pieces,
     RedactedText,
-    OperatorContext,
     piece_around,
     span_to_original,
 )

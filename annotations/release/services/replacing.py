@@ -11,9 +11,9 @@ from annotations.release.rules.redaction.date_reading import order_of
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy
 from annotations.release.rules.redaction.released import (
     Mention,
+    OperatorContext,
     Pieces,
     RedactedText,
-    OperatorContext,
     attributes_of_pieces,
     numbered,
 )

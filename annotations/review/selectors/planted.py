@@ -15,7 +15,7 @@ from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.core.suggestions import HIDDEN
 from annotations.projects.selectors.projects import ACTIVE
-from annotations.review.rules.planting import Aliases, RemainingEstimate, PlantedCounts, left_over
+from annotations.review.rules.planting import Aliases, PlantedCounts, RemainingEstimate, left_over
 
 
 def planted_in(review: int) -> dict[int, str]:

@@ -190,7 +190,7 @@ class Scorer:
         lone.tokens += tokens
         return True
 
-    def _tangled(self, text: str, knot: Knot, parts: "Parts | _Given", flags: NoteFlags) -> None:
+    def _tangled(self, text: str, knot: Knot, parts: "Parts | _GivenTokens", flags: NoteFlags) -> None:
         tokens = split_at(
             parts.inside(knot.start, knot.end),
             (edge for start, end, _ in (*knot.gold, *knot.predicted) for edge in (start, end)),
@@ -231,7 +231,7 @@ class Scorer:
         for at, bare in enumerate((bare_predicted, bare_gold & bare_predicted, bare_gold)):
             tally.binary[at] += len(bare)
 
-    def _count_tokens(self, tokens: list[Token], knot: Knot, parts: "Parts | _Given") -> None:
+    def _count_tokens(self, tokens: list[Token], knot: Knot, parts: "Parts | _GivenTokens") -> None:
         self._tally.token_labels.update(
             zip(self._labels_of(tokens, knot.gold), self._labels_of(tokens, knot.predicted), strict=True)
         )

@@ -75,7 +75,7 @@ class FastScores:
         self._placed = torch.cat([tables[at] @ columns[at] for at in _PLACED])
         self._sizes = np.array([len(tables[at]) for at in _PLACED])
         self._starts = np.cumsum([0, *self._sizes[:-1]])
-        self._kept = _Kept(len(self._bias))
+        self._kept = _KeptInputs(len(self._bias))
         # What each character adds to the filters [before, at and behind their middle, characters, filters].
         table = features.characters.weight
         added = torch.stack([table @ weight.T for weight in features.filters.weight.unbind(2)])
@@ -157,7 +157,7 @@ class FastScores:
         return codes, make
 
 
-class _Kept(dict[tuple[int, int], int]):
+class _KeptInputs(dict[tuple[int, int], int]):
     """Inputs of the gates by source and number: the index of their row in `rows` [sides, kept, gates]."""
 
     def __init__(self, width: int) -> None:
@@ -245,7 +245,7 @@ LIGHT: Final = 8
 
 
 @dataclass(slots=True)
-class _Read:
+class _ReadNote:
     """A note with its items, and the path of each item once it is known. `bounds`: see bounds_of."""
 
     text: str
@@ -287,33 +287,33 @@ class BiLstmCrfBackend(OnDevice):
         """The spans of each text, in order; up to NOTES texts are read together."""
         return map(self._spans, self._notes(texts, every=False))
 
-    def _spans(self, read: _Read) -> list[Span]:
+    def _spans(self, read: _ReadNote) -> list[Span]:
         flat = [value for path in read.paths for value in path.odds]
         tags = [path.tags for path in read.paths]
         tokens = tokens_at(read.bounds.tolist())
         return confident_spans(read.text, tokens, read.items, tags, flat, self._tags, self._source)
 
-    def _marked(self, read: _Read) -> Marked:
+    def _marked(self, read: _ReadNote) -> Marked:
         rows = [path.marginals for path in read.paths if path.marginals is not None]
         every = np.concatenate(rows) if rows else np.zeros((0, len(self._tags)))
         tokens = tokens_at(read.bounds.tolist())
         return self._spans(read), Marginals.of_tags(tokens, self._tags.names, every)
 
-    def _notes(self, texts: Iterable[str], *, every: bool) -> Iterator[_Read]:
+    def _notes(self, texts: Iterable[str], *, every: bool) -> Iterator[_ReadNote]:
         """The texts with the best paths of their items, and with `every` the probabilities of all tags."""
-        waiting: list[_Read] = []
+        waiting: list[_ReadNote] = []
         tokens, together = 0, NOTES if self._vocabulary else 1
         for text in texts:
             note, tags = self._encoder.rule_tags(text)
             items = self._encoder.items(note, tags, self._vocabulary)
-            waiting.append(_Read(text, bounds_of(note.tokens), items))
+            waiting.append(_ReadNote(text, bounds_of(note.tokens), items))
             tokens += len(note.tokens)
             if len(waiting) == together or tokens >= TOKENS:
                 yield from self._tagged(waiting, every=every)
                 waiting, tokens = [], 0
         yield from self._tagged(waiting, every=every)
 
-    def _tagged(self, notes: Sequence[_Read], *, every: bool) -> Sequence[_Read]:
+    def _tagged(self, notes: Sequence[_ReadNote], *, every: bool) -> Sequence[_ReadNote]:
         """The notes with the paths of their items, which are added here."""
         items = [item for note in notes for item in note.items]
         paths: list[Any] = [None] * len(items)

@@ -245,7 +245,7 @@ def save_model(
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTagger:
     """A loaded model. `revision` changes with every byte of its file. `vocabulary`: None without features."""
 
     card: Card
@@ -257,7 +257,7 @@ class Loaded:
     revision: str
 
 
-def load_model(path: Path) -> Loaded:
+def load_model(path: Path) -> LoadedTagger:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, lexicon, content = files.unpack(path, FORMAT, or_format=STACKED_FORMAT)
     card = _card(path, data)
@@ -276,7 +276,7 @@ def load_model(path: Path) -> Loaded:
         network.load_state_dict(_under(tensors, NETWORK))
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         raise files.refused(path, card.format, f"its weights don't fit its card ({type(error).__name__})") from None
-    return Loaded(card, tags, lexicon, vocabulary, network.eval(), Stack(parts), files.digest(path)[:12])
+    return LoadedTagger(card, tags, lexicon, vocabulary, network.eval(), Stack(parts), files.digest(path)[:12])
 
 
 def _under(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from models_runtime.backends.bilstm_crf.model import (
     STACKED_FORMAT,
     BiLstmCrf,
     Card,
-    Loaded,
+    LoadedTagger,
     batch,
     load_model,
     save_model,
@@ -154,7 +154,7 @@ def _learn(task: learner.TrainingTask, path: Path, algorithms: dict[str, Hyperpa
     format, rules_set = (FORMAT, rules.label_set) if rules else (STACKED_FORMAT, None)
     layers = {key: getattr(hyper, key) for key in LAYERS}
     card = Card(task.label_set, labels, name, gold_notes, 0, format, rules_set, embeddings=sources, **layers)
-    training = _Training(task, hyper, card, encoder, device, base)
+    training = _TaggerTraining(task, hyper, card, encoder, device, base)
     done = learning.run_epochs(
         task,
         training.loop,
@@ -167,7 +167,7 @@ def _learn(task: learner.TrainingTask, path: Path, algorithms: dict[str, Hyperpa
     return save_model(path, replace(card, iterations=done), training.network, stack, training.vocabulary, lexicon)
 
 
-def _stack(task: learner.TrainingTask, hyper: Hyperparameters, base: Loaded | None) -> Stack:
+def _stack(task: learner.TrainingTask, hyper: Hyperparameters, base: LoadedTagger | None) -> Stack:
     """The embeddings of the task, or of the starting model. Raises BackendError (permanent)."""
     if base is None:
         if not (task.embeddings or hyper.features):
@@ -217,7 +217,7 @@ Gold = tuple[str, Sequence[Span], Sequence[Bounds] | None]
 """A text, its spans, and the stretches of a self-labeled text in which its labels are sure."""
 
 
-class _Training:
+class _TaggerTraining:
     """A training in progress. Each epoch is a step, with a checkpoint after it."""
 
     def __init__(
@@ -227,7 +227,7 @@ class _Training:
         card: Card,
         encoder: NoteEncoder,
         device: Device,
-        base: Loaded | None,
+        base: LoadedTagger | None,
     ) -> None:
         self._hyper, self._device, self._encoder = hyper, device, encoder
         self._chosen = task.stop_after > 0
@@ -338,7 +338,7 @@ class _Training:
         return spans_of(note.tokens, items, paths, self._tags)
 
 
-def _continue(base: Loaded, network: BiLstmCrf, tags: Tags) -> None:
+def _continue(base: LoadedTagger, network: BiLstmCrf, tags: Tags) -> None:
     """Copy the weights of the starting model: rows of tags by name, all others by number."""
     rows = learning.shared_rows(base.tags.names, tags.names)
     by_tag = dict.fromkeys(("out.weight", "out.bias", "crf.first", "crf.last"), rows)

@@ -13,7 +13,7 @@ from annotations.text.bio import OUTSIDE, decode
 from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
 from annotations.text.tokens import Token, covered, tokens_at
-from models_runtime.backends.base import Streaming, blocks
+from models_runtime.backends.base import StreamingBackend, blocks
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import earlier_tags
 from models_runtime.backends.crf.model import Floats, Model, load_model
@@ -53,7 +53,7 @@ class _Sequence:
     emissions: Floats
 
 
-class CrfBackend(Streaming):
+class CrfBackend(StreamingBackend):
     """Predicts with the model at `path`. Raises BackendError (permanent) for any other file.
 
     If the model was trained from an earlier one, the earlier model's spans are features. Spans of the earlier model

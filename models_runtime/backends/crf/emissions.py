@@ -22,7 +22,7 @@ from models_runtime.backends.crf.features import (
     NOWHERE,
     PAIRS_SEEN,
     Lexicon,
-    Spelling,
+    SpellingFeatures,
     lines_of,
 )
 from models_runtime.backends.crf.model import Floats, Weights
@@ -214,7 +214,7 @@ class Emissions:
         self._clear()
 
     def _clear(self) -> None:
-        spelling = Spelling()
+        spelling = SpellingFeatures()
         self._shapes, self._shorts, self._short_pairs, self._fields, self._starts = (Names() for _ in range(5))
         self._rule_tags = Names(NOTHING)
         self._recent_pairs = Recent(self._short_pairs)

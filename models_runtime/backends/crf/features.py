@@ -49,7 +49,7 @@ class Family:
         return column[AROUND + self.shifts[0] : AROUND + size + self.shifts[-1]]
 
 
-class Spelling:
+class SpellingFeatures:
     """The features of keys, as strings. Each method gives them for each of the tokens that see the key, in the order of
     their distances."""
 
@@ -125,7 +125,7 @@ def families(lexicon: Lexicon, *, staged: bool = False) -> tuple[Family, ...]:
 
     `staged`: with the features from the spans of an earlier model.
     """
-    spelling = Spelling()
+    spelling = SpellingFeatures()
 
     def known(key: str | tuple[str, tuple[str, ...]]) -> Spelled:
         lower, fields = (key, ()) if isinstance(key, str) else key

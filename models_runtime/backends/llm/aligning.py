@@ -54,7 +54,7 @@ class Gap:
     others: tuple[int, int]
 
 
-class Changed(BackendError):
+class TextChanged(BackendError):
     """The model changed more than allowed. The message gives counts and quotes no text.
 
     `rewritten` is the model's text; empty if too little of the note is left in it for a rewritten note.
@@ -214,7 +214,7 @@ class _Match:
                 yield past
 
 
-def _changed(words: list[str], parts: _Parts, rewritten: str) -> Changed:
+def _changed(words: list[str], parts: _Parts, rewritten: str) -> TextChanged:
     """Count the changes besides placeholders. Missing words next to a placeholder count as replaced by it."""
     theirs = list(parts.literals[0])
     for literal in parts.literals[1:]:
@@ -225,4 +225,4 @@ def _changed(words: list[str], parts: _Parts, rewritten: str) -> Changed:
         added += sum(word != "\0" for word in theirs[c : block.b])
         left_out += 0 if hidden and block.a - a <= _REACH else block.a - a
         a, c, kept = block.a + block.size, block.b + block.size, kept + block.size
-    return Changed(added, left_out, rewritten if kept >= _LEAST_KEPT * len(words) else "")
+    return TextChanged(added, left_out, rewritten if kept >= _LEAST_KEPT * len(words) else "")

@@ -35,7 +35,7 @@ class Mention(BaseModel):
 
 
 @dataclass(frozen=True)
-class Listed(Generic[M]):
+class ListedEntries(Generic[M]):
     """The entries of an answer, and the number of unreadable ones."""
 
     entries: list[M]
@@ -52,7 +52,7 @@ def schema_of(model: type[BaseModel], choices: dict[str, list[str]]) -> dict[str
     return list_schema(KEY, properties)
 
 
-def listed(text: str, model: type[M]) -> Listed[M]:
+def listed(text: str, model: type[M]) -> ListedEntries[M]:
     """The entries of an answer. It may be fenced, surrounded by text, or cut off.
 
     Raises BackendError for an answer without a list, which doesn't count as “nothing found”.
@@ -72,10 +72,10 @@ def listed(text: str, model: type[M]) -> Listed[M]:
             broken += 1
             found = text.find("{", at + 1)
             at = found if found >= 0 else len(text)
-    return Listed(entries, broken)
+    return ListedEntries(entries, broken)
 
 
-def lines_of(text: str, kinds: Iterable[str]) -> Listed[Mention]:
+def lines_of(text: str, kinds: Iterable[str]) -> ListedEntries[Mention]:
     """The entries of an answer in lines, each with one of the types and the words (Xu et al. 2026, appendix A.1).
 
     Raises BackendError for an answer without an entry that doesn't say that there is none.
@@ -90,7 +90,7 @@ def lines_of(text: str, kinds: Iterable[str]) -> Listed[Mention]:
     nothing = sum(NOTHING in line.upper() for line in lines)
     if not entries and not nothing:
         raise BackendError("The model's answer has none of the requested lines.", permanent=False)
-    return Listed(entries, len(lines) - len(entries) - nothing)
+    return ListedEntries(entries, len(lines) - len(entries) - nothing)
 
 
 def _next(text: str, at: int) -> int:
@@ -113,7 +113,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedMentions:
     """`found`: the locations of the mentions. `doubtful`: all locations of mentions whose context doesn't decide, or
     contradicts the text.
 
@@ -128,7 +128,7 @@ class Located:
     too_long: int
 
 
-def locate(text: str, mentions: Sequence[Mention]) -> Located:
+def locate(text: str, mentions: Sequence[Mention]) -> LocatedMentions:
     """The locations of the mentions, sorted, without duplicates."""
     found: set[FoundSpan] = set()
     undecided: Counter[tuple[str, str]] = Counter()
@@ -161,7 +161,7 @@ def locate(text: str, mentions: Sequence[Mention]) -> Located:
         else:
             doubtful.update(FoundSpan(start, end, kind, len(left)) for start, end in left)
             ambiguous += times
-    return Located(sorted(found), sorted(doubtful), hallucinated, ambiguous, too_long)
+    return LocatedMentions(sorted(found), sorted(doubtful), hallucinated, ambiguous, too_long)
 
 
 def is_too_long(words: str) -> bool:

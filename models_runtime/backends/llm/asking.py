@@ -36,7 +36,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asking:
+class AskingOptions:
     """How a run asks. `key`: hash of server, model, prompt and settings. `most_tokens`: 0 for as many as needed."""
 
     key: str

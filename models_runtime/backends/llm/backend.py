@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError, Budget, Device, OnDevice, PredictsEach, Rewritten, not_installed
+from models_runtime.backends.base import (
+    BackendError,
+    Budget,
+    Device,
+    OnDevice,
+    PredictsEach,
+    RewrittenText,
+    not_installed,
+)
 from models_runtime.backends.llm import driver, prompts
-from models_runtime.backends.llm.asking import Answer, Asking, Completion, Meter, Question
+from models_runtime.backends.llm.asking import Answer, AskingOptions, Completion, Meter, Question
 from models_runtime.backends.llm.evidence import shots_of
-from models_runtime.backends.llm.extracting import Extracting, chunks, overlapping, whole, without_overlaps
-from models_runtime.backends.llm.rewriting import Placeholders, Rewriting, joined
+from models_runtime.backends.llm.extracting import ExtractionQuestions, chunks, overlapping, whole, without_overlaps
+from models_runtime.backends.llm.rewriting import Placeholders, RewritingStrategy, joined
 from models_runtime.backends.llm.servers import Params, Server
 
 T = TypeVar("T")
@@ -78,7 +86,7 @@ class LlmBackend(PredictsEach):
         shape = str(REWRITE_WORDS) if params.strategy == "rewrite" else _shape(params)
         self.revision = f"{prompts.VERSION}-{made_of[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
         asking = [
-            Asking(
+            AskingOptions(
                 key=prompts.digest(*settings, message, sample if params.temperature else ""),
                 temperature=params.temperature,
                 most_tokens=params.tokens,
@@ -88,7 +96,7 @@ class LlmBackend(PredictsEach):
         source = f"{params.model[-48:]} {params.language}{prompts.version_of(params.template)}"
         found: driver.AnswerCache[driver.Found] = driver.NoCache() if answers is None else answers
         self._extracting = [
-            Extracting(
+            ExtractionQuestions(
                 asking=own,
                 system=message,
                 labels=_named(allowed),
@@ -100,7 +108,7 @@ class LlmBackend(PredictsEach):
             )
             for own, (message, allowed) in zip(asking, messages, strict=True)
         ]
-        self._rewriting = Rewriting(
+        self._rewriting = RewritingStrategy(
             asking=asking[0],
             system=self.prompt,
             confirm=prompts.system_prompt("confirm", params.language, labels, descriptions=params.descriptions),
@@ -113,7 +121,7 @@ class LlmBackend(PredictsEach):
 
     def predict_each(
         self, texts: Sequence[str], check: driver.Check = driver.no_check
-    ) -> list[list[Span] | Rewritten | BackendError]:
+    ) -> list[list[Span] | RewrittenText | BackendError]:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         if self._params.strategy == "rewrite":
             return [*self._rewritten_each(texts, check)]
@@ -137,7 +145,7 @@ class LlmBackend(PredictsEach):
             for parts in pieces
         ]
 
-    def _rewritten_each(self, texts: Sequence[str], check: driver.Check) -> Iterator[Rewritten | BackendError]:
+    def _rewritten_each(self, texts: Sequence[str], check: driver.Check) -> Iterator[RewrittenText | BackendError]:
         # Pieces must not overlap, because the rewritten note is made of them.
         pieces = [chunks(text, REWRITE_WORDS, overlap=0) for text in texts]
         rewrite = self._rewriting.rewrite
@@ -145,7 +153,7 @@ class LlmBackend(PredictsEach):
             [rewrite(text, *piece) for text, parts in zip(texts, pieces, strict=True) for piece in parts], check
         )
         for text, parts in zip(texts, pieces, strict=True):
-            rewritten: list[Rewritten] = []
+            rewritten: list[RewrittenText] = []
             failed: list[BackendError] = []
             for result in islice(results, len(parts)):
                 if isinstance(result, BackendError):

@@ -18,7 +18,7 @@ from annotations.text.provenance import Doubtful, in_pass, shifted
 from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span, stretches
 from models_runtime.backends.llm.answers import Mention, lines_of, listed, locate, schema_of
-from models_runtime.backends.llm.asking import Answer, Asking, Meter
+from models_runtime.backends.llm.asking import Answer, AskingOptions, Meter
 from models_runtime.backends.llm.driver import AnswerCache, Conversation, Found, FoundSpan, cached_or_asked
 from models_runtime.backends.llm.prompts import digest, fenced
 
@@ -26,7 +26,7 @@ from models_runtime.backends.llm.prompts import digest, fenced
 
 
 @dataclass(frozen=True)
-class Masked:
+class MaskedText:
     """A masked text. `holes`: start and end of each placeholder, and the offset of the original text after it.
 
     All offsets are code points, end-exclusive.
@@ -44,7 +44,7 @@ class Masked:
         return start + shift, end + shift
 
 
-def mask(text: str, spans: Iterable[Span]) -> Masked:
+def mask(text: str, spans: Iterable[Span]) -> MaskedText:
     """Replace overlapping spans by one placeholder, with the label of the longest span, then the earliest."""
     parts: list[str] = []
     holes: list[tuple[int, int, int]] = []
@@ -56,17 +56,17 @@ def mask(text: str, spans: Iterable[Span]) -> Masked:
         holes.append((length, length + len(placeholder), end - length - len(placeholder)))
         length += len(placeholder)
         done = end
-    return Masked("".join([*parts, text[done:]]), tuple(holes))
+    return MaskedText("".join([*parts, text[done:]]), tuple(holes))
 
 
 @dataclass(frozen=True)
-class Extracting:
+class ExtractionQuestions:
     """The questions of a run with one system message. `labels`: names in answers to codes, all others are unknown.
 
     `lines`: whether answers are lines, not JSON.
     """
 
-    asking: Asking
+    asking: AskingOptions
     system: str
     labels: Mapping[str, str]
     codes: Sequence[str]
@@ -99,12 +99,12 @@ class Extracting:
             spans += self._spans(piece, found, in_pass(self.source, number))
         return [shifted(one, start) for one in without_overlaps(spans)]
 
-    def _mentions(self, masked: Masked, answer: Answer) -> Found:
+    def _mentions(self, masked: MaskedText, answer: Answer) -> Found:
         self.meter.add(cut=int(answer.cut))
         answered = lines_of(answer.text, self.labels) if self.lines else listed(answer.text, Mention)
         return self._located(masked, answered)
 
-    def _located(self, masked: Masked, answered: Any) -> Found:
+    def _located(self, masked: MaskedText, answered: Any) -> Found:
         """The locations of the mentions in the unmasked piece. Mentions that are not in the text sent are counted."""
         known = [
             Mention.model_construct(text=mention.text, type=self.labels[kind], context=mention.context)

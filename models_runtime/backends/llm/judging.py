@@ -37,7 +37,7 @@ _TOKENS_AN_ENTITY: Final = 40
 _TOKENS_OVERHEAD: Final = 2048
 
 
-class _Answered(BaseModel):
+class _AnsweredVerdict(BaseModel):
     """A verdict on the entity with this number. `text` repeats the entity, so that a wrong number is noticed."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -66,7 +66,7 @@ Verdicts = list[Judgement | None]
 """The verdict on each entity of a case, in order; None without a valid verdict."""
 
 
-class _Asked(NamedTuple):
+class _AskedEntity(NamedTuple):
     """An entity in a piece of the note: its index in the case, and where it occurs in the piece."""
 
     at: int
@@ -123,7 +123,7 @@ class LlmJudge:
             return part_of(case.text, case.rewritten, start, end)
         return masked(case.text[start:end], _clipped(case.hidden, start, end), self._placeholder_of)
 
-    def _questions(self, present: Sequence[_Asked]) -> list[Sequence[_Asked]]:
+    def _questions(self, present: Sequence[_AskedEntity]) -> list[Sequence[_AskedEntity]]:
         """The entities of each question: at most AT_ONCE, of one label if the rules want that."""
         groups = [present]
         if self._rules.label_by_label:
@@ -131,12 +131,12 @@ class LlmJudge:
             groups = [list(group) for _, group in groupby(by_label, key=lambda one: one.label)]
         return [group[first : first + AT_ONCE] for group in groups for first in range(0, len(group), AT_ONCE)]
 
-    def _ask(self, case: Case, piece: Mapping[str, str], asked: Sequence[_Asked]) -> Conversation[dict[str, str]]:
+    def _ask(self, case: Case, piece: Mapping[str, str], asked: Sequence[_AskedEntity]) -> Conversation[dict[str, str]]:
         """Verdicts by number, from the cache or from the model."""
         entities = [_shown(number, case, one) for number, one in enumerate(asked, start=1)]
         shown = json.dumps({**piece, "entities": entities}, ensure_ascii=False)
         room = sum(len(entity["text"]) + _TOKENS_AN_ENTITY for entity in entities) + _TOKENS_OVERHEAD
-        schema = schema_of(_Answered, {"counted_as": list(Judgement)})
+        schema = schema_of(_AnsweredVerdict, {"counted_as": list(Judgement)})
         question = Question(self._prompt, fenced(shown), room, schema, self._temperature)
         key, read = digest(self._asking, shown), partial(self._read, entities)
         return (yield from cached_or_asked(self._answers, key, case.text, question, read, self.meter))
@@ -144,7 +144,7 @@ class LlmJudge:
     def _read(self, entities: Sequence[Mapping[str, Any]], answer: Answer) -> dict[str, str]:
         """The valid verdicts of an answer. Invalid ones are counted, not repaired."""
         self.meter.add(cut=int(answer.cut))
-        answered = listed(answer.text, _Answered)
+        answered = listed(answer.text, _AnsweredVerdict)
         known = {entity["id"]: _names(entity, self._placeholder_of) for entity in entities}
         found: dict[str, str] = {}
         contradicted: set[str] = set()
@@ -183,14 +183,14 @@ def part_of(text: str, rewritten: str, start: int, end: int) -> str:
     return rewritten[kept[0][0] : kept[-1][1]] if kept else ""
 
 
-def _pieces(case: Case) -> list[tuple[tuple[int, int], list[_Asked]]]:
+def _pieces(case: Case) -> list[tuple[tuple[int, int], list[_AskedEntity]]]:
     """Pieces of the note, each with its entities. An occurrence is in the first piece that contains it."""
     pieces = chunks(case.text, WORDS) or [(0, len(case.text))]
-    found: dict[int, list[_Asked]] = {}
+    found: dict[int, list[_AskedEntity]] = {}
     for at, entity in enumerate(case.entities):
         numbers = groupby(entity.occurrences, key=partial(_piece_of, pieces))
         for n, occurrences in numbers:
-            found.setdefault(n, []).append(_Asked(at, entity.label, list(occurrences)))
+            found.setdefault(n, []).append(_AskedEntity(at, entity.label, list(occurrences)))
     return [(pieces[n], found[n]) for n in sorted(found)]
 
 
@@ -222,7 +222,7 @@ def _clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
     ]
 
 
-def _shown(number: int, case: Case, asked: _Asked) -> dict[str, Any]:
+def _shown(number: int, case: Case, asked: _AskedEntity) -> dict[str, Any]:
     """What the model is told about an entity. The context is that of its first occurrence in the piece."""
     start, end = asked.occurrences[0]
     shown = {

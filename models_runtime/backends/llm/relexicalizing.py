@@ -78,7 +78,7 @@ class _Replaced(_Entry):
     replacement: str = Field(min_length=1, max_length=200)
 
 
-class _Asked(NamedTuple):
+class _Question(NamedTuple):
     """One question: the task, the language of its prompt, what it shows, of which notes, and how many entries it asks
     for.
     """
@@ -147,7 +147,7 @@ class Relexicalizer:
         return [None if isinstance(result, BackendError) else result for result in results]
 
     def _ask(
-        self, asked: _Asked, model: type[M], read: Callable[[Sequence[M]], tuple[R, int] | None]
+        self, asked: _Question, model: type[M], read: Callable[[Sequence[M]], tuple[R, int] | None]
     ) -> Conversation[R | None]:
         """The stored answer, or else a new one, which is stored even if it can't be used: it would be the same again.
 
@@ -223,7 +223,7 @@ class Relexicalizer:
             return [[at - 1 for at in one.mentions] for one in entries], 0
 
         halves = {"first": shown[: len(first)], "second": shown[len(first) :]}
-        asked = _Asked("cluster", language, halves, _notes(both), len(both))
+        asked = _Question("cluster", language, halves, _notes(both), len(both))
         return (yield from self._ask(asked, _Clustered, read))
 
     def _names(self, clusters: Sequence[Cluster]) -> Conversation[list[list[str]] | None]:
@@ -241,7 +241,7 @@ class Relexicalizer:
 
         shown = {"entities": [_entity(at, cluster) for at, cluster in enumerate(clusters, start=1)]}
         notes = {note for one in clusters for note in _notes(one.mentions)}
-        asked = _Asked("query", clusters[0].language, shown, notes, len(clusters))
+        asked = _Question("query", clusters[0].language, shown, notes, len(clusters))
         return (yield from self._ask(asked, _Queried, read))
 
     def _decide(
@@ -257,7 +257,7 @@ class Relexicalizer:
 
         candidates = [{"id": at, "kind": str(one.kind), "forms": one.forms} for at, one in enumerate(found, start=1)]
         shown = {"entity": _entity(1, cluster), "candidates": candidates}
-        question = _Asked("decide", cluster.language, shown, _notes(cluster.mentions), len(found))
+        question = _Question("decide", cluster.language, shown, _notes(cluster.mentions), len(found))
         return (yield from self._ask(question, _Decided, read))
 
     def _replace(self, asked: tuple[Sequence[Cluster], Sequence[str]]) -> Conversation[list[str | None] | None]:
@@ -281,7 +281,7 @@ class Relexicalizer:
 
         shown = {"entities": [_entity(at, one) for at, one in enumerate(clusters, start=1)], "taken": list(taken)}
         notes = {note for one in clusters for note in _notes(one.mentions)}
-        question = _Asked("replace", clusters[0].language, shown, notes, len(clusters))
+        question = _Question("replace", clusters[0].language, shown, notes, len(clusters))
         return (yield from self._ask(question, _Replaced, read))
 
 

@@ -16,10 +16,10 @@ from annotations.text.provenance import Doubtful, shifted
 from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import tokenize
-from models_runtime.backends.base import BackendError, Rewritten
-from models_runtime.backends.llm.aligning import Changed, Gap, align
+from models_runtime.backends.base import BackendError, RewrittenText
+from models_runtime.backends.llm.aligning import Gap, TextChanged, align
 from models_runtime.backends.llm.answers import Mention, listed, locate, schema_of
-from models_runtime.backends.llm.asking import THOUGHT, Answer, Asking, Meter
+from models_runtime.backends.llm.asking import THOUGHT, Answer, AskingOptions, Meter
 from models_runtime.backends.llm.bounding import Bound, Bounder
 from models_runtime.backends.llm.driver import AnswerCache, Conversation, Found, cached_or_asked
 from models_runtime.backends.llm.evidence import FAMILIES, Families, families_of
@@ -62,10 +62,10 @@ def _plain(placeholder: str) -> str:
 
 
 @dataclass(frozen=True)
-class Rewriting:
+class RewritingStrategy:
     """The strategy for a run. `system`, `confirm`: the prompts of the first and of the second question."""
 
-    asking: Asking
+    asking: AskingOptions
     system: str
     confirm: str
     placeholders: Placeholders
@@ -74,15 +74,15 @@ class Rewriting:
     texts: AnswerCache[str]
     answers: AnswerCache[Found]
 
-    def rewrite(self, text: str, start: int, end: int) -> Conversation[Rewritten]:
+    def rewrite(self, text: str, start: int, end: int) -> Conversation[RewrittenText]:
         """The rewritten `text[start:end]` and its spans. Any change besides placeholders is an error of the result."""
         piece = text[start:end]
         key = digest(self.asking.key, piece)
         question = self.asking.question(self.system, fenced(piece), len(piece))
         try:
             said = yield from cached_or_asked(self.texts, key, text, question, partial(self._text, piece), self.meter)
-        except Changed as changed:
-            return Rewritten(changed.rewritten, error=str(changed))
+        except TextChanged as changed:
+            return RewrittenText(changed.rewritten, error=str(changed))
         tokens = tokenize(piece)
         gaps = align(piece, tokens, said)
         families: dict[str, Families] = defaultdict(lambda: FAMILIES)
@@ -146,8 +146,8 @@ class Rewriting:
         # The context is a part of the passage, which these words are only a part of.
         return [*located.found, *(one for one in located.doubtful if one.places == 1)]
 
-    def _result(self, said: str, start: int, found: list[tuple[Gap, Bound]]) -> Rewritten:
-        result = Rewritten(said)
+    def _result(self, said: str, start: int, found: list[tuple[Gap, Bound]]) -> RewrittenText:
+        result = RewrittenText(said)
         for gap, bound in found:
             placeholder = gap.placeholders[bound.placeholder]
             code = self.placeholders.label_of(placeholder)
@@ -181,7 +181,7 @@ def bare(answer: str, piece: str) -> str:
     return "".join(lines)
 
 
-def joined(text: str, pieces: Sequence[Bounds], results: Sequence[Rewritten]) -> Rewritten:
+def joined(text: str, pieces: Sequence[Bounds], results: Sequence[RewrittenText]) -> RewrittenText:
     """The rewritten note from the rewritten pieces. If one piece has an error, the note has no spans.
 
     Partial results would look complete. A piece without a rewritten text stays as it was: nothing was found in it.
@@ -191,7 +191,7 @@ def joined(text: str, pieces: Sequence[Bounds], results: Sequence[Rewritten]) ->
         parts += [text[done:start], result.text or text[start:end]]
         done = end
     error = next((result.error for result in results if result.error), "")
-    return Rewritten(
+    return RewrittenText(
         "".join([*parts, text[done:]]) if any(result.text for result in results) else "",
         [] if error else [span for result in results for span in result.spans],
         [] if error else [span for result in results for span in result.unmapped],

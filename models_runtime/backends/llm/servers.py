@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from annotations.text.names import whole
-from models_runtime.backends.listed import Listed, Variables, http_address, plain_address
+from models_runtime.backends.listed import ListedServer, Variables, http_address, plain_address
 from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS, presets_of, printed
 
 PREFIX: Final = "DEIDREVIEW_LLM_"
@@ -42,7 +42,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Server(Listed):
+class Server(ListedServer):
     """A server. `key_variable`: the environment variable with the key. The key itself is not stored here."""
 
     models: tuple[str, ...]

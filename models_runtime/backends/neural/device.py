@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import torch
 
-from models_runtime.backends.base import BackendError, Streaming
+from models_runtime.backends.base import BackendError, StreamingBackend
 
 # Windows over notes that are longer than a model's input.
 #
@@ -230,7 +230,7 @@ class Placement:
         torch.cuda.empty_cache()
 
 
-class OnDevice(Streaming):
+class OnDevice(StreamingBackend):
     """A backend whose networks have a `placement`."""
 
     placement: Placement

@@ -24,7 +24,7 @@ _PAIR: Final = re.compile(r"[0-9]+(?:[/.,:-][0-9]+)+")
 
 
 @dataclass(frozen=True)
-class Read:
+class AnalyzedNote:
     """A note with its tokens, and what the rules find in it."""
 
     note: Note
@@ -36,7 +36,7 @@ class Read:
     """The normal form of each token, with CONTEXT edges before the first and after the last one."""
 
 
-def read_note(text: str, rules: FeatureRules) -> Read:
+def read_note(text: str, rules: FeatureRules) -> AnalyzedNote:
     """Read a note for features. The rules are the validators: dates that exist, check digits, gazetteers."""
     note = read(text)
     (found,) = rules.predict([text])
@@ -47,10 +47,10 @@ def read_note(text: str, rules: FeatureRules) -> Read:
     sure = frozenset((span.start, span.end) for span in found if (span.confidence or 0.0) >= SURE)
     edges = [EDGE] * CONTEXT
     norms = [*edges, *(word.norm for word in note.words), *edges]
-    return Read(note, {(span.start, span.end): span.label for span in found}, by_token, sure, norms)
+    return AnalyzedNote(note, {(span.start, span.end): span.label for span in found}, by_token, sure, norms)
 
 
-def features(own: Read, start: int, end: int) -> list[str]:
+def features(own: AnalyzedNote, start: int, end: int) -> list[str]:
     """The features of `text[start:end]`: its words and shapes, what is around it, and the opinion of the rules."""
     note = own.note
     first, past = covered(note.tokens, start, end)
@@ -85,7 +85,7 @@ def features(own: Read, start: int, end: int) -> list[str]:
     return found
 
 
-def not_gold(own: Read, gold: Sequence[Span], most: int) -> list[Bounds]:
+def not_gold(own: AnalyzedNote, gold: Sequence[Span], most: int) -> list[Bounds]:
     """Stretches that overlap no gold span, at most `most`; the same ones every time.
 
     Words, numbers, pairs of numbers such as pressures, runs of capitalized words, and what the rules find.
@@ -105,7 +105,7 @@ def _lot(text: str, bounds: Bounds) -> int:
     return zlib.crc32(f"{bounds[0]} {text[bounds[0] : bounds[1]]}".encode("utf-8", "surrogatepass")) >> 4
 
 
-def _stretches(own: Read) -> Iterator[tuple[str, Bounds]]:
+def _stretches(own: AnalyzedNote) -> Iterator[tuple[str, Bounds]]:
     note = own.note
     yield from (("rule", bounds) for bounds in own.rules)
     yield from (("pair", match.span()) for match in _PAIR.finditer(note.text))

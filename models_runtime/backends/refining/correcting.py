@@ -12,7 +12,7 @@ from typing import Any, Final
 from annotations.text.spans import Bounds, Span
 from models_runtime.backends.llm.asking import Question, object_schema, objects_in
 from models_runtime.backends.llm.prompts import fenced
-from models_runtime.backends.refining.todo import Refused, Todo
+from models_runtime.backends.refining.todo import DecisionRefused, Todo
 
 ANSWERS: Final = ("correct", "update", "remove")
 # Tokens of an answer: the text, the reason, and the thoughts of a reasoning model.
@@ -62,7 +62,7 @@ class Shot:
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedDecision:
     """A to-do list with one more decision. `unreadable`, `refused`: whether the original stays for this reason."""
 
     todo: Todo
@@ -106,27 +106,27 @@ def correction_in(answer: str) -> Correction | None:
     return next((found for found in map(Correction.read, objects_in(answer)) if found is not None), None)
 
 
-def applied(todo: Todo, number: int, answer: str, examples: Sequence[Shot] = ()) -> Applied:
+def applied(todo: Todo, number: int, answer: str, examples: Sequence[Shot] = ()) -> AppliedDecision:
     """Decide about annotation `number` by the model's answer. What can't be read or applied keeps the original.
 
     A reason that quotes one of the `examples` of the question is left out.
     """
     found = correction_in(answer)
     if found is None:
-        return Applied(todo.keep(number, UNREADABLE), unreadable=True)
+        return AppliedDecision(todo.keep(number, UNREADABLE), unreadable=True)
     reason = "" if _quotes(found.reason, examples, todo.text) else found.reason
     if found.answer == "correct":
-        return Applied(todo.keep(number, reason))
+        return AppliedDecision(todo.keep(number, reason))
     if found.answer == "remove":
-        return Applied(todo.remove(number, reason))
+        return AppliedDecision(todo.remove(number, reason))
     bounds = anchored(todo.text, todo.item(number).span, found.text)
     if bounds is not None:
         try:
             label = found.type.strip() or None
-            return Applied(todo.update(number, reason, start=bounds[0], end=bounds[1], label=label))
-        except Refused:
+            return AppliedDecision(todo.update(number, reason, start=bounds[0], end=bounds[1], label=label))
+        except DecisionRefused:
             pass
-    return Applied(todo.keep(number, NOT_APPLIED), refused=True)
+    return AppliedDecision(todo.keep(number, NOT_APPLIED), refused=True)
 
 
 def _quotes(reason: str, examples: Sequence[Shot], text: str) -> bool:

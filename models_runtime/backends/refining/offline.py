@@ -22,8 +22,8 @@ from annotations.text.search import folded
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import covered
 from models_runtime.backends.notes import Note
-from models_runtime.backends.refining.candidates import EDGE, MOST_EXAMPLES, Read, features, not_gold, read_note
-from models_runtime.backends.refining.todo import Refused, Todo, settled
+from models_runtime.backends.refining.candidates import EDGE, MOST_EXAMPLES, AnalyzedNote, features, not_gold, read_note
+from models_runtime.backends.refining.todo import DecisionRefused, Todo, settled
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
 from models_runtime.backends.rule_tags import rules_for
 from models_runtime.backends.rules.gazetteers import RuleKind, label_table, places
@@ -274,7 +274,7 @@ class SpanModel:
         self._labels.open(str(labels))
         self._classes = self._labels.labels()
 
-    def probabilities(self, own: Read, start: int, end: int) -> dict[str, float]:
+    def probabilities(self, own: AnalyzedNote, start: int, end: int) -> dict[str, float]:
         """The probability of each class, which sum to 1."""
         found = features(own, start, end)
         identifier = self._identifier.probability(found)
@@ -293,7 +293,7 @@ class Taught:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedStretches:
     """What was learned from gold: what a stretch is, and where it begins and ends."""
 
     labels: SpanModel
@@ -349,7 +349,7 @@ class OfflineAgent:
             identifiers.append(DecisionExample(self._spans.add(features(own, *bounds)), False))
         return Taught(identifiers, labels, end_examples(own.note, gold, self._ends))
 
-    def learn(self, notes: Iterable[Taught]) -> Learned | None:
+    def learn(self, notes: Iterable[Taught]) -> LearnedStretches | None:
         """Learn from the examples of notes. None for fewer than FEWEST gold spans. Deterministic."""
         known = list(notes)
         if sum(len(note.labels) for note in known) < FEWEST:
@@ -363,9 +363,9 @@ class OfflineAgent:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "model")
             trainer.train(str(file))
-            return Learned(SpanModel(identifier, file), ends)
+            return LearnedStretches(SpanModel(identifier, file), ends)
 
-    def refine(self, todo: Todo, model: Learned | None) -> Todo:
+    def refine(self, todo: Todo, model: LearnedStretches | None) -> Todo:
         """Decide about every annotation of a note; without a model, by the validators and the rules alone."""
         own = read_note(todo.text, self._rules)
         heard: defaultdict[str, set[str]] = defaultdict(set)
@@ -389,7 +389,7 @@ class OfflineAgent:
                 todo = _with_ends(todo, item.number, own.note, model.ends)
         return settled(todo)
 
-    def _told(self, todo: Todo, own: Read, number: int) -> set[str]:
+    def _told(self, todo: Todo, own: AnalyzedNote, number: int) -> set[str]:
         """The labels that the rules have for the annotation's text, if they don't find just this; empty without one.
 
         A listed place that is labeled as an organization, a region or a ZIP code; an organization that is at least half
@@ -433,7 +433,7 @@ def _with_ends(todo: Todo, number: int, note: Note, model: Logistic) -> Todo:
             reason = f"{item.decision.reason} {reason}"
         try:
             todo = todo.update(number, reason, start=best[0], end=best[1], label=span.label)
-        except Refused:  # The new bounds reach another annotation.
+        except DecisionRefused:  # The new bounds reach another annotation.
             continue
         item = todo.item(number)
     return todo

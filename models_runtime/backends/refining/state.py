@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from annotations.text.search import folded
 from annotations.text.spans import Span
-from models_runtime.backends.refining.todo import Item, Refused, Todo
+from models_runtime.backends.refining.todo import DecisionRefused, Item, Todo
 
 
 class Component(StrEnum):
@@ -100,7 +100,7 @@ class RefinementState:
         if number is None:
             number = self.current
         if number is None:
-            raise Refused("No annotation is open. Give the number of one, or finish.")
+            raise DecisionRefused("No annotation is open. Give the number of one, or finish.")
         return self.todo.item(number)
 
     def at(self, number: int) -> "RefinementState":

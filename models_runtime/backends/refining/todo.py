@@ -24,7 +24,7 @@ class Action(StrEnum):
     REMOVE = "remove"
 
 
-class Refused(ValueError):
+class DecisionRefused(ValueError):
     """A decision that is not possible. The message is a sentence with numbers and labels, and no text of the note."""
 
 
@@ -82,7 +82,7 @@ class Todo:
     def item(self, number: int) -> Item:
         """Raises Refused for a number that no item has."""
         if not 1 <= number <= len(self.items):
-            raise Refused(f"There is no annotation {number}. The list has {len(self.items)}.")
+            raise DecisionRefused(f"There is no annotation {number}. The list has {len(self.items)}.")
         return self.items[number - 1]
 
     def open(self) -> list[Item]:
@@ -123,20 +123,20 @@ class Todo:
             label=old.label if label is None else label,
         )
         if wanted.label not in self.labels:
-            raise Refused(f"There is no label “{wanted.label[:40]}”. Labels: {', '.join(sorted(self.labels))}.")
+            raise DecisionRefused(f"There is no label “{wanted.label[:40]}”. Labels: {', '.join(sorted(self.labels))}.")
         try:
             wanted = checked(self.text, wanted)
         except SpanError as error:
-            raise Refused(str(error)) from None
+            raise DecisionRefused(str(error)) from None
         if not overlaps(wanted, old):
-            raise Refused(f"The new bounds {wanted.start}-{wanted.end} don't overlap {old.start}-{old.end}.")
+            raise DecisionRefused(f"The new bounds {wanted.start}-{wanted.end} don't overlap {old.start}-{old.end}.")
         reached = [
             other.number
             for other in self.items
             if other is not item and overlaps(wanted, other.span) and not overlaps(old, other.span)
         ]
         if reached:
-            raise Refused(
+            raise DecisionRefused(
                 f"The new bounds {wanted.start}-{wanted.end} reach annotation {reached[0]}. Nothing may be joined."
             )
         action = Action.KEEP if wanted == old else Action.UPDATE

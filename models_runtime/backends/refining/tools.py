@@ -12,7 +12,7 @@ from annotations.text.names import unkeepable
 from annotations.text.tokens import covered, tokenize
 from models_runtime.backends.llm.asking import object_schema
 from models_runtime.backends.refining.state import Call, Component, RefinementState, earlier
-from models_runtime.backends.refining.todo import Action, Item, Refused, Todo, faults, still_open
+from models_runtime.backends.refining.todo import Action, DecisionRefused, Item, Todo, faults, still_open
 
 # Arguments of tools: their JSON schema, and the check of what an agent sends.
 
@@ -47,20 +47,20 @@ class Argument:
         """The value, if it fits. Raises Refused."""
         if self.kind == "integer":
             if isinstance(value, bool) or not isinstance(value, int):
-                raise Refused(f"“{self.name}” must be a whole number.")
+                raise DecisionRefused(f"“{self.name}” must be a whole number.")
             if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
-                raise Refused(f"“{self.name}” must be {self._range()}.")
+                raise DecisionRefused(f"“{self.name}” must be {self._range()}.")
             return value
         if not isinstance(value, str):
-            raise Refused(f"“{self.name}” must be a string.")
+            raise DecisionRefused(f"“{self.name}” must be a string.")
         if len(value) > LONGEST_TEXT:
-            raise Refused(f"“{self.name}” can have at most {LONGEST_TEXT} characters.")
+            raise DecisionRefused(f"“{self.name}” can have at most {LONGEST_TEXT} characters.")
         if unkeepable(value):
-            raise Refused(f"“{self.name}” contains NUL or an unpaired surrogate, which can't be stored.")
+            raise DecisionRefused(f"“{self.name}” contains NUL or an unpaired surrogate, which can't be stored.")
         if self.required and not value.strip():
-            raise Refused(f"“{self.name}” is empty.")
+            raise DecisionRefused(f"“{self.name}” is empty.")
         if self.choices and value not in self.choices:
-            raise Refused(f"“{self.name}” must be one of: {', '.join(self.choices)}.")
+            raise DecisionRefused(f"“{self.name}” must be one of: {', '.join(self.choices)}.")
         return value
 
     def _range(self) -> str:
@@ -80,16 +80,16 @@ def checked(arguments: Sequence[Argument], given: object) -> dict[str, Any]:
     if given is None:
         given = {}
     if not isinstance(given, Mapping):
-        raise Refused("The arguments must be a JSON object.")
+        raise DecisionRefused("The arguments must be a JSON object.")
     known = {argument.name: argument for argument in arguments}
     unknown = [name for name in given if name not in known]
     if unknown:
         names = ", ".join(known) or "none"
-        raise Refused(f"There is no argument “{str(unknown[0])[:40]}”. Arguments: {names}.")
+        raise DecisionRefused(f"There is no argument “{str(unknown[0])[:40]}”. Arguments: {names}.")
     present = {str(name): known[name].checked(value) for name, value in given.items() if value is not None}
     for argument in arguments:
         if argument.required and argument.name not in present:
-            raise Refused(f"“{argument.name}” is missing.")
+            raise DecisionRefused(f"“{argument.name}” is missing.")
     return present
 
 
@@ -129,11 +129,11 @@ def call(state: RefinementState, name: str, arguments: object) -> tuple[Refineme
         tool = next((tool for tool in tools(state.components) if tool.name == name), None)
         if tool is None:
             names = ", ".join(each.name for each in tools(state.components))
-            raise Refused(f"There is no tool “{str(name)[:40]}”. Tools: {names}.")
+            raise DecisionRefused(f"There is no tool “{str(name)[:40]}”. Tools: {names}.")
         given = checked(tool.arguments, arguments)
         number = given.get("number", state.current if _NUMBER in tool.arguments else None)
         after, answer = tool.run(state, given)
-    except Refused as refused:
+    except DecisionRefused as refused:
         return state.called(Call(str(name)[:40], number, str(refused))), {"refused": str(refused)}
     return after.called(Call(tool.name, number, "")), answer
 
@@ -198,7 +198,9 @@ def _validate(state: RefinementState, given: dict[str, Any]) -> tuple[Refinement
 def _skill(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     skill = state.skills.get(given["name"])
     if skill is None:
-        raise Refused(f"There is no skill “{given['name'][:40]}”. Skills: {', '.join(sorted(state.skills)) or 'none'}.")
+        raise DecisionRefused(
+            f"There is no skill “{given['name'][:40]}”. Skills: {', '.join(sorted(state.skills)) or 'none'}."
+        )
     return state, {
         "name": skill.name,
         "version": skill.version,
@@ -227,10 +229,10 @@ def _ends(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementStat
     start, end = given.get("start"), given.get("end")
     if "text" in given:
         if start is not None or end is not None:
-            raise Refused("Give either “text”, or “start” and “end”.")
+            raise DecisionRefused("Give either “text”, or “start” and “end”.")
         start, end = _found(state.todo.text, item, given["text"])
     elif start is None and end is None:
-        raise Refused("Give the new “text”, or “start” and “end”.")
+        raise DecisionRefused("Give the new “text”, or “start” and “end”.")
     label = item.decision.label if item.decision else None
     return _decided(state, item, state.todo.update(item.number, given["reason"], start=start, end=end, label=label))
 
@@ -272,7 +274,9 @@ def _found(text: str, item: Item, wanted: str) -> tuple[int, int]:
             best = shared, at
         at = text.find(wanted, at + 1)
     if best is None:
-        raise Refused(f"The note does not have this text at annotation {item.number}. Copy it exactly from the note.")
+        raise DecisionRefused(
+            f"The note does not have this text at annotation {item.number}. Copy it exactly from the note."
+        )
     return best[1], best[1] + len(wanted)
 
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 import httpx2
 
 from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError, Budget, PredictsEach, Rewritten
+from models_runtime.backends.base import BackendError, Budget, PredictsEach, RewrittenText
 from models_runtime.backends.bounded import BoundedTransport, ServerRequests, TooLong
 from models_runtime.backends.remote import inception, label_studio
-from models_runtime.backends.remote.servers import INCEPTION, Malformed, RemoteModel, UnknownLabel
+from models_runtime.backends.remote.servers import INCEPTION, MalformedMessage, RemoteModel, UnknownLabel
 
 # JSON requests to a listed server, with time limits, retries, and limits of size.
 #
@@ -142,7 +142,7 @@ class RemoteBackend(PredictsEach):
 
     def predict_each(
         self, texts: Sequence[str], check: Callable[[], None] = lambda: None
-    ) -> list[list[Span] | Rewritten | BackendError]:
+    ) -> list[list[Span] | RewrittenText | BackendError]:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         return [*self._each(texts, check)]
 
@@ -195,7 +195,7 @@ class RemoteBackend(PredictsEach):
             ]
         except UnknownLabel:
             raise self._unknown_label() from None
-        except Malformed as error:
+        except MalformedMessage as error:
             raise BackendError(
                 f"The server “{server.name}” sent an unusable answer. {error}", permanent=False
             ) from None

@@ -23,7 +23,7 @@ from annotations.text.hashes import text_sha256
 from annotations.text.segments import sentences
 from annotations.text.spans import Span
 from annotations.text.tokens import tokenize
-from models_runtime.backends.remote.servers import Malformed
+from models_runtime.backends.remote.servers import MalformedMessage
 
 PREDICTED: Final = "inception_internal_predicted"
 _DOUBLE: Final = "uima.cas.Double"
@@ -81,11 +81,11 @@ def spans_in(answer: object, text: str) -> list[Span]:
     """The predictions in the answer for a text, with the server's labels, sorted and trimmed. Raises Malformed."""
     xmi = answer.get("document") if isinstance(answer, dict) else None
     if not isinstance(xmi, str):
-        raise Malformed("It has no document.")
+        raise MalformedMessage("It has no document.")
     try:
         cas = read_cas(xmi.encode("utf-8", "surrogatepass"), _FILE, uima.TypeSystem())
     except NoteError:
-        raise Malformed("Its document is no CAS in XMI.") from None
+        raise MalformedMessage("Its document is no CAS in XMI.") from None
     sofa = _same_text(cas, text)
     units, members = Utf16(text), cas.members.get(sofa)
     found: dict[tuple[int, int, str], Span] = {}
@@ -96,7 +96,7 @@ def spans_in(answer: object, text: str) -> list[Span]:
             continue
         start, end = (_points(units, offset) for offset in (each.start, each.end))
         if start is None or end is None or start > end:
-            raise Malformed("It has a span that doesn't fit the text.")
+            raise MalformedMessage("It has a span that doesn't fit the text.")
         start, end = trim(text, start, end)
         if start < end:
             confidence = confidence_in(_number(each.values.get(f"{uima.LABEL}_score", "")))
@@ -110,7 +110,7 @@ def _same_text(cas: Cas, text: str) -> str:
     for identity, sofa in cas.sofas.items():
         if sofa.text in (text, sent):
             return identity
-    raise Malformed("It has another text than the one that was sent.")
+    raise MalformedMessage("It has another text than the one that was sent.")
 
 
 def _points(units: Utf16, offset: object) -> int | None:
@@ -125,7 +125,7 @@ def _number(word: str) -> float | None:
         return None
 
 
-class Asked:
+class PredictionRequest:
     """A request that a server got: the text to read, and the CAS that goes back with the predictions.
 
     Raises Malformed if it does not follow the protocol.
@@ -137,7 +137,7 @@ class Asked:
         try:
             self._root: Element = fromstring(_word(document, "xmi").encode("utf-8", "surrogatepass"))
         except (ParseError, DefusedXmlException, ValueError, LookupError):
-            raise Malformed("“document.xmi” is no well-formed XML.") from None
+            raise MalformedMessage("“document.xmi” is no well-formed XML.") from None
         sofa = self._sofa()
         self._id = sofa.get(_ID, "")
         self.text = sofa.get("sofaString", "")
@@ -170,7 +170,7 @@ class Asked:
         """The Sofa of the initial view, or else the first with a text."""
         sofas = [each for each in self._root.iter(f"{{{_CAS}}}Sofa") if each.get("sofaString") is not None]
         if not sofas:
-            raise Malformed("“document.xmi” holds no text. Expected: a Sofa with “sofaString”.")
+            raise MalformedMessage("“document.xmi” holds no text. Expected: a Sofa with “sofaString”.")
         return min(sofas, key=lambda each: each.get("sofaID") != INITIAL_VIEW)
 
     def _view(self) -> Element:
@@ -183,5 +183,5 @@ class Asked:
 def _word(holder: object, key: str) -> str:
     value = holder.get(key) if isinstance(holder, dict) else None
     if not isinstance(value, str) or not value:
-        raise Malformed(f"The request has no “{key}”, or it is no text.")
+        raise MalformedMessage(f"The request has no “{key}”, or it is no text.")
     return value

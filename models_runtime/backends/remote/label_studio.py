@@ -17,7 +17,7 @@ from annotations.formats.base import LabelFinder
 from annotations.formats.label_studio import LabelStudioFormat, results_of
 from annotations.formats.notes import NoteError
 from annotations.text.spans import Span
-from models_runtime.backends.remote.servers import Malformed, UnknownLabel
+from models_runtime.backends.remote.servers import MalformedMessage, UnknownLabel
 
 MOST_TASKS: Final = 256
 _FORMAT: Final = LabelStudioFormat()
@@ -55,7 +55,7 @@ def predictions_in(answer: object, count: int) -> list[object]:
     """The prediction for each text. Raises Malformed unless there are `count`."""
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(results, list) or len(results) != count:
-        raise Malformed(f"It does not have {count} results.")
+        raise MalformedMessage(f"It does not have {count} results.")
     return results
 
 
@@ -74,11 +74,11 @@ def spans_in(prediction: object, text: str, labels: Iterable[str]) -> list[Span]
     except NoteError as error:
         if any(problem.code == "label" for problem in error.problems):
             raise UnknownLabel("It has a label that is not listed.") from None
-        raise Malformed("It has a region that doesn't fit the text.") from None
+        raise MalformedMessage("It has a region that doesn't fit the text.") from None
     return note.spans or []
 
 
-class Asked:
+class TaskRequest:
     """A request that a server got: the texts to read, and how regions of this project look.
 
     Raises Malformed if it does not follow the protocol.
@@ -87,7 +87,7 @@ class Asked:
     def __init__(self, body: Mapping[str, Any]) -> None:
         tasks = body.get("tasks")
         if not isinstance(tasks, list) or len(tasks) > MOST_TASKS:
-            raise Malformed(f"“tasks” must be a list of at most {MOST_TASKS} tasks.")
+            raise MalformedMessage(f"“tasks” must be a list of at most {MOST_TASKS} tasks.")
         config = body.get("label_config") or body.get("schema")
         self._control, self._shown, field, self._labels = _tags(config)
         self.texts = [_text(task, field) for task in tasks]
@@ -113,7 +113,7 @@ def _tags(config: object) -> tuple[str, str, str, dict[str, str]]:
     try:
         root: Element = fromstring(config) if isinstance(config, str) else Element("View")
     except (ParseError, DefusedXmlException, ValueError):
-        raise Malformed("“label_config” is no well-formed XML.") from None
+        raise MalformedMessage("“label_config” is no well-formed XML.") from None
     texts = {each.get("name", ""): each.get("value", "") for each in root.iter("Text")}
     for control in root.iter("Labels"):
         shown = control.get("toName", "")
@@ -121,12 +121,12 @@ def _tags(config: object) -> tuple[str, str, str, dict[str, str]]:
             names = [each.get("value", "") for each in control.iter("Label")]
             labels = {name.casefold(): name for name in names if name}
             return control.get("name", ""), shown, texts[shown][1:], labels
-    raise Malformed("“label_config” needs the tag Labels, for a tag Text whose value is a field such as $text.")
+    raise MalformedMessage("“label_config” needs the tag Labels, for a tag Text whose value is a field such as $text.")
 
 
 def _text(task: object, field: str) -> str:
     data = task.get("data") if isinstance(task, dict) else None
     text = data.get(field) if isinstance(data, dict) else None
     if not isinstance(text, str):
-        raise Malformed(f"A task has no text in the field “{field}” of its data.")
+        raise MalformedMessage(f"A task has no text in the field “{field}” of its data.")
     return text

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotations.text.names import bad_character
-from models_runtime.backends.listed import Listed, Variables, http_address
+from models_runtime.backends.listed import ListedServer, Variables, http_address
 
 PREFIX: Final = "DEIDREVIEW_REMOTE_"
 LIST: Final = f"{PREFIX}MODELS"
@@ -24,7 +24,7 @@ _OPTIONS: Final = ("LABELS", "KEY", "USER", "AT_ONCE", "SECONDS", "BATCH")
 
 
 @dataclass(frozen=True)
-class RemoteModel(Listed):
+class RemoteModel(ListedServer):
     """A server with one model. `labels` are the model's own.
 
     `key_variable`: the environment variable with the key. The key itself is not stored here. With a `user`, it is the
@@ -83,9 +83,9 @@ def _model(name: str, address: str, variables: Variables) -> RemoteModel:
 # What the two protocols have in common: their errors.
 
 
-class Malformed(ValueError):
+class MalformedMessage(ValueError):
     """A message that doesn't follow the protocol. The message is a sentence without text of a note."""
 
 
-class UnknownLabel(Malformed):
+class UnknownLabel(MalformedMessage):
     """A span has a label that the list of the model's labels lacks."""

@@ -12,7 +12,7 @@ from typing import Final
 from annotations.text.characters import trim
 from annotations.text.search import CoveredParts
 from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError, Streaming
+from models_runtime.backends.base import BackendError, StreamingBackend
 from models_runtime.backends.rules import (
     abroad,
     ages,
@@ -137,7 +137,7 @@ def confidences() -> dict[str, float]:
     return {rule.id: known.get(rule.id, 0.85) for rule in RULES}
 
 
-class RulesBackend(Streaming):
+class RulesBackend(StreamingBackend):
     """Finds spans with labels of `label_set` (the key of a shipped label set), by the rules for `languages`.
 
     `abroad`: the texts are in other languages, so that only what has a shape is found. Raises BackendError (permanent)

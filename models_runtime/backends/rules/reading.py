@@ -256,7 +256,7 @@ _NAME_NEXT: Final = re.compile(
 
 
 @dataclass(slots=True)
-class Mended:
+class MendedText:
     """A text without divisions, and where characters were left out of it, for offsets in the text as written."""
 
     text: str
@@ -273,7 +273,7 @@ class Mended:
         return position + (self.left_out[index - 1] if index else 0)
 
 
-def mended(text: str) -> Mended:
+def mended(text: str) -> MendedText:
     """The text with divided identifiers put together."""
     if "\t" in text:
         text = _TAB.sub(" ", text)
@@ -296,7 +296,7 @@ def mended(text: str) -> Mended:
             if written > length:
                 at.append(length)
                 left_out.append(written - length)
-    return Mended("".join((*pieces, text[written:])) if pieces else text, at, left_out)
+    return MendedText("".join((*pieces, text[written:])) if pieces else text, at, left_out)
 
 
 def _ends_apart(text: str, line_end: int) -> bool:

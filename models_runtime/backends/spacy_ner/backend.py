@@ -17,7 +17,7 @@ from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import Token
 from models_runtime.backends import files
-from models_runtime.backends.base import Streaming, blocks
+from models_runtime.backends.base import StreamingBackend, blocks
 from models_runtime.backends.notes import Note, pieces, read
 from models_runtime.backends.rule_tags import FeatureRules, rules_of
 from models_runtime.backends.spacy_ner import network
@@ -106,7 +106,7 @@ def save(path: Path, card: Card, tensors: network.Tensors, lexicon: Mapping[str,
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedPipeline:
     """A loaded model. `revision` changes with every byte of its file."""
 
     card: Card
@@ -115,7 +115,7 @@ class Loaded:
     revision: str
 
 
-def load_model(path: Path) -> Loaded:
+def load_model(path: Path) -> LoadedPipeline:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, lexicon, content = files.unpack(path, FORMAT)
     card = _card(path, data)
@@ -127,7 +127,7 @@ def load_model(path: Path) -> Loaded:
         raise files.refused(path, FORMAT, str(error)) from None
     except ImportError as error:
         raise files.refused(path, FORMAT, f"spaCy can't load its language ({error})") from None
-    return Loaded(card, lexicon, nlp, files.digest(path)[:12])
+    return LoadedPipeline(card, lexicon, nlp, files.digest(path)[:12])
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
@@ -148,7 +148,7 @@ BATCH: Final = 128
 NOTES: Final = 32
 
 
-class SpacyBackend(Streaming):
+class SpacyBackend(StreamingBackend):
     """A backend that predicts with the model at `path`. Raises BackendError (permanent) for any other file."""
 
     name = "spacy"

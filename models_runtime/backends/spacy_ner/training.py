@@ -149,7 +149,7 @@ def learn(task: learner.TrainingTask, path: Path) -> str:
     nlp = blank(language, labels, sizes)
     if base is not None:
         network.continued(recognizer(nlp), recognizer(base.nlp))
-    training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
+    training = _PipelineTraining(task, hyper, NoteEncoder(nlp, rules, lexicon))
     tensors, done = training.run_epochs(learner.task_key(task, str(training.hyper), str(sizes), version("spacy")))
     card = Card(task.label_set, labels, name, gold_notes, done, FORMAT, rules.label_set, language, sizes)
     return save(path, card, tensors, lexicon)
@@ -164,7 +164,7 @@ def _language(wanted: str) -> str:
     return wanted
 
 
-class _Training:
+class _PipelineTraining:
     """A training in progress. Each epoch is a step, with a checkpoint after it."""
 
     def __init__(self, task: learner.TrainingTask, hyper: Hyperparameters, encoder: NoteEncoder) -> None:

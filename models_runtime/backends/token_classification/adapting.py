@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import Filled, Step, StepFigures, TrainingTask
+from models_runtime.backends.learner import FilledSentence, Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.device import Device, Placement, Window, batches, batches_of
 from models_runtime.backends.neural.learning import IGNORED, Loop, Orders, Plan
-from models_runtime.backends.token_classification.encoding import Encoded, Pieces
+from models_runtime.backends.token_classification.encoding import EncodedText, Pieces
 from models_runtime.backends.token_classification.model import padding, room
 from models_runtime.backends.token_classification.tagger import Scorer
 
@@ -65,7 +65,7 @@ class Probe:
                 )
             self._encoded.append((encoded, at[0]))
 
-    def fill(self, network: Any, device: Device) -> list[Filled]:
+    def fill(self, network: Any, device: Device) -> list[FilledSentence]:
         """The likeliest words of each sentence, with their probabilities."""
         found = []
         for sentence, (encoded, at) in zip(self._sentences, self._encoded, strict=True):
@@ -78,7 +78,7 @@ class Probe:
                 (self._pieces.word(int(piece)), round(float(chance), PROBE_DECIMALS))
                 for chance, piece in zip(best.values, best.indices, strict=True)
             ]
-            found.append(Filled(sentence=sentence, words=words))
+            found.append(FilledSentence(sentence=sentence, words=words))
         return found
 
 
@@ -90,7 +90,7 @@ HELD_OUT_SEED: Final = 11
 DECIMALS: Final = 4
 
 
-class Masking:
+class PieceMasker:
     """Masks pieces in batches. `around`: the number of special pieces before and after each window."""
 
     def __init__(self, mask: int, vocabulary: int, around: tuple[int, int]) -> None:
@@ -114,7 +114,7 @@ class Masking:
 
 
 @dataclass(frozen=True, slots=True)
-class Batching:
+class WindowBatches:
     """`windows`: the number of windows in a batch; 0 for as many as have `pieces` pieces together, with padding.
 
     `parts`: a batch is computed in up to this many parts, whose gradients are accumulated, to save memory.
@@ -164,10 +164,10 @@ class StoredPieces:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def window(self, number: int) -> tuple[Window, Encoded]:
+    def window(self, number: int) -> tuple[Window, EncodedText]:
         """A window and its pieces, as input of a Scorer."""
         start, length = self._starts[number], self._lengths[number]
-        return Window(0, length, 0, length), Encoded(self._pieces[start : start + length], [], [], [])
+        return Window(0, length, 0, length), EncodedText(self._pieces[start : start + length], [], [], [])
 
 
 class MaskedLmTraining:
@@ -177,7 +177,14 @@ class MaskedLmTraining:
     """
 
     def __init__(
-        self, task: TrainingTask, network: Any, pieces: Pieces, batching: Batching, device: Device, *, disjoint: bool
+        self,
+        task: TrainingTask,
+        network: Any,
+        pieces: Pieces,
+        batching: WindowBatches,
+        device: Device,
+        *,
+        disjoint: bool,
     ) -> None:
         config = network.config
         if pieces.mask is None:
@@ -186,7 +193,7 @@ class MaskedLmTraining:
         Placement(device, network)
         self._scorer = Scorer(network, pieces.around, most=room(config), pad=padding(config), disjoint=disjoint)
         before, after = pieces.around
-        self._masking = Masking(pieces.mask, config.vocab_size, (len(before), len(after)))
+        self._masking = PieceMasker(pieces.mask, config.vocab_size, (len(before), len(after)))
         self._device = device
         self._batching = batching
         folder = task.checkpoint.parent if task.checkpoint else None

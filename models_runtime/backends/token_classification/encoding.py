@@ -27,7 +27,7 @@ Part = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingMode:
     """`chunks`: overlapping windows, or disjoint chunks (Salierno et al. 2024, section 6).
 
     `decoding`: the best path that BIO allows, or the likeliest tag of each token (argmax). `grouped`: number of
@@ -48,14 +48,14 @@ class Reading:
     def disjoint(self) -> bool:
         return self.chunks == "disjoint"
 
-    def changed(self, settings: Mapping[str, Any], grouping: int) -> "Reading":
+    def changed(self, settings: Mapping[str, Any], grouping: int) -> "ReadingMode":
         """The same, with the choices that a training's settings make."""
         given = {key: settings[key] for key in ("chunks", "decoding") if key in settings}
         return replace(self, **given | ({"grouped": grouping} if grouping else {}))
 
 
 @dataclass(frozen=True, slots=True)
-class _Tokenized:
+class _TokenizerOutput:
     text: str
     tokens: Sequence[Token]
 
@@ -67,7 +67,7 @@ def parts_of(text: str, tokens: Sequence[Token], first: Sequence[int], pieces: i
     """
     if not factor or not pieces:
         return [(0, pieces)]
-    starts = [first[start] for start, _ in groups(_Tokenized(text, tokens), factor, most=max(1, len(tokens)))]
+    starts = [first[start] for start, _ in groups(_TokenizerOutput(text, tokens), factor, most=max(1, len(tokens)))]
     # Two tokens may share a piece, even where a group ends.
     edges = sorted({0, pieces, *starts[1:]})
     return list(pairwise(edges))
@@ -80,7 +80,7 @@ SILENT: Final = frozenset("CMZ")
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedText:
     """The pieces of a text (sub-words, an array of their ids), and our tokens.
 
     `bounds`: start and end of each piece (code points, end-exclusive). `first[n]`: index of the piece in which token n
@@ -151,10 +151,10 @@ class Pieces:
     def _mask_word(self) -> str | None:
         return next((word for word in MASKS if self._tokenizer.token_to_id(word) is not None), None)
 
-    def masked(self, text: str, mask: str) -> Encoded:
+    def masked(self, text: str, mask: str) -> EncodedText:
         """The pieces of a text in which `mask` stands for the mask piece, without tokens."""
         own = self._mask_word
-        return Encoded(self.numbers(text.replace(mask, own) if own else text), [], [], [])
+        return EncodedText(self.numbers(text.replace(mask, own) if own else text), [], [], [])
 
     def word(self, piece: int) -> str:
         """A piece as text. A piece that continues a word keeps the tokenizer's sign, such as `##`."""
@@ -168,13 +168,13 @@ class Pieces:
         at = next((at for at in range(len(whole)) if whole[at : at + len(plain)] == plain), 0)
         return whole[:at], whole[at + len(plain) :]
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text: str) -> EncodedText:
         """Encode a text. Raises BackendError if the tokenizer skips a visible character."""
         found: Any = self._tokenizer.encode(text, add_special_tokens=False)
         # Building large batches from an array is much faster than from Python integers.
         pieces, bounds = np.array(found.ids, dtype=np.int64), [(int(start), int(end)) for start, end in found.offsets]
         tokens, first = _seen(text, tokenize(text), bounds)
-        return Encoded(pieces, bounds, tokens, first, parts_of(text, tokens, first, len(pieces), self._grouped))
+        return EncodedText(pieces, bounds, tokens, first, parts_of(text, tokens, first, len(pieces), self._grouped))
 
     def numbers(self, text: str) -> Any:
         """The pieces of a text as an array of their ids, for trainings that need no tokens."""

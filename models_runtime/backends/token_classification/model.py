@@ -20,7 +20,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.device import check_files
 from models_runtime.backends.neural.learning import copy_rows, shared_rows
-from models_runtime.backends.token_classification.encoding import FILE, Pieces, Reading
+from models_runtime.backends.token_classification.encoding import FILE, Pieces, ReadingMode
 
 FORMAT: Final = "deidreview-transformer-1"
 MASKED_FORMAT: Final = "deidreview-masked-lm-1"
@@ -42,8 +42,8 @@ class TransformerCard(MaskedCard):
     grouped: int = 0
 
     @property
-    def reading(self) -> Reading:
-        return Reading(self.chunks, self.decoding, self.grouped)
+    def reading(self) -> ReadingMode:
+        return ReadingMode(self.chunks, self.decoding, self.grouped)
 
 
 def save_model(path: Path, card: MaskedCard, network: Any, tokenizer: str) -> str:
@@ -59,7 +59,7 @@ C = TypeVar("C", bound=MaskedCard)
 
 
 @dataclass(frozen=True)
-class Loaded(Generic[C]):
+class LoadedClassifier(Generic[C]):
     """A loaded model. `revision` changes with every byte of its file."""
 
     card: C
@@ -69,21 +69,21 @@ class Loaded(Generic[C]):
     revision: str
 
 
-def load_model(path: Path) -> Loaded[TransformerCard]:
+def load_model(path: Path) -> LoadedClassifier[TransformerCard]:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, FORMAT)
     card = files.card_from(path, TransformerCard, data)
     tags = Tags.of(card.labels)
     network, tokenizer = _network(path, FORMAT, content, AutoModelForTokenClassification, num_labels=len(tags))
-    return Loaded(card, tags, Pieces(tokenizer, card.reading.grouped), network, files.digest(path)[:12])
+    return LoadedClassifier(card, tags, Pieces(tokenizer, card.reading.grouped), network, files.digest(path)[:12])
 
 
-def load_masked(path: Path) -> Loaded[MaskedCard]:
+def load_masked(path: Path) -> LoadedClassifier[MaskedCard]:
     """Load a masked language model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, MASKED_FORMAT)
     card = files.card_from(path, MaskedCard, data)
     network, tokenizer = _network(path, MASKED_FORMAT, content, AutoModelForMaskedLM)
-    return Loaded(card, Tags.of(()), Pieces(tokenizer), network, files.digest(path)[:12])
+    return LoadedClassifier(card, Tags.of(()), Pieces(tokenizer), network, files.digest(path)[:12])
 
 
 def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any) -> tuple[Any, str]:
@@ -186,7 +186,7 @@ class StartingPoint:
     name: str
     tokenizer: str
     _path: Path
-    _model: Loaded[Any] | None
+    _model: LoadedClassifier[Any] | None
 
     @classmethod
     def at(cls, path: Path) -> "StartingPoint":
@@ -206,10 +206,10 @@ class StartingPoint:
         return self._model.card.labels if self._model else ()
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingMode:
         """How a model of ours with labels reads notes; the default for others."""
         card = self._model and self._model.card
-        return card.reading if isinstance(card, TransformerCard) else Reading()
+        return card.reading if isinstance(card, TransformerCard) else ReadingMode()
 
     def pieces(self, grouped: int = 0) -> Pieces:
         return Pieces(self.tokenizer, grouped)

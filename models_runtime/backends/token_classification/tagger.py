@@ -15,7 +15,7 @@ from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.crf import Tags, best_path
 from models_runtime.backends.neural.device import Device, OnDevice, Placement, Window, chunks, windows
 from models_runtime.backends.neural.learning import IGNORED
-from models_runtime.backends.token_classification.encoding import Encoded, Pieces
+from models_runtime.backends.token_classification.encoding import EncodedText, Pieces
 
 # Compute a transformer's scores for each piece of texts, in windows and batches of similar length.
 
@@ -50,7 +50,7 @@ class Scorer:
         """The number of special pieces before each window."""
         return len(self._before)
 
-    def windows(self, encoded: Encoded) -> list[Window]:
+    def windows(self, encoded: EncodedText) -> list[Window]:
         """The windows of each part of the text, in order."""
         parts = encoded.parts or [(0, len(encoded.pieces))]
         return [window.moved(start) for start, past in parts for window in self.cut(past - start)]
@@ -59,7 +59,7 @@ class Scorer:
         """The windows over `count` pieces."""
         return chunks(count, self._room) if self._disjoint else windows(count, self._room, self._overlap)
 
-    def scores(self, texts: Sequence[Encoded], placement: Placement) -> list[Any]:
+    def scores(self, texts: Sequence[EncodedText], placement: Placement) -> list[Any]:
         """Log probabilities [pieces, tags] of each text, float32. Raises BackendError if a piece has no scores."""
         work = [(number, window) for number, text in enumerate(texts) for window in self.windows(text)]
         rows: list[Any] = [None] * len(texts)
@@ -79,14 +79,14 @@ class Scorer:
                 raise BackendError("Some of the text has no scores: no window contains it, or the weights are damaged.")
         return [np.zeros((0, 1), dtype=np.float32) if scores is None else scores for scores in rows]
 
-    def _batch(self, shown: Sequence[tuple[Window, Encoded]], device: Device) -> list[Any]:
+    def _batch(self, shown: Sequence[tuple[Window, EncodedText]], device: Device) -> list[Any]:
         with torch.inference_mode(), device.precision():
             found = self._network(**self.inputs(shown, device)).logits
         scores = torch.log_softmax(found.float(), dim=-1).cpu().numpy()
         lead = len(self._before)
         return [row[lead : lead + len(window)] for row, (window, _) in zip(scores, shown, strict=True)]
 
-    def inputs(self, shown: Sequence[tuple[Window, Encoded]], device: Device) -> dict[str, Any]:
+    def inputs(self, shown: Sequence[tuple[Window, EncodedText]], device: Device) -> dict[str, Any]:
         """The network's input: pieces with special pieces and padding [windows, pieces], and the attention mask."""
         lead = len(self._before)
         lengths = np.array([lead + len(window) + len(self._after) for window, _ in shown])
@@ -154,7 +154,7 @@ class Tagger:
         for spans, _, _ in self.scored(texts, placement):
             yield spans
 
-    def scored(self, texts: Iterable[str], placement: Placement) -> Iterator[tuple[list[Span], Encoded, Any]]:
+    def scored(self, texts: Iterable[str], placement: Placement) -> Iterator[tuple[list[Span], EncodedText, Any]]:
         """The spans of each text, its pieces, and their log probabilities [pieces, tags], as `stream`."""
         for block in blocks(texts, BLOCK_TEXTS, BLOCK_CHARACTERS, len):
             encoded = [self._pieces.encode(text) for text in block]
@@ -168,11 +168,11 @@ class Tagger:
             shares = self._probabilities(rows[encoded.first]) if encoded.tokens else []
             yield spans, Marginals.of_tags(encoded.tokens, self._tags.names, shares)
 
-    def _scores(self, encoded: Encoded, rows: Any) -> Any:
+    def _scores(self, encoded: EncodedText, rows: Any) -> Any:
         """The log probabilities [tokens, tags]."""
         return _shared(self._columns(rows[encoded.first]), encoded.first, self._tags)
 
-    def _spans(self, text: str, encoded: Encoded, rows: Any) -> list[Span]:
+    def _spans(self, text: str, encoded: EncodedText, rows: Any) -> list[Span]:
         if not encoded.tokens:
             return []
         scores = self._scores(encoded, rows)

@@ -27,15 +27,15 @@ from models_runtime.backends.neural import learning
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.device import Device, Placement, Window, choose_device
 from models_runtime.backends.token_classification import model
-from models_runtime.backends.token_classification.adapting import Batching, MaskedLmTraining
+from models_runtime.backends.token_classification.adapting import MaskedLmTraining, WindowBatches
 from models_runtime.backends.token_classification.backend import TransformerBackend
-from models_runtime.backends.token_classification.encoding import Encoded, Reading
+from models_runtime.backends.token_classification.encoding import EncodedText, ReadingMode
 from models_runtime.backends.token_classification.tagger import Scorer, Tagger
 
 # Figures of a transformer on held-out notes, after each epoch (Salierno et al. 2024, section 6.2).
 
 
-PieceTargets = Callable[[Encoded, Sequence[Span]], Sequence[int] | None]
+PieceTargets = Callable[[EncodedText, Sequence[Span]], Sequence[int] | None]
 """The target of each piece of a note, or None for a model that doesn't label every sub-word."""
 
 
@@ -162,7 +162,7 @@ def learn(task: learner.TrainingTask, path: Path) -> str:
     if masked_lm is not None and task.settings.get("keep_language"):
         language = model.MaskedCard("", (), name, len(task.notes), task.adapt, model.MASKED_FORMAT, begin.name)
         model.save_model(learner.model_beside(task, path, "language"), language, masked_lm, begin.tokenizer)
-    training = _Training(task, hyper, begin, Tags.of(labels), masked_lm, reading, device)
+    training = _ClassifierTraining(task, hyper, begin, Tags.of(labels), masked_lm, reading, device)
 
     def save(at: Path, epochs: int) -> str:
         card = model.TransformerCard(
@@ -196,7 +196,7 @@ def learn_masked(task: learner.TrainingTask, path: Path) -> str:
         task,
         begin.masked_lm(),
         begin.pieces(),
-        Batching(hyper.batch).changed(task.settings),
+        WindowBatches(hyper.batch).changed(task.settings),
         device,
         disjoint=task.settings.get("chunks") == "disjoint",
     )
@@ -212,13 +212,13 @@ def _adapted(
     task: learner.TrainingTask,
     hyper: Hyperparameters,
     begin: model.StartingPoint,
-    reading: Reading,
+    reading: ReadingMode,
     key: str,
     device: Device,
 ) -> Any:
     """The network after language pre-training on all notes of the task except the held-out ones."""
     learning.seeded(SEED)
-    batching = Batching(hyper.batch).changed(task.settings)
+    batching = WindowBatches(hyper.batch).changed(task.settings)
     training = MaskedLmTraining(task, begin.masked_lm(), begin.pieces(), batching, device, disjoint=reading.disjoint)
     orders = training.orders(task.adapt)
     task.report(replace(training.first_step(task.adapt), adapting=True))
@@ -234,7 +234,7 @@ class Targets:
     later: list[int]
 
 
-def targets(encoded: Encoded, spans: Sequence[Span], tags: Tags, sub_words: str = FIRST) -> Targets:
+def targets(encoded: EncodedText, spans: Sequence[Span], tags: Tags, sub_words: str = FIRST) -> Targets:
     """The targets of a text. By default, each token's first piece has its tag, and all others are IGNORED.
 
     With other `sub_words`, all pieces of a token have its tag, `B-` included (Salierno et al. 2024, section 6). A piece
@@ -252,7 +252,7 @@ def targets(encoded: Encoded, spans: Sequence[Span], tags: Tags, sub_words: str 
     return Targets(found, later)
 
 
-class _Training:
+class _ClassifierTraining:
     """A training in progress. Items are windows; only the pieces that a window predicts count in the loss."""
 
     def __init__(
@@ -262,7 +262,7 @@ class _Training:
         begin: model.StartingPoint,
         tags: Tags,
         masked_lm: Any | None,
-        reading: Reading,
+        reading: ReadingMode,
         device: Device,
     ) -> None:
         """`masked_lm`: the pre-trained network, of which all but the head is copied."""
@@ -279,7 +279,7 @@ class _Training:
             self.network, pieces.around, most=model.room(config), pad=model.padding(config), disjoint=reading.disjoint
         )
         self.rest = hyper.rest if hyper.sub_words == REST else 1.0
-        self.items: list[tuple[Window, Encoded, Targets]] = []
+        self.items: list[tuple[Window, EncodedText, Targets]] = []
         for text, spans in task.notes:
             encoded = pieces.encode(text)
             right = targets(encoded, spans, tags, hyper.sub_words)
@@ -287,7 +287,7 @@ class _Training:
         counts = self._counts()
         self.weights = learning.class_weights(counts, len(tags)).to(self.device.name) if hyper.weighted else None
         pieces_in_all = sum(len(window) for window, _, _ in self.items)
-        self.batching = Batching(hyper.batch_for(pieces_in_all)).changed(task.settings)
+        self.batching = WindowBatches(hyper.batch_for(pieces_in_all)).changed(task.settings)
         often = min(MOST_EPOCHS, -(-LEAST_UPDATES // max(1, len(self._order(0)))))
         self.orders = learning.Orders(task.iterations or max(hyper.epochs, often), self._order)
         self.loop = learning.Loop(

@@ -346,7 +346,7 @@ def remove_systemic_error(request: ApiRequest, slug: str, systemic: int) -> Stat
     return Status(204, None)
 
 
-def _shown(access: Access, found: Sequence[injecting.Numbered]) -> list[ClusterOut]:
+def _shown(access: Access, found: Sequence[injecting.NumberedCluster]) -> list[ClusterOut]:
     shown = injecting.clusters_in_context(access, found)
     return [
         ClusterOut(

@@ -21,11 +21,11 @@ from annotations.text.names import MAX_ID
 from models_runtime.backends.refining.state import Component
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.model_scores import start_scores
-from models_runtime.refining.services.refining import Asked, Effort, efforts_of, start_refinement
+from models_runtime.refining.services.refining import Effort, RefinementChoice, efforts_of, start_refinement
 
 router = Router(tags=["Refinements"])
 PATH = "/projects/{slug:slug}/refinements"
-ASKED = tuple(one.name for one in fields(Asked))
+ASKED = tuple(one.name for one in fields(RefinementChoice))
 FIELDS = {name: name for name in ("run", "method", "gold", "name", *ASKED)} | {
     "empty": "run", "exists": "name", "params": "server", "leaves": "may_leave"
 }  # fmt: skip
@@ -102,7 +102,7 @@ def start_refinement_now(
     with named(FIELDS):
         row = start_refinement(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name,
-            gold=body.gold, key=new_key(access), asked=Asked(**body.dict(include=set(ASKED))),
+            gold=body.gold, key=new_key(access), asked=RefinementChoice(**body.dict(include=set(ASKED))),
         )  # fmt: skip
     return located(response, slug, row.job, RefinementItem.of(row))
 

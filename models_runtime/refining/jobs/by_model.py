@@ -29,7 +29,7 @@ from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.correcting import ANSWERS, Correction, Shot, applied, question_about, shown_about
 from models_runtime.backends.refining.state import ALL
 from models_runtime.backends.refining.todo import Todo, settled
-from models_runtime.core.llm import Kept, capacity_of
+from models_runtime.core.llm import KeptTexts, capacity_of
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.keeping import begin, count_of_source, finish, keep, source_spans, waiting
 from models_runtime.refining.selectors import skills_at
@@ -66,7 +66,7 @@ class RefinementMeter(Meter):
             raise
 
 
-class Timed:
+class TimedCompletion:
     """A completion that counts the time of its answers."""
 
     def __init__(self, completion: Completion, meter: Meter) -> None:
@@ -121,7 +121,7 @@ class ModelRefiner:
     def completion(self) -> Completion:
         """The model, whose answers are timed. Raises ServiceError `server`."""
         made = self.made("models_runtime.backends.llm.backend.completion_of", self.server, self.row.model, self.meter)
-        return Timed(made, self.meter)
+        return TimedCompletion(made, self.meter)
 
     def answers(self) -> Generator[tuple[int, Any], None, None]:
         raise NotImplementedError
@@ -238,7 +238,7 @@ class _SingleRefiner(ModelRefiner):
     def __init__(self, claim: Claim, row: Refinement) -> None:
         super().__init__(claim, row)
         self._completion = self.completion()
-        self._replies: Kept[str] = Kept(row.project, self.meter, "reply")
+        self._replies: KeptTexts[str] = KeptTexts(row.project, self.meter, "reply")
         self._examples = Examples(row, int(row.params.get("examples", 0)))
         self._todos: dict[int, Todo] = {}
 
@@ -325,7 +325,7 @@ class _AgentRefiner(ModelRefiner):
             components=ALL - set(row.switched_off),
             steps=int(row.params.get("steps", 0)),
             tokens=int(row.params.get("tokens", 0)),
-            answers=Kept(row.project, self.meter, "reply"),
+            answers=KeptTexts(row.project, self.meter, "reply"),
             meter=self.meter,
         )
 

@@ -33,7 +33,7 @@ from annotations.text.spans import masked
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import ServerQueue, converse
 from models_runtime.backends.llm.servers import Server
-from models_runtime.core.llm import Bill, Kept, capacity_of
+from models_runtime.core.llm import Bill, KeptTexts, capacity_of
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 
 logger = logging.getLogger("deidreview.judges")
@@ -272,7 +272,7 @@ def _model(judging: Judging, judge: Judge) -> Any:
         model=judge.model,
         prompt=judging.prompt,
         placeholder_of=judging.placeholder_of,
-        answers=Kept(judging.project, bill),
+        answers=KeptTexts(judging.project, bill),
         meter=bill,
         rules=judging.counted_by,
         temperature=judging.temperature,

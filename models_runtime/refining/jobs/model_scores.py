@@ -35,7 +35,7 @@ UNREADABLE: Final = frozenset({Action.MASK, Action.HASH, Action.REMOVE})
 
 
 @dataclass
-class Compared:
+class ModelComparison:
     """What a backend found in the original and in the released texts of a release, by label."""
 
     release: Release
@@ -76,13 +76,15 @@ def run(claim: Claim) -> dict[str, Any]:
     return {}
 
 
-def compare(release: Release, backend: str, *, most_notes: int | None = None, progress: Progress = silent) -> Compared:
+def compare(
+    release: Release, backend: str, *, most_notes: int | None = None, progress: Progress = silent
+) -> ModelComparison:
     """Run a backend on both texts. Nothing is stored. Raises ServiceError `state`, `backend` or `empty`."""
     check_state(release)
     loaded, name = _loaded(release.project, backend)
     rules = Policy.read(release.policy.rules).rules
     left_out = frozenset(code for code, rule in rules.items() if rule.action in UNREADABLE)
-    found = Compared(release, name, loaded.revision, erasures_of(release.project_id), left_out)
+    found = ModelComparison(release, name, loaded.revision, erasures_of(release.project_id), left_out)
     rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.PENDING).order_by("pk")
     ids = list(rows.values_list("pk", flat=True)[:most_notes])
     for at in range(0, len(ids), BATCH):
@@ -104,7 +106,7 @@ def compare(release: Release, backend: str, *, most_notes: int | None = None, pr
     return found
 
 
-def store(found: Compared, actor: User | None) -> dict[str, Any]:
+def store(found: ModelComparison, actor: User | None) -> dict[str, Any]:
     """Store both F1 in the figures of the release, in the caller's transaction.
 
     Raises ServiceError `erased`, `state`, or `changed` if the texts have changed meanwhile.

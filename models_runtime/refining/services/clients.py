@@ -28,7 +28,7 @@ from annotations.models import AnnotationSet, AnnotationSetState, ApiToken, Docu
 from annotations.text.names import MAX_ID
 from models_runtime.backends.refining import tools
 from models_runtime.backends.refining.state import RefinementState
-from models_runtime.backends.refining.todo import Refused, Todo
+from models_runtime.backends.refining.todo import DecisionRefused, Todo
 from models_runtime.backends.refining.tools import Argument, checked, schema
 from models_runtime.models import Refinement
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
@@ -62,9 +62,9 @@ def call(token: ApiToken, name: str, arguments: object) -> Answer:
     try:
         tool = next((tool for tool in TOOLS if tool.name == name), None)
         if tool is None:
-            raise Refused(f"There is no tool “{name[:40]}”. Tools: {', '.join(tool.name for tool in TOOLS)}.")
+            raise DecisionRefused(f"There is no tool “{name[:40]}”. Tools: {', '.join(tool.name for tool in TOOLS)}.")
         return tool.run(token, checked(tool.arguments, arguments))
-    except (Refused, ServiceError, ProjectArchived, access.SecondFactorMissing) as error:
+    except (DecisionRefused, ServiceError, ProjectArchived, access.SecondFactorMissing) as error:
         return {"refused": str(error)}
     except Http404:
         return {"refused": _("You can reach nothing of this name or number.")}

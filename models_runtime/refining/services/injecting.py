@@ -131,7 +131,7 @@ MOST_EXAMPLES: Final = 1_000
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedCluster:
     """A cluster with its number, which begins with 1 for the largest. `rule` is empty if it was not accepted."""
 
     number: int
@@ -153,7 +153,7 @@ class Numbered:
 
 
 def clusters_in_context(
-    access: Access, found: Sequence[Numbered], looks: dict[str, LabelLook] | None = None
+    access: Access, found: Sequence[NumberedCluster], looks: dict[str, LabelLook] | None = None
 ) -> list[tuple[int, RejectedAnnotation, Entry]]:
     """The examples of clusters in their sentences, each with the number of its cluster. Their notes count as read."""
     examples = [(one.number, example) for one in found for example in one.examples]
@@ -164,11 +164,11 @@ def clusters_in_context(
     return [(*pair, entry) for pair, entry in with_context(access, examples, row_of, "systemic errors", looks)]
 
 
-def clusters_of(project: Project, seed: int) -> list[Numbered]:
+def clusters_of(project: Project, seed: int) -> list[NumberedCluster]:
     """The clusters of the rejected suggestions, the largest first."""
     found = clusters(rejections(project), seed)
     accepted = {(row.label, _stored(row)): rule_of(row) for row in SystemicError.objects.filter(project=project)}
-    return [Numbered(at, one, accepted.get((one.label, _places(one)), "")) for at, one in enumerate(found, 1)]
+    return [NumberedCluster(at, one, accepted.get((one.label, _places(one)), "")) for at, one in enumerate(found, 1)]
 
 
 def _places(cluster: Cluster) -> frozenset[Place]:

@@ -34,7 +34,7 @@ MOST_LIMIT: Final = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Asked:
+class RefinementChoice:
     """What a person chose. Without a server or model, the first one; without a language, the project's, else English.
 
     `preset` names a printed prompt for the method, which decides on the language.
@@ -54,10 +54,10 @@ class Asked:
     preset: str = ""
 
 
-NOTHING_ASKED: Final = Asked()
+NOTHING_ASKED: Final = RefinementChoice()
 
 
-def check_settings(asked: Asked, task: str) -> None:
+def check_settings(asked: RefinementChoice, task: str) -> None:
     """Check what a method's questions can be set to. `task`: that of its prompt, empty without a language model.
 
     Raises ServiceError `without`, `steps`, `tokens`, `examples` and `preset`, also for a setting that the method
@@ -92,7 +92,7 @@ def check_settings(asked: Asked, task: str) -> None:
         raise ServiceError(_("Only questions to a language model have a printed prompt."), code="preset")
 
 
-def fields_of(project: Project, asked: Asked, task: str) -> dict[str, Any]:
+def fields_of(project: Project, asked: RefinementChoice, task: str) -> dict[str, Any]:
     """The fields of a refinement with a language model, with the prompt of a task as it is now.
 
     Raises ServiceError `params`, `labels`, `preset`, and `leaves` if notes would leave without consent.
@@ -117,7 +117,7 @@ def fields_of(project: Project, asked: Asked, task: str) -> dict[str, Any]:
     }
 
 
-def _of_agent(project: Project, asked: Asked, language: str) -> dict[str, Any]:
+def _of_agent(project: Project, asked: RefinementChoice, language: str) -> dict[str, Any]:
     """The parameters of an agent, with the versions of the skills as they are now."""
     used = skills_of(project, language)
     return {
@@ -140,7 +140,7 @@ def start_refinement(
     name: str = "",
     gold: int | None = None,
     key: str,
-    asked: Asked = NOTHING_ASKED,
+    asked: RefinementChoice = NOTHING_ASKED,
 ) -> Refinement:
     """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
 

@@ -155,7 +155,9 @@ def systemic(request: Request, slug: str) -> HttpResponse:
     return render(request, "refining/injecting/systemic.html", context, status=422 if sent else 200)
 
 
-def _clusters(access: Access, found: list[injecting.Numbered], form: AcceptForm, seed: int) -> list[dict[str, Any]]:
+def _clusters(
+    access: Access, found: list[injecting.NumberedCluster], form: AcceptForm, seed: int
+) -> list[dict[str, Any]]:
     """Each cluster with its examples in their sentences, and its form: the one that was sent, or an empty one."""
     looks = label_looks(access.project)
     shown = injecting.clusters_in_context(access, found, looks)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import Job, Project
 from annotations.scores.rules.operating import OperatingPoint, for_precision, for_recall, nearest
-from models_runtime.backends.listed import Listed
+from models_runtime.backends.listed import ListedServer
 from models_runtime.core import registry
 from models_runtime.core.model_files import check_known, missing_labels
 from models_runtime.models import OF_MODEL, Run, TrainedModel, TrainedModelState
@@ -19,7 +19,7 @@ DEMANDING = (Job.Queue.GPU, Job.Queue.LLM)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenBackend:
     """A chosen backend: its key as runs store it, its model, and the stem of its runs' default names."""
 
     backend: str
@@ -47,7 +47,7 @@ def queue_of(run: Run) -> str:
     return next((queue for queue in DEMANDING if queue in queues), Job.Queue.CPU)
 
 
-def chosen(project: Project, spec: str) -> Chosen:
+def chosen(project: Project, spec: str) -> ChosenBackend:
     """Return the backend that `spec` names: a key, `model:ID`, or a model's name.
 
     Raises ServiceError, with the choices or the missing labels in its message.
@@ -65,7 +65,7 @@ def chosen(project: Project, spec: str) -> Chosen:
     if spec == registry.KNOWN:
         check_known(project)
     if spec in registry.BACKENDS:
-        return Chosen(spec, None, spec)
+        return ChosenBackend(spec, None, spec)
     models = ready_models(project)
     model = next((row for row in models if spec in (f"{OF_MODEL}{row.pk}", row.name)), None)
     if model is None:
@@ -83,7 +83,7 @@ def chosen(project: Project, spec: str) -> Chosen:
             % {"name": model.name, "missing": missing},
             code="labels",
         )
-    return Chosen(f"{OF_MODEL}{model.pk}", model, model.name)
+    return ChosenBackend(f"{OF_MODEL}{model.pk}", model, model.name)
 
 
 # The masking threshold of a run: given as a number, or chosen from a model's hold-out for a wanted figure.
@@ -122,7 +122,7 @@ def gives_marginals(backend: str, model: TrainedModel | None) -> bool:
     return backend != registry.ENSEMBLE and registry.backend_kind(backend).marginals
 
 
-def at_threshold(choice: Chosen, wanted: ThresholdGoal) -> tuple[Chosen, dict[str, Any]]:
+def at_threshold(choice: ChosenBackend, wanted: ThresholdGoal) -> tuple[ChosenBackend, dict[str, Any]]:
     """Return the choice with the default name of its runs, and the parameters of a run at the wanted point.
 
     Raises ServiceError `threshold` for a backend without probabilities, for more than one wish, for a number out of
@@ -143,7 +143,7 @@ def at_threshold(choice: Chosen, wanted: ThresholdGoal) -> tuple[Chosen, dict[st
     for figure in ("recall", "precision"):
         if (value := getattr(wanted, figure)) is not None:
             params["threshold_for"] = {figure: value}
-    return Chosen(choice.backend, choice.model, named(choice.stem, threshold)), params
+    return ChosenBackend(choice.backend, choice.model, named(choice.stem, threshold)), params
 
 
 def ensemble_params(members: Sequence[tuple[str, str, TrainedModel | None]], wanted: ThresholdGoal) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def named(stem: str, threshold: float) -> str:
     return f"{stem}{NAMED_AFTER}{threshold:g}"
 
 
-def _threshold(choice: Chosen, wanted: ThresholdGoal) -> float:
+def _threshold(choice: ChosenBackend, wanted: ThresholdGoal) -> float:
     if sum(each is not None for each in (wanted.threshold, wanted.recall, wanted.precision)) > 1:
         raise _refused(_("Enter only one of: a threshold, a wanted recall, a wanted precision."))
     if wanted.threshold is not None:
@@ -216,7 +216,7 @@ def expected(run: Run) -> OperatingPoint | None:
     return nearest(points_of(run.model), threshold)
 
 
-def check_consent(chosen: Sequence[Listed], *, may_leave: bool) -> None:
+def check_consent(chosen: Sequence[ListedServer], *, may_leave: bool) -> None:
     """Raise ServiceError `leaves` if notes would leave this machine and `may_leave` is not set."""
     hosts = sorted({server.host for server in chosen if server.leaves_machine})
     if hosts and not may_leave:

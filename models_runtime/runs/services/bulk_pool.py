@@ -163,7 +163,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Described:
+class BackendDescription:
     """The backend of a reader."""
 
     revision: str
@@ -171,7 +171,7 @@ class Described:
     on_gpu: bool
 
 
-def described(reader: BatchReader) -> Described:
+def described(reader: BatchReader) -> BackendDescription:
     """Load the backend in a process of its own, so that its memory is free again. Raises BackendError."""
     with _pool(reader, 1) as pool:
         return pool.submit(_described).result()
@@ -280,11 +280,11 @@ def _start(parent: int, reader: BatchReader) -> None:
     _reader = reader
 
 
-def _described() -> Described:
+def _described() -> BackendDescription:
     assert _reader is not None
     backend = _reader.backend()
     on_gpu = isinstance(backend, OnDevice) and bool(getattr(backend.device, "is_gpu", False))
-    return Described(backend.revision, backend.labels, on_gpu)
+    return BackendDescription(backend.revision, backend.labels, on_gpu)
 
 
 def _answer(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:

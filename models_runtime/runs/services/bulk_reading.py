@@ -21,7 +21,7 @@ from models_runtime.core.model_files import cached
 from models_runtime.core.registry import KNOWN, backend_kind, trainable_kind
 from models_runtime.runs.events import FILES_READ
 from models_runtime.runs.services import bulk_pool
-from models_runtime.runs.services.backends import Chosen, chosen
+from models_runtime.runs.services.backends import ChosenBackend, chosen
 
 MOST_PROCESSES = 256
 # Bytes that are read ahead of a file.
@@ -29,7 +29,7 @@ _BUFFER = 1 << 20
 
 
 @dataclass
-class Reading:
+class BulkResult:
     """The outcome. `unread` notes have an error instead of spans; `earlier` notes were read by an earlier command."""
 
     model: str
@@ -55,7 +55,7 @@ def read_parquet(
     threshold: float | None = None,
     processes: int | None = None,
     progress: Progress = silent,
-) -> Reading:
+) -> BulkResult:
     """Read all notes of the Parquet file or folder `source` and write their spans to the folder `target`.
 
     Each part of at most ROWS notes is a file in `target` with the columns of `backends.arrow.SCHEMA`; no text is
@@ -79,7 +79,7 @@ def read_parquet(
     try:
         reader = BatchReader(*_factory(project, choice), id_column, text_column, accepted_labels(project)[0], threshold)
         backend = bulk_pool.described(reader)
-        outcome = Reading(choice.stem, backend.revision)
+        outcome = BulkResult(choice.stem, backend.revision)
         about = {
             "model": backend.revision,
             "labels": sorted((code, reader.codes.get(code)) for code in backend.labels),
@@ -105,13 +105,13 @@ def read_parquet(
     return outcome
 
 
-def _add(outcome: Reading, counts: bulk_pool.Counts) -> None:
+def _add(outcome: BulkResult, counts: bulk_pool.Counts) -> None:
     outcome.notes += counts.notes
     outcome.spans += counts.spans
     outcome.unread += counts.failed
 
 
-def _missing(files: Sequence[Path], reader: BatchReader, target: Path, outcome: Reading) -> Iterator[bulk_pool.Part]:
+def _missing(files: Sequence[Path], reader: BatchReader, target: Path, outcome: BulkResult) -> Iterator[bulk_pool.Part]:
     """The parts whose files are not there yet. Those that are there are counted."""
     number = first = 0
     for file in files:
@@ -136,7 +136,7 @@ def _answers(part: pyarrow.Table, reader: BatchReader, batch: pyarrow.RecordBatc
     return same and {None, *FINAL}.issuperset(part.column("error").to_pylist())
 
 
-def _factory(project: Project, choice: Chosen) -> tuple[str, dict[str, Any]]:
+def _factory(project: Project, choice: ChosenBackend) -> tuple[str, dict[str, Any]]:
     """The factory of a backend, and its parameters. Raises ServiceError `model` for one that needs patients."""
     if choice.model is not None:
         kind = trainable_kind(choice.model.backend)

@@ -17,7 +17,7 @@ from models_runtime.core.stages import stages
 from models_runtime.models import OF_MODEL, Refinement, Run, RunItem, TrainedModel
 from models_runtime.runs.services.backends import (
     NOTHING,
-    Chosen,
+    ChosenBackend,
     ThresholdGoal,
     chosen,
     ensemble_params,
@@ -95,7 +95,7 @@ def start_ensemble(
     threshold = ensemble_params([(voter.name, voter.backend, voter.model) for voter in voters], wanted)
     params |= threshold
     stem = f"{ENSEMBLE}-{method}"
-    choice = Chosen(ENSEMBLE, None, named(stem, threshold["threshold"]) if threshold else stem)
+    choice = ChosenBackend(ENSEMBLE, None, named(stem, threshold["threshold"]) if threshold else stem)
     return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key, read_by=authors)
 
 
@@ -295,7 +295,8 @@ def review_together(*, project: Project, runs: Sequence[str], actor: User | None
         return existing
     params = {"method": MERGED, "members": [voter.as_params(None) for voter in voters], "left_out": missing}
     return started(
-        project=project, choice=Chosen(ENSEMBLE, None, "together"), actor=actor, name=name, params=params, key=key,
+        project=project, choice=ChosenBackend(ENSEMBLE, None, "together"), actor=actor, name=name, params=params,
+        key=key,
         read_by=authors, merged_from=authors,
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from models_runtime.core.external import FOUND, ExternalModel, external_model_na
 from models_runtime.core.model_files import NAMED_BY
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
 from models_runtime.models import Run
-from models_runtime.runs.services.backends import NOTHING, Chosen, ThresholdGoal, at_threshold, check_consent
+from models_runtime.runs.services.backends import NOTHING, ChosenBackend, ThresholdGoal, at_threshold, check_consent
 from models_runtime.runs.services.runs import started
 
 # Characters of a prompt for a zero-shot model, and prompts of a run.
@@ -161,7 +161,7 @@ def start_external(
     if found.server is not None:
         check_consent([found.server], may_leave=may_leave)
     params: dict[str, Any] = {NAMED_BY[backend]: found.name, "labels": _decided(project, found, labels)}
-    choice = Chosen(backend, None, found.name.rpartition("/")[2])
+    choice = ChosenBackend(backend, None, found.name.rpartition("/")[2])
     choice, threshold = at_threshold(choice, wanted)
     return started(project=project, choice=choice, actor=actor, name=name, params=params | threshold, key=key)
 

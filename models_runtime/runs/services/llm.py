@@ -16,7 +16,7 @@ from models_runtime.backends.llm import prompts
 from models_runtime.backends.llm.servers import Params, Server, read_params
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
-from models_runtime.runs.services.backends import Chosen, check_consent
+from models_runtime.runs.services.backends import ChosenBackend, check_consent
 from models_runtime.runs.services.rewriting import mapping_for
 from models_runtime.runs.services.runs import started
 
@@ -73,7 +73,9 @@ def start_llm_run(
         "mapping": mapping_for(project),
         "labels": [[label.code, label.name, label.description, label.placeholder] for label in labels],
     }
-    return started(project=project, choice=Chosen(LLM, None, LLM), actor=actor, name=name, params=stored, key=key)
+    return started(
+        project=project, choice=ChosenBackend(LLM, None, LLM), actor=actor, name=name, params=stored, key=key
+    )
 
 
 def prompt_of(task: str, language: str, labels: Sequence[prompts.LabelWord], preset: str) -> dict[str, str]:

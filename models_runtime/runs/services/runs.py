@@ -16,7 +16,7 @@ from annotations.release.services.sources import specs_of
 from annotations.review.selectors.reviewing import WaitingCounts, waiting_of
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
 from models_runtime.runs.events import RUN_RENAMED, RUN_STARTED, RunStarted
-from models_runtime.runs.services.backends import NOTHING, Chosen, ThresholdGoal, at_threshold, chosen, queue_of
+from models_runtime.runs.services.backends import NOTHING, ChosenBackend, ThresholdGoal, at_threshold, chosen, queue_of
 
 SUBMITTED: Final = str(models.AnnotationSetState.SUBMITTED)
 # How many failed notes a run's page and commands list with their reasons.
@@ -50,7 +50,7 @@ def start_run(
 def started(
     *,
     project: models.Project,
-    choice: Chosen,
+    choice: ChosenBackend,
     actor: models.User | None,
     name: str,
     params: dict[str, Any],

@@ -29,7 +29,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from models_runtime.backends.base import Backend, BackendError, OfPatients
 from models_runtime.backends.remote import inception, label_studio
-from models_runtime.backends.remote.servers import INCEPTION, LABEL_STUDIO, Malformed
+from models_runtime.backends.remote.servers import INCEPTION, LABEL_STUDIO, MalformedMessage
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.runs.events import MODEL_SERVED
 from models_runtime.runs.services.backends import chosen
@@ -51,7 +51,7 @@ class _Problem(Exception):
     message: str
 
 
-class Answering:
+class ModelServer:
     """Answers with a model, by one protocol. `name` is the name of the model, which other tools show."""
 
     def __init__(self, backend: Backend, protocol: str, accepts: Accepts, name: str) -> None:
@@ -110,16 +110,16 @@ class Answering:
 
     def _inception(self, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            asked = inception.Asked(body)
-        except Malformed as error:
+            asked = inception.PredictionRequest(body)
+        except MalformedMessage as error:
             raise _Problem(HTTPStatus.BAD_REQUEST, str(error)) from None
         (spans,) = self._read([asked.text])
         return asked.answer(spans)
 
     def _label_studio(self, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            asked = label_studio.Asked(body)
-        except Malformed as error:
+            asked = label_studio.TaskRequest(body)
+        except MalformedMessage as error:
             raise _Problem(HTTPStatus.BAD_REQUEST, str(error)) from None
         return asked.answer(self._read(asked.texts), self._version)
 
@@ -225,7 +225,7 @@ class _Server6(_Server):
     address_family = socket.AF_INET6
 
 
-def server_for(answering: Answering, host: str, port: int) -> WSGIServer:
+def server_for(answering: ModelServer, host: str, port: int) -> WSGIServer:
     """A server at this address, which answers once `serve_forever` is called. Raises OSError if the port is taken."""
     kind = _Server6 if ":" in host else _Server
     return make_server(host, port, answering, server_class=kind, handler_class=_Handler)
@@ -253,7 +253,7 @@ def tokens_for(project: Project) -> Accepts:
 # Which model is served, and to whom.
 
 
-def served(*, project: Project, model: str, protocol: str, actor: User | None) -> Answering:
+def served(*, project: Project, model: str, protocol: str, actor: User | None) -> ModelServer:
     """Load a backend or a trained model of a project, and record that it is served. Raises ServiceError."""
     choice = chosen(project, model)
     try:
@@ -262,7 +262,7 @@ def served(*, project: Project, model: str, protocol: str, actor: User | None) -
         raise ServiceError(str(error), code="model") from None
     _check(backend, choice.stem)
     MODEL_SERVED.record(actor=actor, project_id=project.pk, data={"backend": choice.backend, "protocol": protocol})
-    return Answering(backend, protocol, tokens_for(project), choice.stem)
+    return ModelServer(backend, protocol, tokens_for(project), choice.stem)
 
 
 def _check(backend: Backend, name: str) -> None:

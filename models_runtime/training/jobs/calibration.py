@@ -47,7 +47,7 @@ def run(claim: Claim) -> dict[str, Any]:
 
 def calibration_by(run: Run, version: models.GoldVersion, *, progress: Progress = silent) -> Calibration:
     """Calibrate with a run and a gold version, without storing the result. Raises ServiceError `notes` or `spans`."""
-    counting = _Counting(run, version)
+    counting = _SpanCounter(run, version)
     for done, total in counting.count_all():
         progress(done, total)
     if not counting.notes:
@@ -103,7 +103,7 @@ def curves_of(row: Calibration | None) -> Curves | None:
 
 
 @dataclass
-class _Counting:
+class _SpanCounter:
     """Counts the run's correct and incorrect spans. `own` counts gold spans that were copied from the run."""
 
     run: Run

@@ -119,7 +119,7 @@ MASKED = "masked"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptModel:
     """A model: the end of its name, its kind, its file on this machine, and its card."""
 
     ending: str
@@ -130,7 +130,7 @@ class Kept:
 
 def kept_models(
     row: TrainedModel, held_out: Callable[[], Iterable[Note]], card: ModelCard, tick: Callable[[], None]
-) -> list[Kept]:
+) -> list[KeptModel]:
     """List the models that the training was asked to keep. Those of epochs are scored on the notes of `held_out`.
 
     `card`: that of the whole training. `tick` is called after each note. Raises BackendError.
@@ -144,7 +144,7 @@ def kept_models(
     return found
 
 
-def _language(row: TrainedModel, card: ModelCard) -> Kept:
+def _language(row: TrainedModel, card: ModelCard) -> KeptModel:
     path = checkpoint_of(row.pk).with_name("language.zip")
     dropped = ("adapted", "adapted_held_out", "epochs", "labels")
     learned = cast(ModelCard, {key: value for key, value in card.items() if key not in dropped})
@@ -155,10 +155,12 @@ def _language(row: TrainedModel, card: ModelCard) -> Kept:
         "unlabeled": card.get("unlabeled", 0),
         "scores": None,
     }
-    return Kept("-language", MASKED, path, own)
+    return KeptModel("-language", MASKED, path, own)
 
 
-def _epoch(row: TrainedModel, held_out: Iterable[Note], card: ModelCard, epoch: int, tick: Callable[[], None]) -> Kept:
+def _epoch(
+    row: TrainedModel, held_out: Iterable[Note], card: ModelCard, epoch: int, tick: Callable[[], None]
+) -> KeptModel:
     path = checkpoint_of(row.pk).with_name(f"epoch-{epoch}.zip")
     backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
     scores = hold_out_scores(backend, held_out, label_words(row.project), tick=tick)
@@ -169,14 +171,14 @@ def _epoch(row: TrainedModel, held_out: Iterable[Note], card: ModelCard, epoch: 
         "scores": scores,
         "epoch": epoch,
     }
-    return Kept(f"-epoch-{epoch}", row.backend, path, own)
+    return KeptModel(f"-epoch-{epoch}", row.backend, path, own)
 
 
 def _shared(row: TrainedModel, card: ModelCard, path: Path) -> ModelCard:
     return {**card, "sha256": digest(path), "made_with": row.pk, "date": timezone.now().isoformat(timespec="seconds")}
 
 
-def store_kept(row: TrainedModel, kept: list[Kept], actor: User | None) -> None:
+def store_kept(row: TrainedModel, kept: list[KeptModel], actor: User | None) -> None:
     """Store models as models of their own, in the transaction that has just stored the training's model, `row`."""
     if kept:
         Project.objects.select_for_update().get(pk=row.project_id)  # Nobody takes one of the names meanwhile.

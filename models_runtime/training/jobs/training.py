@@ -33,7 +33,7 @@ from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel, Trai
 from models_runtime.models.cards import ModelCard, OtherVersion, Refit, SelfTraining
 from models_runtime.training.jobs import options as jobs_options
 from models_runtime.training.jobs.calibration import HeldOut, calibration_of, keep
-from models_runtime.training.jobs.kept_models import Kept, hold_out_scores, kept_models, rules_f1, store_kept
+from models_runtime.training.jobs.kept_models import KeptModel, hold_out_scores, kept_models, rules_f1, store_kept
 from models_runtime.training.jobs.watching import Watch, check_unerased
 
 State = TrainedModelState
@@ -136,7 +136,7 @@ class _TrainingJob:
         self.labels: Sequence[SelfLabeled] = ()
         self.path = folder / "model.zip"
         self.card: ModelCard = {}
-        self.kept: list[Kept] = []
+        self.kept: list[KeptModel] = []
         self.calibration: Calibration | None = None
 
     def train(self) -> None:

@@ -42,7 +42,7 @@ Compact = tuple[Share, Share, Groups]
 
 
 @dataclass(frozen=True)
-class Carried:
+class CarriedCalibration:
     """One calibration: the revision it is for, what it was fitted to, its curves and its figures.
 
     `curves` and `figures` are as Curves.as_dict and Fitted.figures give them; `held_out` tells that the notes were held
@@ -84,7 +84,7 @@ class _Figures:
 
 
 @dataclass(frozen=True)
-class _Sent(Carried):
+class _Sent(CarriedCalibration):
     """A calibration as it stands in a text."""
 
     curves: _Curves
@@ -99,10 +99,10 @@ _SENT: Final = TypeAdapter(
 
 def vars_of(one: Any) -> dict[str, Any]:
     """The values of a calibration, or of a row of one, by the fields of Carried."""
-    return {each.name: getattr(one, each.name) for each in fields(Carried)}
+    return {each.name: getattr(one, each.name) for each in fields(CarriedCalibration)}
 
 
-def as_text(calibrations: Sequence[Carried], *, longest: int) -> bytes:
+def as_text(calibrations: Sequence[CarriedCalibration], *, longest: int) -> bytes:
     """Calibrations as JSON of at most `longest` bytes, the first ones first. Empty if there are none to write.
 
     Those that don't fit are left out, and those beyond the limits of `from_text`, which reads this text. Of each, only
@@ -121,7 +121,7 @@ def as_text(calibrations: Sequence[Carried], *, longest: int) -> bytes:
     return b"[" + b",".join(parts) + b"]" if parts else b""
 
 
-def from_text(text: bytes) -> list[Carried]:
+def from_text(text: bytes) -> list[CarriedCalibration]:
     """Read calibrations. Raises BadCalibration for anything that `as_text` doesn't write."""
     try:
         return [_read(one) for one in _SENT.validate_json(text)]
@@ -136,7 +136,7 @@ def _readable(part: bytes) -> bool:
         return False
 
 
-def _written(one: Carried, *, with_labels: bool) -> bytes:
+def _written(one: CarriedCalibration, *, with_labels: bool) -> bytes:
     labels = one.figures["labels"] if with_labels else []
     figures = _compact(one.figures) | {
         "labels": [{"label": line["label"], "own": line["own"], **_compact(line)} for line in labels]
@@ -155,9 +155,9 @@ def _compact(figures: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _read(sent: _Sent) -> Carried:
+def _read(sent: _Sent) -> CarriedCalibration:
     figures, curves = sent.figures, {key: value for key, value in vars(sent.curves).items() if value is not None}
-    return Carried(
+    return CarriedCalibration(
         **vars(sent)
         | {
             "gold_hash": sent.gold_hash[:64],

@@ -160,7 +160,7 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedCalibration:
     """A calibration, with the reliability of the confidences before and after it, over all labels and by label.
 
     `after` is cross-fitted: the curves for a span were fitted without any note of its patient.
@@ -187,7 +187,7 @@ class Fitted:
         }
 
 
-def fitted(outcomes: Outcomes, added: Outcomes | None = None) -> Fitted:
+def fitted(outcomes: Outcomes, added: Outcomes | None = None) -> FittedCalibration:
     """Fit the curves and measure their reliability. Raises TooFew.
 
     `added`: spans that only a masking threshold adds. LEAST_OWN or more of them get one curve; they have no figures.
@@ -196,7 +196,7 @@ def fitted(outcomes: Outcomes, added: Outcomes | None = None) -> Fitted:
     if spans < LEAST:
         raise TooFew(spans)
     after = _cross_fitted(outcomes)
-    return Fitted(
+    return FittedCalibration(
         curves=replace(_curves(outcomes, range(FOLDS)), added=_added(added)),
         before=Reliability.of(outcomes.points()),
         after=Reliability.of([point for points in after.values() for point in points]),

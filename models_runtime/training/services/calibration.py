@@ -21,7 +21,7 @@ from models_runtime.backends.marginals import revision_without
 from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel
 from models_runtime.training.events import CALIBRATION_WITHDRAWN
 from models_runtime.training.jobs.calibration import calibration_by, keep, newest
-from models_runtime.training.rules.carried import BadCalibration, Carried, as_text, from_text, vars_of
+from models_runtime.training.rules.carried import BadCalibration, CarriedCalibration, as_text, from_text, vars_of
 from models_runtime.training.rules.curves import Curve
 
 # The number of points by which commands print a curve.
@@ -224,16 +224,16 @@ def content_of(model: TrainedModel, stored: StoredFile) -> Content:
     return Content(with_comment(read_chunks(stored), comment), stored.size + len(comment))
 
 
-def _in_use(model: TrainedModel) -> list[Carried]:
+def _in_use(model: TrainedModel) -> list[CarriedCalibration]:
     rows = Calibration.objects.filter(project=model.project_id, backend=f"{OF_MODEL}{model.pk}", withdrawn_at=None)
     newest: dict[str, Calibration] = {}
     for row in rows.order_by("-pk"):
         newest.setdefault(row.revision, row)
-    return [Carried(**vars_of(row)) for row in newest.values()]
+    return [CarriedCalibration(**vars_of(row)) for row in newest.values()]
 
 
 @contextmanager
-def apart(content: IO[bytes]) -> Iterator[tuple[IO[bytes], list[Carried]]]:
+def apart(content: IO[bytes]) -> Iterator[tuple[IO[bytes], list[CarriedCalibration]]]:
     """A model file without its calibrations, as it was before the download, and the calibrations.
 
     Raises ServiceError `format` if they can't be read or belong to another file.
@@ -261,7 +261,7 @@ def apart(content: IO[bytes]) -> Iterator[tuple[IO[bytes], list[Carried]]]:
         yield copy, carried
 
 
-def keep_carried(model: TrainedModel, carried: list[Carried], actor: User | None) -> int:
+def keep_carried(model: TrainedModel, carried: list[CarriedCalibration], actor: User | None) -> int:
     """Store the calibrations that came with an uploaded file, the newest last, in the caller's transaction.
 
     Calibrations of revisions for which the model had one already are left out, so that withdrawn ones stay withdrawn.

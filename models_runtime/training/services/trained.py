@@ -26,7 +26,7 @@ from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.events import CALIBRATIONS_UPLOADED, MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
-from models_runtime.training.rules.carried import Carried
+from models_runtime.training.rules.carried import CarriedCalibration
 from models_runtime.training.services.calibration import apart, content_of, keep_carried
 
 State = TrainedModelState
@@ -62,7 +62,7 @@ def trouble_of(model: TrainedModel) -> str:
     return ""
 
 
-class Uploaded(NamedTuple):
+class UploadedModel(NamedTuple):
     """`new`: the project had no such model. `calibrations`: how many came with the file and were stored."""
 
     model: TrainedModel
@@ -70,7 +70,7 @@ class Uploaded(NamedTuple):
     calibrations: int
 
 
-def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> Uploaded:
+def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> UploadedModel:
     """Upload a model file that deidreview wrote, with its calibrations.
 
     If a ready model has the same file, it gets the calibrations of revisions for which it had none.
@@ -107,9 +107,9 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
 
 
 def _store(
-    project: Project, backend: str, name: str, card: Outline, content: IO[bytes], carried: list[Carried],
+    project: Project, backend: str, name: str, card: Outline, content: IO[bytes], carried: list[CarriedCalibration],
     actor: User | None,
-) -> Uploaded:  # fmt: skip
+) -> UploadedModel:  # fmt: skip
     with locked(project, taken(name)):
         name = name or free_name(project, backend)
         stored = store_model(project, name, backend, content, actor)
@@ -122,7 +122,7 @@ def _store(
                 CALIBRATIONS_UPLOADED.record(
                     actor=actor, project_id=project.pk, data={"model": existing.pk, "calibrations": kept}
                 )
-            return Uploaded(existing, new=False, calibrations=kept)
+            return UploadedModel(existing, new=False, calibrations=kept)
         model_card: ModelCard = {
             "label_set": card["label_set"],
             "algorithm": card["algorithm"],
@@ -155,7 +155,7 @@ def _store(
             project_id=project.pk,
             data={"model": row.pk, "sha256": stored.sha256, "size": stored.size, "calibrations": kept},
         )
-    return Uploaded(row, new=True, calibrations=kept)
+    return UploadedModel(row, new=True, calibrations=kept)
 
 
 def model_named(project: Project, spec: str) -> TrainedModel:

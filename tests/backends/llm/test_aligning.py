@@ -7,7 +7,7 @@ from hypothesis import given
 
 from annotations.text.spans import Span
 from annotations.text.tokens import covered, tokenize
-from models_runtime.backends.llm.aligning import Changed, align
+from models_runtime.backends.llm.aligning import TextChanged, align
 from models_runtime.backends.llm.bounding import Bounder
 from models_runtime.backends.llm.evidence import FAMILIES, families_of
 from models_runtime.backends.llm.extracting import mask
@@ -149,7 +149,7 @@ def test_line_breaks_and_typography_do_not_refuse_a_faithful_rewriting(
 
 
 def test_lines_without_placeholders_of_their_own_are_still_refused() -> None:
-    with pytest.raises(Changed):
+    with pytest.raises(TextChanged):
         found("Anna Rossi\nsieropositiva\nvia Cavour 12\nTorino\nbene", "[NOME]\n[LUOGO]\n[LUOGO]\nbene")
 
 
@@ -191,12 +191,12 @@ def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int,
     """White space may differ."""
     same = found(NOTE, "Il sig. [NOME],  di [ETÀ] anni, prende 54 mg. Dott.ssa [NOME]\n")
     assert [words for words, *_ in same] == ["Mario Rossi", "54", "Bianchi"]
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(TextChanged) as caught:
         found(NOTE, rewritten)
     assert f"{left_out} words or signs are missing and {new} are new" in str(caught.value)
     # A note with a changed word is still a rewritten note; nothing, or a refusal, is not.
     assert "Rossi" not in str(caught.value) and caught.value.rewritten == rewritten
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(TextChanged) as caught:
         found(NOTE, "Mi dispiace, non posso aiutare con questa nota.")
     assert caught.value.rewritten == ""
 
@@ -207,7 +207,7 @@ def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int,
     ids=["all", "most", "only placeholders, which must fail fast"],
 )
 def test_a_placeholder_cannot_swallow_the_note(text: str, rewritten: str) -> None:
-    with pytest.raises(Changed):
+    with pytest.raises(TextChanged):
         found(text, rewritten)
 
 
@@ -216,7 +216,7 @@ def test_hostile_repetition_is_fast_to_refuse(piece: str) -> None:
     text = piece * 4000
 
     def refused() -> None:
-        with pytest.raises(Changed):
+        with pytest.raises(TextChanged):
             align(text, tokenize(text), f"[NOME] x {text}")
 
     assert takes_at_most(1, refused)
@@ -235,7 +235,7 @@ def test_no_word_outside_the_gaps_becomes_part_of_an_identifier(case: tuple[str,
     ]
     try:
         gaps = align(text, tokens, mask(text, snapped).text)
-    except Changed:
+    except TextChanged:
         return
     bounder = Bounder(text, tokens, defaultdict(lambda: FAMILIES))
     for gap in gaps:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from annotations.text.spans import Span
 from models_runtime.backends import Backend
-from models_runtime.backends.base import BackendError, Rewritten
+from models_runtime.backends.base import BackendError, RewrittenText
 from models_runtime.backends.llm.answers import Mention, listed, locate
 from models_runtime.backends.llm.driver import FoundSpan
 from models_runtime.backends.llm.evidence import shots_of
@@ -271,7 +271,7 @@ def test_the_prompt_of_miranda_et_al() -> None:
         (result,) = backend.predict_each([text])
         (system,) = (body["messages"][0]["content"] for body in server.requests)
     assert system == printed("miranda-2025") and sum(line.startswith("- ") for line in system.splitlines()) == 19
-    assert isinstance(result, Rewritten) and text not in system
+    assert isinstance(result, RewrittenText) and text not in system
     found = shown(text, sorted([*result.spans, *result.unmapped]))
     assert [words for words, _label in found] == ["Anna Verdi", "123", "54"]
 
@@ -349,10 +349,10 @@ def test_a_note_with_orders_stays_data_and_an_answer_stays_unverified(params: di
             ("OK." if rewrites else entities(("Marco Neri", "PERSON", "")), None if rewrites else []),
         ):
             (result,) = backend_at(server.url, **{"passes": 1, "language": "it"} | params).predict_each([ORDERS])
-            spans: list[Span] | None = result.spans if isinstance(result, Rewritten) else None
+            spans: list[Span] | None = result.spans if isinstance(result, RewrittenText) else None
             if isinstance(result, list):
                 spans = result
-            failed = isinstance(result, BackendError) or (isinstance(result, Rewritten) and bool(result.error))
+            failed = isinstance(result, BackendError) or (isinstance(result, RewrittenText) and bool(result.error))
             if params.get("template") and not rewrites and answer.startswith("{"):
                 found = None  # JSON is no line of the printed prompt.
             assert failed if found is None else spans == found

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotations.text.provenance import Doubtful
-from models_runtime.backends.base import BackendError, Rewritten
+from models_runtime.backends.base import BackendError, RewrittenText
 from models_runtime.backends.llm import backend, prompts
 from models_runtime.backends.llm.backend import LlmBackend
 from models_runtime.backends.llm.driver import FoundSpan
@@ -194,7 +194,7 @@ def test_a_rewritten_note_gives_spans_and_a_changed_or_cut_one_is_an_error() -> 
         backend = backend_at(server.url, strategy="rewrite", language="it")
         first, second = backend.predict_each(texts)
         assert all("response_format" not in body for body in server.requests)
-        assert isinstance(first, Rewritten) and isinstance(second, Rewritten)
+        assert isinstance(first, RewrittenText) and isinstance(second, RewrittenText)
         assert shown(texts[0], first.spans) == [("Dr. Anna Serra", "PERSON"), ("54", "AGE")]
         assert first.text == "[PERSON], [AGE] anni, 54 mg.\n" and not first.error
         assert second.text == answers[texts[1]] and second.spans == []
@@ -214,7 +214,7 @@ def test_words_that_vanish_twice_beside_a_name_are_asked_about_and_never_suggest
 
     with serving(model) as server:
         (result,) = backend_at(server.url, strategy="rewrite", language="it").predict_each([text])
-    assert isinstance(result, Rewritten) and shown(text, result.spans) == [("Anna Verdi", "PERSON")] * 2
+    assert isinstance(result, RewrittenText) and shown(text, result.spans) == [("Anna Verdi", "PERSON")] * 2
     assert all(isinstance(span, Doubtful) and span.removed for span in result.spans)
     assert any(note_of(body) != text for body in server.requests)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.text.spans import Span
-from models_runtime.backends.refining.todo import LONGEST_REASON, Action, Refused, Todo, problems, settled
+from models_runtime.backends.refining.todo import LONGEST_REASON, Action, DecisionRefused, Todo, problems, settled
 
 TEXT = "Dr. Anna Rossi, Parkinson, visto a Torino"
 ROSSI, PARKINSON, TORINO = Span(4, 14, "PATIENT", 0.9, "rules"), Span(16, 25, "PATIENT"), Span(35, 41, "CITY")
@@ -51,7 +51,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("number", "change", "said"), REFUSED)
 def test_what_is_refused(todo, number, change, said):
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(DecisionRefused, match=said):
         todo.update(number, "", **change)
 
 

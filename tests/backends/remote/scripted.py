@@ -11,7 +11,7 @@ from typing import Any
 from models_runtime.backends import Backend
 from models_runtime.backends.remote.backend import RemoteBackend
 from models_runtime.backends.remote.servers import RemoteModel
-from models_runtime.runs.services.serving import Answering, server_for
+from models_runtime.runs.services.serving import ModelServer, server_for
 
 KEY = "only-for-tests-0123456789"
 
@@ -68,7 +68,7 @@ def scripted(script: Callable[[Asked], tuple[int, Any]]) -> Iterator[Scripted]:
 @contextmanager
 def serving(backend: Backend, protocol: str) -> Iterator[str]:
     """Serve a backend as the command serve_model does. Yields its address, without the key."""
-    answering = Answering(backend, protocol, lambda given: given == KEY, "tested")
+    answering = ModelServer(backend, protocol, lambda given: given == KEY, "tested")
     with server_for(answering, "127.0.0.1", 0) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()

@@ -129,7 +129,7 @@ def test_a_label_that_is_not_listed_ends_the_run_without_its_name(protocol):
 
     def unlisted(asked: Asked) -> tuple[int, Any]:
         if protocol == "inception":
-            return 200, inception.Asked(asked.body).answer([Span(0, 4, "Neri")])
+            return 200, inception.PredictionRequest(asked.body).answer([Span(0, 4, "Neri")])
         return 200, {"results": [{"result": [{"type": "labels", "value": value}]}]}
 
     with (

@@ -7,7 +7,7 @@ import pytest
 
 from annotations.text.spans import Span
 from models_runtime.backends.remote import inception, label_studio
-from models_runtime.backends.remote.servers import Malformed, UnknownLabel
+from models_runtime.backends.remote.servers import MalformedMessage, UnknownLabel
 
 TEXT = "👩‍⚕️ Dra. Carmen Huerta,\r\n\ttel. 923 <555> & \x0b fin."
 NER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
@@ -54,7 +54,7 @@ def test_the_answer_to_inception_keeps_the_cas_and_adds_predictions():
     # cassis counts code points inside, and UTF-16 code units in files.
     cas.add(types.get_type(TOKEN)(begin=2, end=6))
     cas.add(types.get_type("custom.Span")(begin=0, end=1, kind="OLD"))
-    asked = inception.Asked({
+    asked = inception.PredictionRequest({
         "metadata": {"layer": "custom.Span", "feature": "kind", "projectId": 1337},
         "document": {"xmi": cas.to_xmi(), "documentId": 42, "userId": "somebody"},
         "typeSystem": types.to_xml(),
@@ -80,7 +80,7 @@ def test_the_answer_to_inception_keeps_the_cas_and_adds_predictions():
     ],
 )  # fmt: skip
 def test_unusable_answers_of_recommenders(answer):
-    with pytest.raises(Malformed) as error:
+    with pytest.raises(MalformedMessage) as error:
         inception.spans_in(answer, "the text")
     assert "text" not in str(error.value) or "another text" in str(error.value)
 
@@ -94,7 +94,7 @@ def test_predictions_outside_of_the_text(bounds):
         'inception_internal_predicted="true"/>'
     )
     xmi = request["document"]["xmi"].replace("<cas:Sofa", f"{entity}<cas:Sofa").replace('members="', 'members="99 ')
-    with pytest.raises(Malformed, match="doesn't fit"):
+    with pytest.raises(MalformedMessage, match="doesn't fit"):
         inception.spans_in({"document": xmi}, text)
 
 
@@ -110,8 +110,8 @@ META = {"layer": "a.B", "feature": "v"}
     ],
 )  # fmt: skip
 def test_malformed_requests_of_inception(body):
-    with pytest.raises(Malformed):
-        inception.Asked(body)
+    with pytest.raises(MalformedMessage):
+        inception.PredictionRequest(body)
 
 
 # As Label Studio 1.x sends it, with invented data.
@@ -133,7 +133,7 @@ REQUEST = {
 
 
 def test_the_answer_to_label_studio_uses_its_tags_and_labels():
-    asked = label_studio.Asked(REQUEST)
+    asked = label_studio.TaskRequest(REQUEST)
     assert asked.texts == ["👩 Rita Neri, Madrid", ""]
     spans = [Span(2, 11, "PATIENT", 0.5), Span(13, 19, "CITY"), Span(0, 1, "UNKNOWN")]
     answer = asked.answer([spans, []], "v1")
@@ -160,8 +160,8 @@ def test_the_answer_to_label_studio_uses_its_tags_and_labels():
     ],
 )
 def test_malformed_requests_of_label_studio(change, reason):
-    with pytest.raises(Malformed, match=reason):
-        label_studio.Asked(REQUEST | change)
+    with pytest.raises(MalformedMessage, match=reason):
+        label_studio.TaskRequest(REQUEST | change)
 
 
 def region(start, end, label="PER", text=None, **more):
@@ -192,10 +192,10 @@ def test_unusable_predictions():
         spans_of(region(0, 4, "Neri"))
     assert "Neri" not in str(error.value)
     for bad in (region(0, 99), region(-1, 4), region("a", 4), region(0, 4, text="Neri")):
-        with pytest.raises(Malformed, match="doesn't fit"):
+        with pytest.raises(MalformedMessage, match="doesn't fit"):
             spans_of(bad)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         label_studio.spans_in({"result": "Rita"}, "Rita Neri", ["PER"])
     for answer in (None, [], {}, {"results": {}}, {"results": [1]}, {"results": [1, 2, 3]}):
-        with pytest.raises(Malformed, match="2 results"):
+        with pytest.raises(MalformedMessage, match="2 results"):
             label_studio.predictions_in(answer, 2)

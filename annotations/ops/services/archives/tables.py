@@ -19,7 +19,7 @@ from annotations.ops.services.archives.numbers import Bad, file_of
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.text.labels import CODE
 from annotations.text.names import bad_character
-from annotations.text.provenance import MergedProvenance, Doubt, Provenance, RefinedProvenance, RunSays
+from annotations.text.provenance import Doubt, MergedProvenance, Provenance, RefinedProvenance, RunSays
 
 Value = TypeVar("Value")
 PEOPLE: Final = "people.jsonl"

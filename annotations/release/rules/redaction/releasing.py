@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from annotations.release.rules.redaction.operators import InNote
 from annotations.release.rules.redaction.policy import Action, Policy
-from annotations.release.rules.redaction.released import Mention, RedactedText, ReplacedPiece, OperatorContext
+from annotations.release.rules.redaction.released import Mention, OperatorContext, RedactedText, ReplacedPiece
 from annotations.text.characters import trim
 from annotations.text.spans import Bounds, Span, stretches
 

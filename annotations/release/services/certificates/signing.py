@@ -170,8 +170,8 @@ def sign(
 
 
 def _signed(
-    release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: ReleaseMeasurements, rows: ReadyNotes,
-    actor: User | None, *, everything: bool,
+    release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: ReleaseMeasurements,
+    rows: ReadyNotes, actor: User | None, *, everything: bool,
 ) -> Certificate:  # fmt: skip
     # The library that writes PDF takes half a second to import, and only signing needs it.
     from annotations.release.rules.certificates.pdf import render

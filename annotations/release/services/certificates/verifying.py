@@ -22,8 +22,8 @@ from annotations.release.rules.certificates.released_files import MANIFEST, Load
 from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
 from annotations.release.rules.certificates.verifying import (
     COMMAND,
-    VerifierKnowledge,
     Verification,
+    VerifierKnowledge,
     VerifyingTerms,
     verify,
 )

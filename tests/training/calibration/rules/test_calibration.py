@@ -173,7 +173,7 @@ def curves_of(*labels):
 
 def calibration(labels=LABELS, revision="1-abc"):
     made = curves_of(*labels)
-    return carried.Carried(
+    return carried.CarriedCalibration(
         revision=revision, held_out=True, gold_number=3, gold_hash="f" * 64, notes=12, own_spans=0,
         left_out={"test": 4}, curves=made.curves.as_dict(), figures=made.figures(),
     )  # fmt: skip
