@@ -261,7 +261,7 @@ INSTALLED_APPS = [
 AUTH_USER_MODEL = "annotations.User"
 
 MIDDLEWARE = [
-    "deidreview.metrics.Watched",
+    "deidreview.metrics.ViewCounter",
     "django.middleware.security.SecurityMiddleware",
     "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
