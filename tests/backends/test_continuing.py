@@ -43,7 +43,7 @@ def notes(*labels: str, count: int = 10) -> list[tuple[str, list[Span]]]:
     [
         (bilstm.learn, BiLstmCrfBackend, 9, "bilstm"),
         (spacy.learn, SpacyBackend, 8, "cnn"),
-        (transformer.learn, TransformerBackend, 30, "fresh"),
+        (transformer.learn, TransformerBackend, 20, "fresh"),
     ],
 )
 def test_the_second_stage_knows_the_labels_and_the_weights_of_the_first(

@@ -44,8 +44,8 @@ def test_its_loss_on_held_out_notes_falls_and_the_probe_shows_words_before_and_a
     steps: list[Step] = []
     asked = {"rate": 6e-3, "batch": 4, "probe": "Acude por [MASK]. | Nombre: Anna [MASK]."}
     options = {"unlabeled": MORE, "held_out": made_notes(6)[4:], "settings": asked, "report": steps.append}
-    learn_language(task_of(folder, iterations=25, **options), tmp_path / "made.zip")
-    assert [step.iteration for step in steps] == list(range(26)) and not any(step.adapting for step in steps)
+    learn_language(task_of(folder, iterations=16, **options), tmp_path / "made.zip")
+    assert [step.iteration for step in steps] == list(range(17)) and not any(step.adapting for step in steps)
     assert steps[-1].held_out_loss < 0.7 * steps[0].held_out_loss
     before, after = steps[0].probe, steps[-1].probe
     assert [filled["sentence"] for filled in before] == ["Acude por [MASK].", "Nombre: Anna [MASK]."]

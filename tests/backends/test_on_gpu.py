@@ -49,7 +49,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
                 for module in (transformer, bilstm):
                     patched.setattr(module, "choose_device", lambda: device)
                 if kind == "transformer":
-                    transformer.learn(TrainingTask([NOTE] * 2, "meddocan", "fresh", 50, base=base), made)
+                    transformer.learn(TrainingTask([NOTE] * 2, "meddocan", "fresh", 36, base=base), made)
                 else:
                     bilstm.learn(TrainingTask([NOTE] * 2, "meddocan", iterations=15, adapt=1), made)
         return (TransformerBackend if kind == "transformer" else BiLstmCrfBackend)(str(known[kind, device]))

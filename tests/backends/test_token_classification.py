@@ -52,14 +52,14 @@ def made_by_heart(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def by_heart(folder: Path, made_by_heart: Path) -> tuple[TransformerBackend, list[Step]]:
     steps: list[Step] = []
-    learn(task_of(folder, [LONG] * 2, 40, held_out=[LONG], report=steps.append), made_by_heart)
+    learn(task_of(folder, [LONG] * 2, 30, held_out=[LONG], report=steps.append), made_by_heart)
     return TransformerBackend(str(made_by_heart)), steps
 
 
 @pytest.fixture(scope="module")
 def steady(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Backend:
     made = tmp_path_factory.mktemp("steady") / "model.zip"
-    learn(task_of(folder, [*made_notes(8), *moved_notes(8)], 24), made)
+    learn(task_of(folder, [*made_notes(8), *moved_notes(8)], 16), made)
     return TransformerBackend(str(made))
 
 

@@ -37,7 +37,7 @@ def build_ward():
         if number >= 20:
             make.make_note(world.project, text + "Torna a casa.\n", f"nuovo-{number}", patient_id=f"n{number}")
     twin = make.make_note(world.project, world.project.documents.get(name="caso-03").text, "copia", patient_id="c")
-    model, _job = train(world, key="teacher", iterations=40)
+    model, _job = train(world, key="teacher", iterations=15)
     run = run_of(world.project, f"model:{model.pk}", **LOW)
     at = {"project": world.project, "actor": world.manager}
     return SimpleNamespace(
@@ -136,7 +136,7 @@ def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained
     split_version(version=ward.version, seed="s", shares=shares, actor=ward.world.manager)
     with pytest.raises(ServiceError, match="that this training must not see before scoring"):
         starts(ward, "leaks")
-    model, _ = trained(key="split", iterations=40)
+    model, _ = trained(key="split", iterations=15)
     run = run_of(ward.project, f"model:{model.pk}", key="split", **LOW)
     learner, job = trained(key="ok", self_training=run.author.name)
     assert job.state == JobState.DONE, job.error

@@ -69,8 +69,8 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(manager, home):
     model = TrainedModel.objects.get()
     assert model.params == {"algorithm": "fresh", "base": "tiny-bert", "adapt": 2}
     assert model.job.queue == Job.Queue.GPU
-    learned(model, iterations=25)
-    assert (len(model.losses), len(model.hold_out), len(model.card["adapted"])) == (25, 25, 2)
+    learned(model, iterations=14)
+    assert (len(model.losses), len(model.hold_out), len(model.card["adapted"])) == (14, 14, 2)
     assert model.card["scores"]["levels"][0]["micro"]["f1"] > 0.9
     shown = said(manager.get(there))
     assert "2 epochs of predicting masked tokens" in " ".join(shown.split()) and DEVICE.search(shown)
