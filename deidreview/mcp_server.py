@@ -56,7 +56,7 @@ def check_token(secret: str) -> None:
 def _signed(secret: str) -> Any:
     token = token_of(secret)
     if token is None:
-        raise NoToken(_("This is no valid token. Create one on the page “API tokens”."))
+        raise NoToken(_("This is not a valid token. Create one on the page “API tokens”."))
     count_request(token_windows.count(token.pk), settings.REQUESTS_PER_WINDOW)
     return token
 

@@ -130,7 +130,7 @@ SURROGATE_LOCKED = Verb[EntityChanged]("surrogate.locked", _("locked a surrogate
 SURROGATE_UNLOCKED = Verb[EntityChanged]("surrogate.unlocked", _("unlocked a surrogate"))
 SURROGATE_REPLACED = Verb[EntityChanged]("surrogate.replaced", _("replaced a surrogate"))
 SURROGATE_DRAWN = Verb[EntityChanged]("surrogate.drawn", _("drew another surrogate"))
-SURROGATE_RESTORED = Verb[EntityChanged]("surrogate.restored", _("restored the surrogate from before"))
+SURROGATE_RESTORED = Verb[EntityChanged]("surrogate.restored", _("restored an earlier surrogate"))
 
 
 # Events of audits. Data never say which notes have planted leaks.
@@ -176,7 +176,7 @@ AUDIT_MARKED = Verb[AuditMarked]("audit.marked", _("marked a leak in a released 
 AUDIT_UNMARKED = Verb[AuditMarked]("audit.unmarked", _("removed a mark from a released note"))
 AUDIT_NOTE_FINISHED = Verb[AuditNoteFinished]("audit.note_finished", _("finished a released note"))
 AUDIT_NOTE_REOPENED = Verb[AuditNoteAct]("audit.note_reopened", _("reopened a released note"))
-AUDIT_LEAK_DISMISSED = Verb[AuditMarked]("audit.leak_dismissed", _("decided that a marked stretch is no identifier"))
+AUDIT_LEAK_DISMISSED = Verb[AuditMarked]("audit.leak_dismissed", _("decided that a marked stretch is not an identifier"))
 AUDIT_LEAK_RESTORED = Verb[AuditMarked]("audit.leak_restored", _("decided that a marked stretch is an identifier"))
 
 

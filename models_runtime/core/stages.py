@@ -159,7 +159,7 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], par
             _("There is no run “%(name)s”. Runs to learn from: %(choices)s.") % {"name": word[:80], "choices": choices}
         )
     if run.job is None or run.job.state != JobState.DONE:
-        raise _refused(_("The run “%(name)s” is not finished. Wait for its end.") % {"name": word})
+        raise _refused(_("The run “%(name)s” is not finished. Wait until it ends.") % {"name": word})
     if not _shows_doubt(run):
         raise _refused(
             _(
@@ -172,7 +172,7 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], par
         raise _refused(
             _(
                 "The run “%(name)s” left %(count)s spans out, because this project has no label for them. The training "
-                "would learn that they are no identifiers. Choose a run that maps all its labels."
+                "would learn that they are not identifiers. Choose a run that maps all its labels."
             )
             % {"name": word, "count": left_out}
         )

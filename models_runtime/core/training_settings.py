@@ -200,14 +200,14 @@ STACKED = (
         ),
     ),
     whole("batch", _("Sequences in a batch"), 1, 256),
-    whole("hidden", _("Width of each LSTM"), 1, 2048, _("256 if empty.")),
+    whole("hidden", _("Hidden size of each LSTM"), 1, 2048, _("256 if empty.")),
     whole("layers", _("LSTM layers"), 1, 4, _("1 if empty.")),
     number("rate", _("Learning rate"), 0.0001, 10, _("0.1 if empty.")),
     number(
-        "least_rate", _("Smallest learning rate"), 0.0000001, 10, _("Training ends below this rate; 0.0001 if empty.")
+        "least_rate", _("Smallest learning rate"), 0.0000001, 10, _("Training ends below this learning rate; 0.0001 if empty.")
     ),
     number("factor", _("Annealing factor"), 0.01, 0.99, _("0.5 if empty.")),
-    whole("patience", _("Patience"), 1, 100, _("Epochs without a lower loss, after which the rate falls; 3 if empty.")),
+    whole("patience", _("Patience"), 1, 100, _("Epochs without a lower loss before the learning rate is reduced; 3 if empty.")),
     Setting(
         "anneal",
         _("Loss that must fall"),
@@ -215,7 +215,7 @@ STACKED = (
         choices={"training": _("on the training notes"), "held-out": _("on the held-out notes")},
         help=_("On the training notes if empty, so that scores on held-out notes stay unbiased."),
     ),
-    number("clip", _("Largest norm of the gradient"), 0.01, 1000, _("5 if empty.")),
+    number("clip", _("Maximum gradient norm"), 0.01, 1000, _("5 if empty.")),
     number("word_dropout", _("Word dropout"), 0, 0.9, _("0.05 if empty.")),
     number("dropout", _("Variational dropout"), 0, 0.9, _("0.5 if empty.")),
     switch("reprojection", _("Reprojection layer")),
@@ -234,7 +234,7 @@ STACKED = (
 
 # The keys are those of models_runtime.backends.characters.Hyperparameters.
 LANGUAGE = (
-    whole("width", _("Width of each LSTM"), 8, 2048),
+    whole("width", _("Hidden size of each LSTM"), 8, 2048),
     number("rate", _("Learning rate"), 0.000001, 1),
     whole("batch", _("Characters in a batch"), 256, 1_000_000, _("4,096 if empty.")),
     SEED,
@@ -311,7 +311,7 @@ TRANSFORMER = (
     switch(
         "checkpoints",
         _("Keep a model of each epoch"),
-        _("They are named NAME-epoch-1 and so on. Each takes as much room as the model."),
+        _("They are named NAME-epoch-1 and so on. Each takes as much disk space as the model."),
     ),
     switch(
         "keep_language",

@@ -344,7 +344,7 @@ class SkillForm(forms.Form):
         label=_("Labels"),
         max_length=4000,
         required=False,
-        help_text=_("Codes of labels, separated by blanks. * stands for all labels."),
+        help_text=_("Codes of labels, separated by spaces. * stands for all labels."),
         widget=forms.TextInput(attrs={"class": "mono"}),
     )
     text = forms.CharField(

@@ -90,7 +90,7 @@ def test_embeddings_are_chosen_by_name_with_the_choices_in_the_errors(world, req
     request.getfixturevalue("vectors")
     for name in ("big.vec", "../models", "/etc/passwd"):
         stacked(f"no embeddings “{name}”.*: small.vec", world, embeddings=name)
-    stacked("Choose embeddings, with commas between them: small.vec", world)
+    stacked("Choose embeddings, separated by commas: small.vec", world)
 
 
 def test_the_variants_of_an_ablation():

@@ -48,7 +48,7 @@ class DisagreementFilters(Schema):
 
     kind: DisagreementKind | None = None
     label: str = Field("", max_length=60, description="Code of a label.")
-    pair: str = Field("", max_length=310, description="User names of two annotators, with a comma between them.")
+    pair: str = Field("", max_length=310, description="User names of two annotators, separated by a comma.")
     note: int | None = Field(None, ge=0, le=MAX_ID)
     round: int | None = Field(None, ge=0, le=MAX_OFFSET)
     cause: Literal["AB", "AM", "D", "S", "none", ""] = ""
@@ -253,7 +253,7 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
     match found:
         case [int(one), int(other)] if one != other:
             return one, other
-    raise invalid(("pair", _("Give the user names of two annotators of this project, with a comma between them.")))
+    raise invalid(("pair", _("Give the user names of two annotators of this project, separated by a comma.")))
 
 
 def _shown(

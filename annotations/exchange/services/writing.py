@@ -63,7 +63,7 @@ class ExportOptions:
             Layer.named(self.layer)
         except ValueError:
             raise ServiceError(
-                _("“%(layer)s” is no layer. Write a type with its package, a colon and a feature: %(example)s.")
+                _("“%(layer)s” is not a layer. Write a type with its package, a colon and a feature: %(example)s.")
                 % {"layer": self.layer, "example": "webanno.custom.PHI:kind"},
                 code="layer",
             ) from None

@@ -39,11 +39,11 @@ def link_to(slug: str, page: str, number: int) -> str:
 
 
 REASONS: Final = {
-    "host": _("The host is not on the list of this instance any more. Ask the administrator."),
+    "host": _("The host is not on the list of this instance. Ask the administrator."),
     "name": _("The name of the host can't be resolved. Check the address."),
     "address": _("The host has an address that is not public and not listed. Ask the administrator."),
     "connection": _("The server doesn't accept the connection, or ended it. Check that it runs."),
-    "tls": _("The encryption failed. Check the server's certificate."),
+    "tls": _("The encrypted connection (TLS) failed. Check the server's certificate."),
     "time": _("The server took too long. It must answer within 10 seconds."),
     "answer": _("The server's answer is not HTTP."),
     "redirect": _("The server redirects, which is never followed. Enter its exact address."),

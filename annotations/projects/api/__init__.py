@@ -240,7 +240,7 @@ def list_events(request: ApiRequest, slug: str, paging: Query[Paging], wanted: Q
 
 def _filter(project: Project, wanted: AuditFilters) -> Filter:
     if wanted.verb and wanted.verb not in sentences():
-        raise invalid(("verb", _("There is no such kind of act. Take one that an entry of this list has.")))
+        raise invalid(("verb", _("There is no such type of event. Choose one that occurs in this list.")))
     if wanted.command_line:
         return Filter(verb=wanted.verb, person=0)
     person = next((pk for pk, name in people(project) if name == wanted.person), None)

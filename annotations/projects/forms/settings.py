@@ -137,7 +137,7 @@ class SettingsForm(forms.Form):
         widget=forms.RadioSelect,
         help_text=_(
             "Hides some known identifiers from new suggestions, to measure how many reviewers miss. "
-            "Everyone who reviews is told."
+            "All reviewers are told."
         ),
     )
 

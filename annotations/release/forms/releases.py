@@ -97,7 +97,7 @@ class CertificateTerms(forms.Form):
     purpose = forms.CharField(
         label=gettext_lazy("Purpose"),
         max_length=LONGEST_PURPOSE,
-        help_text=gettext_lazy("For what the text is released. It is part of the certificate."),
+        help_text=gettext_lazy("The purpose of the release. The certificate states it."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     recipient = forms.CharField(
@@ -109,7 +109,7 @@ class CertificateTerms(forms.Form):
     expires_on = forms.DateField(
         label=gettext_lazy("Certificate valid until"),
         help_text=gettext_lazy(
-            "After this day the certificate no longer verifies. Choose when the risk is to be assessed again."
+            "The certificate is not valid after this day. Choose the day of the next risk assessment."
         ),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
@@ -255,7 +255,7 @@ class ReleaseForm(CertificateTerms):
         offer(self, "searched_runs", [(one.spec, one.name) for one in runs_among(sets)])
         offer(self, "policy", [(name, name) for name in policies])
         offer(self, "maker", [("", _("Rules on this machine")), *((one.value, one.title) for one in makers)])
-        kinds = [("", _("Not said: mask it")), *((str(kind), _(kind.words)) for kind in IdentifierType)]
+        kinds = [("", _("Not specified: mask it")), *((str(kind), _(kind.words)) for kind in IdentifierType)]
         for label in labels:
             self.fields[kind_field(label.code)] = forms.ChoiceField(label=label.name, required=False)
             offer(self, kind_field(label.code), kinds)

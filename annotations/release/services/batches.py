@@ -244,7 +244,7 @@ def retried(work: Callable[[], T]) -> T:
     for _try in range(TRIES):
         with suppress(*MEANWHILE):
             return work()
-    message = _("Notes of this project are being erased all the time. Wait until that has finished, then start again.")
+    message = _("Notes of this project are still being erased. Wait until the erasure has finished, then start again.")
     raise ServiceError(message, code="busy")
 
 

@@ -80,7 +80,7 @@ def _checked_kinds(project: Project, said: Mapping[str, IdentifierType]) -> Mapp
     kinds, codes = kinds_in(project), set(codes_of(project))
     for code, kind in said.items():
         if code not in codes or kinds.get(code, kind) != kind:
-            message = _("The type of “%(label)s” can't be said here. These labels have none yet: %(labels)s.")
+            message = _("The type of “%(label)s” can't be set here. These labels have no type yet: %(labels)s.")
             raise ServiceError(
                 message % {"label": code[:80], "labels": ", ".join(sorted(codes - kinds.keys())) or "–"}, code="kinds"
             )
@@ -165,7 +165,7 @@ def parsed_policy(text: str) -> tuple[str, int | None]:
     """Split `slug` or `slug:version`, as the command takes it. Raises ServiceError for a version that is no number."""
     slug, colon, number = text.partition(":")
     if colon and not (number.isascii() and number.isdigit() and len(number) < 9):
-        message = _("“%(text)s” names no policy. Write its short name, or short name and version as in mask:2.")
+        message = _("“%(text)s” is not a policy. Write its short name, or short name and version as in mask:2.")
         raise ServiceError(message % {"text": text}, code="policy")
     return slug, int(number) if colon else None
 

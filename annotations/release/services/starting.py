@@ -159,7 +159,7 @@ def _runs(project: Project, specs: Sequence[str]) -> list[str]:
     for spec in dict.fromkeys(specs):
         source = source_of(project, spec)
         if source.author is None or source.author.kind not in Author.MODELS:
-            message = _("“%(spec)s” is no run. Name runs of the project, as in run:rules-1.")
+            message = _("“%(spec)s” is not a run. Name runs of the project, as in run:rules-1.")
             raise ServiceError(message % {"spec": spec}, code="runs")
         found.append(spec)
     return found

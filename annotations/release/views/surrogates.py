@@ -119,7 +119,7 @@ def _done(act: str) -> str:
         "lock": _("The entity is locked."),
         "unlock": _("The entity is unlocked."),
         "draw": _("The entity has another surrogate. Later releases use it."),
-        "restore": _("The entity has the surrogate from before. Later releases use it."),
+        "restore": _("The entity has its earlier surrogate again. Later releases use it."),
         "replace": _("The entity has the surrogate that you typed. Later releases use it."),
         "split": _("The chosen mentions are now this new entity. Later releases use its surrogate."),
     }[act]

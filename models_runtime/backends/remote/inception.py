@@ -96,7 +96,7 @@ def spans_in(answer: object, text: str) -> list[Span]:
             continue
         start, end = (_points(units, offset) for offset in (each.start, each.end))
         if start is None or end is None or start > end:
-            raise MalformedMessage("It has a span that doesn't fit the text.")
+            raise MalformedMessage("It has a span that doesn't match the text.")
         start, end = trim(text, start, end)
         if start < end:
             confidence = confidence_in(_number(each.values.get(f"{uima.LABEL}_score", "")))

@@ -74,7 +74,7 @@ def spans_in(prediction: object, text: str, labels: Iterable[str]) -> list[Span]
     except NoteError as error:
         if any(problem.code == "label" for problem in error.problems):
             raise UnknownLabel("It has a label that is not listed.") from None
-        raise MalformedMessage("It has a region that doesn't fit the text.") from None
+        raise MalformedMessage("It has a region that doesn't match the text.") from None
     return note.spans or []
 
 

@@ -67,7 +67,7 @@ def call(token: ApiToken, name: str, arguments: object) -> Answer:
     except (DecisionRefused, ServiceError, ProjectArchived, access.SecondFactorMissing) as error:
         return {"refused": str(error)}
     except Http404:
-        return {"refused": _("You can reach nothing of this name or number.")}
+        return {"refused": _("Nothing with this name or number exists, or you don't have access to it.")}
     except PermissionDenied:
         return {"refused": _("Your role in this project does not include managing refinements.")}
 

@@ -54,7 +54,7 @@ def start_injection(
     chosen = [*_rules(project, rules, bare=not terms), *([CSV] if terms else [])]
     if not version.span_count:
         raise ServiceError(
-            _("Gold version %(number)d has no spans, so there is nothing to put errors into.") % {"number": gold},
+            _("Gold version %(number)d has no spans, so no errors can be injected into it.") % {"number": gold},
             code="empty",
         )
     name = good_name(name)

@@ -89,7 +89,7 @@ def _check(target: Path, about: Mapping[str, Any]) -> None:
         earlier = {}
     if differing := _differing(earlier, json.loads(json.dumps(about))):
         raise ServiceError(
-            _("The folder %(folder)s holds the answers of another reading. Different: %(names)s. Choose an empty one.")
+            _("The folder %(folder)s holds results of a command with other settings: %(names)s. Choose an empty folder.")
             % {"folder": target, "names": ", ".join(differing)},
             code="target",
         )
@@ -247,7 +247,7 @@ def _killed(last: int) -> ServiceError:
     return ServiceError(
         _(
             "Each of the notes %(first)d to %(last)d of the input killed the process that read it, perhaps for lack of "
-            "memory. Finished parts are kept: start the command again with more memory."
+            "memory. Finished parts are kept. Run the same command again with more memory."
         )
         % {"first": last - KILLS + 1, "last": last},
         code="killed",

@@ -94,11 +94,11 @@ def read_parquet(
                 progress(outcome.notes, total)
     except BackendError as error:
         raise ServiceError(
-            _("%(reason)s Finished parts are kept: the same command goes on.") % {"reason": error}, code="model"
+            _("%(reason)s Finished parts are kept. Run the same command again to continue.") % {"reason": error}, code="model"
         ) from error
     except OSError as error:
         raise ServiceError(
-            _("A file can't be read or written (%(reason)s). Finished parts are kept: the same command goes on.")
+            _("A file can't be read or written (%(reason)s). Finished parts are kept. Run the same command again to continue.")
             % {"reason": error.strerror or type(error).__name__},
             code="files",
         ) from None
@@ -187,7 +187,7 @@ def _schema(path: Path) -> pyarrow.Schema:
         ) from None
     except pyarrow.ArrowInvalid:
         raise ServiceError(
-            _("%(path)s is not a Parquet file. Choose such a file, or a folder of them.") % {"path": path},
+            _("%(path)s is not a Parquet file. Choose a Parquet file, or a folder of Parquet files.") % {"path": path},
             code="source",
         ) from None
     except OSError as error:

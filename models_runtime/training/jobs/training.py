@@ -245,7 +245,7 @@ class _TrainingJob:
             watch.first_round(None)
         if not any(each.spans for each in first.values()):
             raise ServiceError(
-                gettext("The run “%(name)s” is sure of no span in a note without gold. Start a training without it.")
+                gettext("The run “%(name)s” has no confident span in a note without gold. Start a training without it.")
                 % {"name": wanted["name"]},
                 code=SELF_TRAINING,
             )

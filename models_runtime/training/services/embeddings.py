@@ -106,9 +106,9 @@ def _unknown(name: str, models: list[TrainedModel]) -> ServiceError:
         )
         return ServiceError(message % {"folder": external.embeddings_home()}, code="embeddings")
     message = (
-        _("There are no embeddings “%(name)s”. Choose of these, with commas between them: %(choices)s.")
+        _("There are no embeddings “%(name)s”. Choose from these, separated by commas: %(choices)s.")
         if name
-        else _("Choose embeddings, with commas between them: %(choices)s.")
+        else _("Choose embeddings, separated by commas: %(choices)s.")
     )
     return ServiceError(message % {"name": name, "choices": choices}, code="embeddings")
 

@@ -84,7 +84,7 @@ def start_group(
     """
     if not 1 <= runs <= MOST_RUNS:
         raise ServiceError(
-            _("Trainings with different seeds must be between 1 and %(most)s, not %(runs)s.")
+            _("The number of trainings with different seeds must be between 1 and %(most)s, not %(runs)s.")
             % {"most": MOST_RUNS, "runs": runs},
             code="runs",
         )

@@ -77,7 +77,7 @@ def test_an_archive_is_imported_once_its_people_are_confirmed(world, mia):
     check_page(mia.get(IMPORT))
     response = upload(mia, archive, slug="copy")
     page = check_page(mia.get(response.url))
-    assert "none of this name" in page and " anna " in page
+    assert "no account with this name" in page and " anna " in page
     assert not models.Document.objects.filter(project__slug="copy").exists(), "nothing is imported before"
     begun = mia.post(response.url)
     assert job_of(mia.post(response.url)) == job_of(begun)

@@ -98,7 +98,7 @@ def test_bombs_are_refused_before_they_grow(archive, monkeypatch):
 
 
 ROWS = [
-    ("document.jsonl", 2, {"text": "Another text"}, "“sha256” that doesn't fit the text"),
+    ("document.jsonl", 2, {"text": "Another text"}, "“sha256” that doesn't match the text"),
     ("document.jsonl", 2, {"name": "a\u202eb"}, "name of a note that is not allowed"),
     ("document.jsonl", 2, {"name": 3}, "“name” must be a text"),
     ("document.jsonl", 2, {"name": "x" * 256}, "at most 255 characters"),

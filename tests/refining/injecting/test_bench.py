@@ -137,7 +137,7 @@ def test_errors_are_injected_from_the_page_once_and_a_wrong_form_keeps_its_value
     assert 'hx-trigger="every 1s"' in waiting and "Injected errors caught" not in waiting
     assert client.post(url, sent | {"token": "u"}).status_code == 422  # the name is in use
     work(row.job_id)
-    assert "Nobody has gone through this copy yet" in client.get(there).content.decode()
+    assert "Nobody has refined this copy yet" in client.get(there).content.decode()
     assert there in client.get(reverse("job", args=["ward", Job.objects.get().number])).content.decode()
 
 

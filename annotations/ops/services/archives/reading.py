@@ -215,7 +215,7 @@ class _RowLoader:
                 self.models.add(values["id"])
         elif model is models.Document:
             if text_sha256(values["text"]) != values["sha256"]:
-                raise Bad(_("has a “sha256” that doesn't fit the text"))
+                raise Bad(_("has a “sha256” that doesn't match the text"))
             values["length"] = len(values["text"])
             self.numbers.lengths.append(values["length"])
         elif model is models.AnnotationSet:

@@ -295,7 +295,7 @@ def _checked(terms: Terms) -> Terms:
 def _own(risks: Sequence[str]) -> list[str]:
     found = [text for risk in risks if (text := good_name(risk))]
     if len(found) > MOST_OWN_RISKS or any(len(text) > LONGEST for text in found):
-        message = _("At most %(most)s own risks, each of at most %(longest)s characters, can be added.")
+        message = _("You can add at most %(most)s risks of your own, each of at most %(longest)s characters.")
         raise ServiceError(message % {"most": MOST_OWN_RISKS, "longest": LONGEST}, code="long")
     return list(dict.fromkeys(found))
 

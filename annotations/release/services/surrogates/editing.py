@@ -247,11 +247,11 @@ _VERBS: Final = {
 def _from_before(project: Project, key: Key, row: SurrogateEntity, sealed: index.EntitySecrets) -> Surrogate:
     """The surrogate from before the last change. Raises ServiceError `none` or `taken`."""
     if sealed.before is None:
-        raise ServiceError(_("This entity had no other surrogate before."), code="none")
+        raise ServiceError(_("This entity has no earlier surrogate."), code="none")
     made = Surrogate(IdentifierType(row.kind), sealed.before, sealed.before_by or BY_PERSON)
     digest = index.surrogate_digest(key, made.kind, surrogate_key(made))
     if digest and any(pk != row.pk for pk, _kind in index.taken(project, [digest]).get(digest, ())):
-        message = _("Another entity has got the surrogate from before. Draw another one, or type one.")
+        message = _("Another entity now has the earlier surrogate. Draw another one, or type one.")
         raise ServiceError(message, code="taken")
     return made
 

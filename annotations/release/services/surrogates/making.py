@@ -127,7 +127,7 @@ def surrogates_for(
             continue
         return plan.written(present)
     raise ServiceError(
-        _("Other work changes the index of surrogates all the time. Wait until it has finished, then start again."),
+        _("Other jobs keep changing the index of surrogates. Wait until they have finished, then start again."),
         code="busy",
     )
 
