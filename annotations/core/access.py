@@ -236,8 +236,8 @@ def may_make_links(maker: models.User, users: Collection[models.User]) -> set[in
     """Return the ids of the `users` for whom `maker` may make a link to choose a new password.
 
     Whoever holds the link can sign in as that user. Therefore a manager may make one only for an account that was
-    created in one of their own projects or never had a password, and that is no administrator and was never a member of
-    a project that they don't manage.
+    created in one of their own projects or never had a password, that is not an administrator's, and that was never
+    a member of a project that they don't manage.
     """
     if not maker.is_active:
         return set()

@@ -165,7 +165,7 @@ def forget_notes(sets: "QuerySet[AnnotationSet]") -> None:
 
 # Stored counts for review by string, updated in the transaction that changes suggestions.
 #
-# A string is identified by a run, a label and a hash (domain.strings). Where many suggestions are added, removed or
+# A string is identified by a run, a label and a hash (text.hashes). Where many suggestions are added, removed or
 # decided, their strings are counted first, so that each row is changed once.
 
 

@@ -94,7 +94,7 @@ def report_lines(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def layers_of(project: models.Project) -> dict[str, dict[str, str]]:
-    """The UIMA layers (`TYPE:FEATURE`) that spans of the project were imported from, with the tags that are no codes.
+    """The UIMA layers (`TYPE:FEATURE`) that spans of the project were imported from, with the tags that are not codes.
 
     Tags are by the code of their label. Of several for one label, that of the latest import counts, there first the one
     that is its code. Named entities are among the layers only if they have such tags.

@@ -256,7 +256,7 @@ class _Reader:
         if not attribute.target.startswith("T"):
             self._warn("not kept", "Attributes of events and relations are not imported.")
         elif attribute.target not in self._ids:
-            self._refuse("id", f"The attribute belongs to “{attribute.target[:20]}”, which is no span of this file.")
+            self._refuse("id", f"The attribute belongs to “{attribute.target[:20]}”, which is not a span of this file.")
         for span in self._ids.get(attribute.target, ()):
             held = self._held.setdefault(span, {})
             if held.setdefault(attribute.name, attribute.value) != attribute.value:

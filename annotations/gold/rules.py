@@ -396,7 +396,7 @@ class GoldChange:
 def diff(before: Iterable[Span], after: Iterable[Span]) -> list[GoldChange]:
     """The changes from one set of spans to another, in text order.
 
-    Spans that differ and overlap are paired one to one by `domain.matching`. A span that moved without overlapping its
+    Spans that differ and overlap are paired one to one by `text.matching`. A span that moved without overlapping its
     old bounds counts as one removed and one added.
     """
     old, new = ({span: span for span in spans} for spans in (before, after))

@@ -10,7 +10,7 @@ from annotations.models.table import Table
 
 
 class GoldVersion(Table):
-    """A frozen snapshot of the gold standard. `content_hash` covers names, text hashes and spans (domain.hashing)."""
+    """A frozen snapshot of the gold standard. `content_hash` covers names, text hashes and spans (text.hashes)."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="gold_versions", db_index=False)
     number = models.PositiveIntegerField()

@@ -11,7 +11,7 @@ from annotations.models.table import Table
 class KnownPerson(Table):
     """One patient of a project's patient master.
 
-    `sealed` holds the person (domain.knowing.person.Person), encrypted with the project's key; `digest` is a keyed
+    `sealed` holds the person (release.rules.known.person), encrypted with the project's key; `digest` is a keyed
     digest of it, by which an import finds rows that it would not change.
     """
 

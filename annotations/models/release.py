@@ -14,7 +14,7 @@ from annotations.models.table import Table
 class ReleasePolicy(Table):
     """One version of a project's policy: what a release does with each label. Versions never change.
 
-    `rules` maps every label code of the project to {"kind", "action", "numbered"} (domain.redaction.policy).
+    `rules` maps every label code of the project to {"kind", "action", "numbered"} (release.rules.redaction.policy).
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="release_policies", db_index=False)
@@ -46,7 +46,7 @@ class Release(Table):
     """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
 
     `number` counts the project's releases from 1. `content_hash` covers names, texts and spans of the released notes
-    (domain.hashing.gold_hash). It is empty until the release is prepared, and after a decision until it is computed
+    (text.hashes.gold_hash). It is empty until the release is prepared, and after a decision until it is computed
     again (release.services.settling).
     """
 

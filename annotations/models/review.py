@@ -187,7 +187,7 @@ class Decision(Table):
 class RemovalDecision(Table):
     """A person's decision on an annotation that a refiner proposes to remove.
 
-    Accepted: the reviewer agrees that it is no identifier. Rejected: it stays, and gold has it. The gold span's
+    Accepted: the reviewer agrees that it is not an identifier. Rejected: it stays, and gold has it. The gold span's
     provenance names the removal by `number`, which is the refiner's number of the annotation in the note. These are no
     decisions on suggestions, so precision, lists by string and bulk acts leave them out.
     """

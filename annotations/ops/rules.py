@@ -110,7 +110,7 @@ def read_hosts(words: Iterable[str]) -> HostList:
             names.add((host, port))
         else:
             raise ValueError(
-                f"“{word}” is no host. Write a name such as hooks.example.org, *.example.org or ci.lan:8443, an "
+                f"“{word}” is not a host. Write a name such as hooks.example.org, *.example.org or ci.lan:8443, an "
                 "address, or a network such as 10.1.0.0/16."
             )
     return HostList(frozenset(names), tuple(networks))
@@ -122,7 +122,7 @@ def read_target(url: str) -> Target:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise HostError("url", "The address is no URL. Enter https://, a host, and a path.") from None
+        raise HostError("url", "The address is not a URL. Enter https://, a host, and a path.") from None
     if parts.scheme not in PORTS or not parts.hostname:
         raise HostError("url", "The address must begin with https:// or http://, and a host.")
     if parts.username is not None or parts.password is not None or "@" in parts.netloc:
@@ -142,7 +142,7 @@ def _host(parts: SplitResult) -> str:
     if address is not None:
         return str(address)
     if not _NAME.fullmatch(host) or _NUMERIC.fullmatch(host):
-        raise HostError("url", "The host is no name and no address such as 192.0.2.1. Write it in its usual form.")
+        raise HostError("url", "The host is neither a name nor an IP address such as 192.0.2.1. Correct it.")
     return host
 
 

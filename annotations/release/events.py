@@ -176,8 +176,8 @@ AUDIT_MARKED = Verb[AuditMarked]("audit.marked", _("marked a leak in a released 
 AUDIT_UNMARKED = Verb[AuditMarked]("audit.unmarked", _("removed a mark from a released note"))
 AUDIT_NOTE_FINISHED = Verb[AuditNoteFinished]("audit.note_finished", _("finished a released note"))
 AUDIT_NOTE_REOPENED = Verb[AuditNoteAct]("audit.note_reopened", _("reopened a released note"))
-AUDIT_LEAK_DISMISSED = Verb[AuditMarked]("audit.leak_dismissed", _("decided that a marked stretch is not an identifier"))
-AUDIT_LEAK_RESTORED = Verb[AuditMarked]("audit.leak_restored", _("decided that a marked stretch is an identifier"))
+AUDIT_LEAK_DISMISSED = Verb[AuditMarked]("audit.leak_dismissed", _("decided that marked text is not an identifier"))
+AUDIT_LEAK_RESTORED = Verb[AuditMarked]("audit.leak_restored", _("decided that marked text is an identifier"))
 
 
 # Events of certificates.

@@ -140,7 +140,7 @@ def read_fhir(data: bytes, patients: Collection[str]) -> Master:
 def _element(error: Any) -> str:
     """The element of a resource that is wrong: "name.0.family"; empty if it is unknown.
 
-    The names of elements are no values of the resource.
+    The names of elements are not values of the resource.
     """
     if isinstance(error, RecursionError):
         return ""

@@ -152,7 +152,7 @@ def list_scorable_authors(request: ApiRequest, slug: str, wanted: Query[GoldChoi
     """List the authors that can be scored against a gold version."""
     access = enter(request, slug, Can.READ_NOTES)
     frozen = versions(access.project)
-    version = next((one for one in frozen if wanted.gold in (None, one.number)), None)  # 0 is no number of a version
+    version = next((one for one in frozen if wanted.gold in (None, one.number)), None)  # 0 is not a number of a version
     if wanted.gold and version is None:
         raise Http404("This version does not exist.")
     if wanted.language and wanted.language not in note_languages(access.project):

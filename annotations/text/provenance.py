@@ -32,7 +32,7 @@ class MergedProvenance(TypedDict):
 
 
 class Doubt(TypedDict):
-    """Provenance of a doubtful suggestion; the fields are explained in `domain.doubtful.Doubtful`."""
+    """Provenance of a doubtful suggestion; the fields are explained in `annotations.text.provenance.Doubtful`."""
 
     removed: list[list[int]]
     unsupported: list[list[int]]

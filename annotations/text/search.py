@@ -220,7 +220,7 @@ class _Plain(dict[int, str]):
         elif latin := _LATIN.fullmatch(unicodedata.name(letter, "")):
             plain = latin["letter"].lower()
         elif code > 127 and letter.isalpha():
-            # The capital decides: Greek ν is N. A capital that looks like a small letter doesn't: Cyrillic І is no L.
+            # The capital decides: Greek ν is N. A capital that looks like a small letter doesn't: Cyrillic І is not L.
             capital = _look_alikes().get(letter.upper(), "")
             plain = (capital if capital.isupper() else _look_alikes().get(letter, letter)).lower()
         elif code > 127 and letter.isdigit():

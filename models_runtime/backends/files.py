@@ -111,7 +111,7 @@ def format_of(path: Path) -> str:
 
 
 def card_of(path: Path) -> dict[str, Any]:
-    """The file's card as it is; empty if it is no object. Raises BackendError (permanent) without a card."""
+    """The file's card as it is; empty if it is not an object. Raises BackendError (permanent) without a card."""
     why = "it can't be read"
     try:
         with path.open("rb") as file, open_zip(file) as archive:

@@ -61,7 +61,7 @@ BACKENDS: dict[str, BackendKind] = {
 ENSEMBLE = "ensemble"
 
 
-# The only method of an ensemble that is not a vote (domain.combining.merging): all suggestions of finished runs.
+# The only method of an ensemble that is not a vote (annotations.text.combining): all suggestions of finished runs.
 MERGED = "merged"
 
 

@@ -87,7 +87,7 @@ def check_hold_out(project: Project, params: TrainingParams, versions: Sequence[
 def strategy_of(model: TrainedModel) -> str:
     """Return the language strategy, such as “IT”, “MIX” or “EN→IT”. A stage in all languages of its version is MIX.
 
-    Language models are no stages of it, because they learn no labels.
+    Language models are not stages of it, because they learn no labels.
     """
     unable = language_models()
     return "→".join(_language(stage) for stage in stages(model) if stage.backend not in unable)

@@ -204,13 +204,17 @@ STACKED = (
     whole("layers", _("LSTM layers"), 1, 4, _("1 if empty.")),
     number("rate", _("Learning rate"), 0.0001, 10, _("0.1 if empty.")),
     number(
-        "least_rate", _("Smallest learning rate"), 0.0000001, 10, _("Training ends below this learning rate; 0.0001 if empty.")
+        "least_rate",
+        _("Smallest learning rate"),
+        0.0000001,
+        10,
+        _("Training ends below this learning rate; 0.0001 if empty."),
     ),
     number("factor", _("Annealing factor"), 0.01, 0.99, _("0.5 if empty.")),
-    whole("patience", _("Patience"), 1, 100, _("Epochs without a lower loss before the learning rate is reduced; 3 if empty.")),
+    whole("patience", _("Patience"), 1, 100, _("Epochs without a lower loss before the rate is reduced; 3 if empty.")),
     Setting(
         "anneal",
-        _("Loss that must fall"),
+        _("Monitored loss"),
         "choice",
         choices={"training": _("on the training notes"), "held-out": _("on the held-out notes")},
         help=_("On the training notes if empty, so that scores on held-out notes stay unbiased."),

@@ -199,7 +199,7 @@ class LlmUsage(Table):
 
 
 class Calibration(Table):
-    """A calibration of the confidences of one backend revision, fitted to gold (domain.calibration).
+    """A calibration of the confidences of one backend revision, fitted to gold (models_runtime.training.rules).
 
     `held_out`: fitted to the notes that a model's training held out; otherwise to the notes of a run. `uploaded`: it
     came with a model's file, and its gold version is that of another project or installation. New runs use the newest

@@ -58,7 +58,7 @@ def _number_field(least: float, most: float, wrong: Any, **more: Any) -> forms.F
 
 
 def _named(authors: Sequence[Author]) -> list[tuple[int, str]]:
-    """Choices of authors: what is no run has its kind beside its name."""
+    """Choices of authors: what is not a run has its kind beside its name."""
     return [
         (one.pk, one.name if one.kind == AuthorKind.RUN else f"{one.name} ({one.get_kind_display()})")
         for one in authors

@@ -116,7 +116,7 @@ class TrainForm(forms.Form):
         label=_("Self-training: also learn from the labels of a run"),
         max_length=80,
         required=False,
-        help_text=_("Learns from lines of notes without gold where this run is confident. Takes more than twice as long."),
+        help_text=_("Learns from lines of notes without gold where this run is confident. Takes over twice as long."),
         widget=forms.Select(),
     )
     runs = WholeField(

@@ -298,7 +298,7 @@ def test_values_that_are_no_numbers_are_refused_when_they_are_read(tmp_path):
     (tmp_path / "a.vec").write_text("a 1 2\n. . 3 4\nb 1 x\nc nan 1\na 7 8\n")
     words = open_words(tmp_path / "a.vec")
     assert words.vector("a").tolist() == [1, 2] and words.vector(". .").tolist() == [3, 4]
-    for word, why in (("b", "a value of word number 3 is no number"), ("c", "not finite")):
+    for word, why in (("b", "a value of word number 3 is not a number"), ("c", "not finite")):
         with pytest.raises(BackendError, match=why):
             words.vector(word)
 

@@ -92,7 +92,7 @@ class _ArchiveState:
             return
         self._names.add(name)
         try:
-            with opened() as file:  # type: ignore[union-attr]  # None only for what is no ordinary file
+            with opened() as file:  # type: ignore[union-attr]  # None only for what is not an ordinary file
                 data = self._load(name, file, packed)
         except _Whole:
             raise

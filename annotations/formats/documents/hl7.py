@@ -270,12 +270,12 @@ def _resources(source: DocumentSource) -> Iterator[tuple[int | None, Resource, s
         lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2:
             at = getattr(error, "lineno", None)
-            raise refused(source.name, "json", "The file is no JSON. Export the resource again.", at) from None
+            raise refused(source.name, "json", "The file is not valid JSON. Export the resource again.", at) from None
         for number, line in lines:
             try:
                 yield number, _resource(json.loads(line)), ""
             except (ValueError, RecursionError):
-                message = "The line is no JSON. The file must be one JSON value, or one resource a line."
+                message = "The line is not valid JSON. The file must be one JSON value, or one resource a line."
                 raise refused(source.name, "json", message, number) from None
         return
     resource = _resource(whole)

@@ -71,7 +71,7 @@ def _rows(lines: TextIO, source: DocumentSource) -> Iterator[tuple[int, _Cells]]
             line = rows.line_num
             yield line, _cells(row, names, columns)
     except csv_reading.Error:
-        message = "The row after this line is no CSV: check its quotation marks. Rows before it were read."
+        message = "The row after this line is not valid CSV: check its quotation marks. Rows before it were read."
         raise refused(source.name, "csv", message, line) from None
     except UnicodeDecodeError as error:
         message = (
@@ -95,13 +95,13 @@ def read_parquet(source: DocumentSource) -> Iterator[Draft | Result]:
         rows = ((number, _cells(row, names, columns)) for number, row in enumerate(found, 1))
         yield from _notes(source, rows, None)
     except (pyarrow.ArrowException, OSError):
-        message = "The file is no complete Parquet file. Write it again, or save it as CSV."
+        message = "The file is not a complete Parquet file. Write it again, or save it as CSV."
         raise refused(source.name, "parquet", message) from None
 
 
 def _checked(names: Iterable[str], source: DocumentSource) -> _Columns:
     if (found := _columns(names)) is None:
-        message = "This is no table of notes: it needs the columns note_id (or row_id, id) and note_text (or text)."
+        message = "This is not a table of notes: it needs the columns note_id (or row_id, id) and note_text (or text)."
         raise refused(source.name, "columns", message, 1)
     return found
 

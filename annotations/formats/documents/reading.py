@@ -96,7 +96,7 @@ def kind_of(source: DocumentSource) -> DocumentKind:
         return by_content
     named = ENDINGS.get(ending)
     if named is DocumentKind.OMOP_CSV:
-        message = "The CSV is no table of notes: its first line must name columns such as note_id and note_text."
+        message = "The CSV is not a table of notes: its first line must name columns such as note_id and note_text."
         raise refused(source.name, "columns", message, 1)
     if named in (DocumentKind.TEXT, DocumentKind.HTML, DocumentKind.MAIL, DocumentKind.FHIR):
         return named
@@ -106,7 +106,7 @@ def kind_of(source: DocumentSource) -> DocumentKind:
     if _is_text(head):
         return DocumentKind.TEXT
     known = ", ".join(f".{each}" for each in ENDINGS)
-    raise refused(source.name, "unknown kind", f"The file is no document that can be read. These can: {known}.")
+    raise refused(source.name, "unknown kind", f"The file is not a document that can be read. These can: {known}.")
 
 
 def _by_content(source: DocumentSource, head: bytes, ending: str) -> DocumentKind | None:

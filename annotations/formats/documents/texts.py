@@ -164,7 +164,7 @@ def _lonely(data: bytes) -> bool:
     return len(_PAIRS.findall(data)) * 20 <= high and len(_CASED.findall(data)) * 20 <= high
 
 
-# More control characters than this share are no text.
+# More control characters than this share are not text.
 _MOST_CONTROL: Final = 0.05
 _UNUSUAL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 

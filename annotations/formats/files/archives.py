@@ -207,7 +207,7 @@ class ArchiveReader(_Archive):
         for name in sorted(there | set(files) | names):
             if name not in names:
                 raise ArchiveError(
-                    "The file is no part of a project archive of this version. Remove it, or use a newer deidreview.",
+                    "The file is not part of a project archive of this version. Remove it, or use a newer deidreview.",
                     file=name if name.isprintable() else "",
                 )
             if name not in there or name not in files:

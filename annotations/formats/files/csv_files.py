@@ -64,7 +64,7 @@ class CsvRow:
 def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[CsvRow]:
     """Read all rows. Other columns than `columns` may be there too.
 
-    Raises RowError where the file has none of the separators `,` `;` and tab, lacks one of `columns`, or is no CSV.
+    Raises RowError if the file has none of the separators `,` `;` and tab, lacks one of `columns`, or is not valid CSV.
     """
     first = next(lines, "").removeprefix("\ufeff")
     separator = max(",;\t", key=first.count)

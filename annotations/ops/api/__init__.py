@@ -228,7 +228,7 @@ class ErasedNotes(Schema):
     """What an erasure deletes, and what stays for a person to check.
 
     `models` may have learned words of the notes. `copies` are notes of other projects with the same texts.
-    `hidden_models` are in projects of which the person is no member.
+    `hidden_models` are in projects of which the person is not a member.
     """
 
     notes: int

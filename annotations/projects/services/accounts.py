@@ -354,7 +354,7 @@ def _app_removed(request: HttpRequest, **_: Any) -> None:
 
 # How people get accounts: managers and administrators create them; there is no sign-up.
 #
-# `services.lockout` counts failures, for passwords and for second-factor codes alike. allauth's own limit on failed
+# The locks above count failures, for passwords and for second-factor codes alike. allauth's own limit on failed
 # sign-ins is off: it would answer first and hide the lock.
 
 

@@ -62,7 +62,7 @@ def labels(request: Request, slug: str) -> HttpResponse:
 
 
 def _sent_twice(label_set: LabelSet, data: QueryDict) -> bool:
-    """Whether exactly this label exists already, so that a double click on "Add" is no error."""
+    """Whether exactly this label exists already, so that a double click on "Add" is not an error."""
     wanted = {field: data.get(field, "").strip() for field in ("name", "hotkey", "description", "category")}
     there = Label.objects.filter(
         label_set=label_set, merged_into__isnull=True, name=wanted["name"], hotkey=wanted["hotkey"].lower(),

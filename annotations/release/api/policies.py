@@ -142,7 +142,7 @@ def change_policy(
 
 
 def _sent(project: Project, rules: Mapping[str, RuleItem]) -> dict[str, LabelRule]:
-    """The rules of a request. Raises Problem (422) for codes that are no labels of the project."""
+    """The rules of a request. Raises Problem (422) for codes that are not labels of the project."""
     if unknown := sorted(rules.keys() - set(codes_of(project))):
         raise invalid(*((f"rules.{code}", _("The project has no label with this code.")) for code in unknown))
     return {code: LabelRule(item.kind, item.action, item.numbered) for code, item in rules.items()}

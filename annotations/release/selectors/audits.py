@@ -130,7 +130,7 @@ class Auditor:
 
     @property
     def recall(self) -> float | None:
-        """The share of planted leaks that they found; None without any. It is not a bound, because the numbers are small."""
+        """The share of planted leaks that they found; None without any. Not a bound, because the numbers are small."""
         return self.found / self.planted if self.planted else None
 
 

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EntitySecrets:
-    """What an entity keeps secret. `parts` by name as in domain.surrogates; `before`: the parts that a person replaced.
+    """What an entity keeps secret. `parts` by name as in rules.surrogates; `before`: the parts that a person replaced.
 
     `cues`: for forms that a field's name or a title explains ("Surname:"), words that say the same of them.
     `before_by` is who had made `before`: an entity's `made_by`.

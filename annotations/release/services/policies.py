@@ -162,7 +162,7 @@ def policy_named(
 
 
 def parsed_policy(text: str) -> tuple[str, int | None]:
-    """Split `slug` or `slug:version`, as the command takes it. Raises ServiceError for a version that is no number."""
+    """Split `slug` or `slug:version`, as the command takes it. Raises ServiceError if the version is not a number."""
     slug, colon, number = text.partition(":")
     if colon and not (number.isascii() and number.isdigit() and len(number) < 9):
         message = _("“%(text)s” is not a policy. Write its short name, or short name and version as in mask:2.")

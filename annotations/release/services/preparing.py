@@ -376,7 +376,7 @@ class Preparer:
         denied = self._denied_sought[note.language]
         if pieces is None:
             return searching.merged(leaks, gate.find_in_name(text, denied))
-        # What the policy keeps is no exception for them.
+        # What the policy keeps is not an exception for them.
         replaced = [piece for piece in pieces if piece.action != Action.KEEP]
         return searching.merged(leaks, gate.find(text, denied, replaced))
 

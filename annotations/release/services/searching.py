@@ -219,8 +219,8 @@ def sighted_leaks(
     """The sightings in the original `text`, in order, that the release doesn't replace, or their rest.
 
     `kept`: the labels that the policy keeps. What stays of a sighting is a leak unless an exception lets it stay, which
-    is counted. What the policy keeps is no exception for a known identifier; of what rules or runs say, people decided
-    otherwise when they gave it a kept label.
+    is counted. What the policy keeps is not an exception for a known identifier; of what rules or runs say, people
+    decided otherwise when they gave it a kept label.
     """
     leaks = []
     known = origin is Origin.KNOWN

@@ -35,7 +35,7 @@ SUBMITTED = str(AnnotationSetState.SUBMITTED)
 
 
 def specs_of(spec: str) -> list[str]:
-    """The single choices of a specification; itself if it is no union.
+    """The single choices of a specification; itself if it is not a union.
 
     Raises ServiceError `set` for a quotation mark that isn't closed.
     """

@@ -61,7 +61,7 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
 
 
 def _context(access: Access, release: Release, form: SignForm, accepted: list[str]) -> dict[str, Any]:
-    # Purpose, recipient and expiry are fields of the form, so that they are no risks on this page.
+    # Purpose, recipient and expiry are fields of the form, so that they are not risks on this page.
     terms = Terms(release.purpose or "–", release.recipient or "–", release.expires_on or release.created_at.date())
     found = prospect(release, terms, access.user)
     return {

@@ -41,7 +41,7 @@ class ReviewerAgreement(NamedTuple):
 
 
 def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[Sequence[int]]) -> ReviewerAgreement:
-    """Compare two reviews. Gold spans from `before` that both left unchanged are no decisions and don't count."""
+    """Compare two reviews. Gold spans from `before` that both left unchanged are not decisions and don't count."""
     there = set(map(tuple, before))
     units = equal = 0
     parts = [(each["suggestions"], each.get("removals", {})) for each in (first, second)]

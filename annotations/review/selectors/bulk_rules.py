@@ -7,7 +7,7 @@ Kinds of rule, all of them over `runs` (author ids):
     threshold  confidence of at least `least`; `label` and `source`, or None for any
 `to` is the label to accept with; None accepts with the suggested label.
 `with_gold` includes notes that already have finished gold (selectors.finished_gold), and `with_doubtful` suggestions
-that are doubtful (selectors.doubtful). Both are skipped otherwise.
+that are doubtful (annotations.review.selectors.suggestions). Both are skipped otherwise.
 """
 
 from collections import defaultdict

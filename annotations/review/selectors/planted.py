@@ -111,7 +111,7 @@ COUNTS = ("found", "partly", "missed", "none", "waiting", "elsewhere")
 class ReviewerCounts(PlantedCounts):
     """Planted leaks of one reviewer, or of all reviewers (`reviewer` is empty).
 
-    Not part of the rate: `none` (a person decided that they are no identifiers), `waiting` (undecided) and `elsewhere`
+    Not part of the rate: `none` (a person decided that they are not identifiers), `waiting` (undecided) and `elsewhere`
     (added to gold by other means).
     """
 

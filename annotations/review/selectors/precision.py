@@ -196,7 +196,7 @@ def observed_in(spans: "QuerySet[Span]", chosen: Sequence[int], right: Q = RIGHT
 def chosen_by_order(runs: Sequence[int]) -> list[int]:
     """Those of the runs of which some notes were chosen for their suggestions, such as the most uncertain ones first.
 
-    The notes of such a run are no sample, not even the others, which are left over from that choice. Notes that come
+    The notes of such a run are not a sample, not even the others, which are left over from that choice. Notes that come
     one after the other are chosen without regard to their suggestions.
     """
     chosen = Review.objects.filter(author__in=runs, drawn__in=[Review.Drawn.ORDER, Review.Drawn.INFORMATION])

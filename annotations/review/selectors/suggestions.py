@@ -19,7 +19,7 @@ from annotations.text.attributes import Value
 from annotations.text.combining import conflicting_spans
 from annotations.text.provenance import MergedProvenance
 
-# Suggestions of a merged list: the runs that suggest each, and which of them conflict (domain.combining.merging).
+# Suggestions of a merged list: the runs that suggest each, and which of them conflict (annotations.text.combining).
 
 
 def backing_of(provenance: str | MergedProvenance | None) -> MergedProvenance | None:
@@ -236,7 +236,7 @@ def origin_of(document: Document) -> str | None:
     return kind or "import"
 
 
-# Doubtful suggestions of language models (domain.doubtful). An act that decides on many suggestions skips them.
+# Doubtful suggestions of language models (text.provenance). An act that decides on many suggestions skips them.
 #
 # A reviewer decides on each of them, or includes them in the act.
 

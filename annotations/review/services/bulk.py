@@ -4,7 +4,7 @@ A bulk act decides suggestions that are still open when their batch begins. It l
 that a person has decided meanwhile and notes whose review was finished. Notes that already have gold (from
 adjudication, annotations, an import or the review of another run) are skipped and counted, unless the person includes
 them; whether a note has gold is checked under the lock of the gold set. Suggestions that overlap gold with different
-bounds stay open (domain.reviewing.conflicts). Doubtful suggestions (selectors.doubtful) are skipped and counted, too,
+bounds stay open (rules.conflicts). Doubtful suggestions (selectors.suggestions) are skipped and counted, too,
 unless the person includes them.
 
 Each decision is an event of its own that names the act as its cause. Notes are locked in the order of their ids, so

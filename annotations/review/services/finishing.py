@@ -39,7 +39,7 @@ def finish_review(
 
     `rest`: suggestions that the person saw open and accepts by finishing; other people's decisions made meanwhile are
     kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `with_doubtful`: the
-    person allows it to accept doubtful suggestions (selectors.doubtful). `removals`: numbers of proposed removals that
+    person allows it to accept doubtful suggestions (suggestions). `removals`: numbers of proposed removals that
     the person saw open and accepts by finishing, if `with_removals` says that they allow it. `stage`: the stage that
     the page showed (selectors.state), so that nobody makes a second review by mistake. `queue`: the order that chose
     the note. It is stored when the note is first finished (services.offering).
@@ -51,7 +51,7 @@ def finish_review(
     review, or, if the second review was blind and differs, shows the differences; the next call ends the review.
 
     Raises ServiceError: `open` (undecided suggestions), `conflicting` (`rest` holds conflicting suggestions of a merged
-    list), `conflict` (`rest` overlaps gold or itself with different bounds, domain.reviewing.conflicts), `gold`
+    list), `conflict` (`rest` overlaps gold or itself with different bounds, annotations.review.rules.conflicts), `gold`
     (finished gold without `with_gold`), `removals` (proposed removals without `with_removals`), `doubtful` (doubtful
     suggestions without `with_doubtful`), `moved` (the stage has changed), `waiting` (another person must go on).
     """

@@ -78,7 +78,7 @@ class LockedNotes(LockedRows):
         return [each for each in self.conflicting(one) if self.state(each) is None and each.bounds not in rows]
 
     def conflicts(self, wanted: Iterable[suggestions.Suggestion], to: int | None = None) -> set[int]:
-        """The ids of those suggestions that conflict with gold or with each other (domain.reviewing.conflicts)."""
+        """The ids of those suggestions that conflict with gold or with each other (rules.conflicts)."""
         by_note: dict[int, list[suggestions.Suggestion]] = defaultdict(list)
         for one in wanted:
             by_note[one.document_id].append(one)
@@ -91,7 +91,7 @@ class LockedNotes(LockedRows):
         return found
 
     def crowded(self, wanted: Iterable[suggestions.Suggestion]) -> set[int]:
-        """The ids of notes in which not all of these suggestions have room (domain.crowding)."""
+        """The ids of notes in which not all of these suggestions have room (annotations.text.spans)."""
         bounds = {note: [(start, end) for start, end, _ in rows] for note, rows in self.rows.items()}
         for one in wanted:
             if one.bounds not in self.rows[one.document_id]:

@@ -195,9 +195,9 @@ def _little_by_little(rows: "QuerySet[Any, Any]") -> Iterator[tuple[Any, ...]]:
 
 # The order "most to learn": notes by expected information, mixed with notes drawn at random from the whole run.
 #
-# Notes chosen for their uncertainty are no sample of the run. The notes drawn at random are: they come from the start
-# of one random order of all notes, fixed when the run processed them, so precision among them is an unbiased estimate
-# for the run. A note that is due in the random order and was reviewed before counts as drawn.
+# Notes chosen for their uncertainty are not a sample of the run. The notes drawn at random are: they come from the
+# start of one random order of all notes, fixed when the run processed them, so precision among them is an unbiased
+# estimate for the run. A note that is due in the random order and was reviewed before counts as drawn.
 
 
 # One note in this many is drawn at random.

@@ -79,7 +79,7 @@ def _nothing(why: str) -> SafeString:
 
 @register.simple_tag
 def rate(figure: Rate, decisions: bool = True) -> SafeString:
-    """The rate of decisions. Without `decisions`, their number is shown as “of n”, for counts that are no decisions."""
+    """The rate of decisions. Without `decisions`, their number is shown as “of n”, for counts of other things."""
     if figure.interval is None or figure.share is None:
         return _nothing(_("no decisions yet"))
     counted = _("of %(n)d") % {"n": figure.decided}

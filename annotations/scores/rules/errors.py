@@ -82,7 +82,7 @@ class Error(NamedTuple):
 
 
 def pairs_of(knot: Knot) -> tuple[list[tuple[LabeledBounds, LabeledBounds]], list[LabeledBounds], list[LabeledBounds]]:
-    """Gold and predicted spans paired one to one by `domain.matching`; unpaired gold; unpaired predictions."""
+    """Gold and predicted spans paired one to one by `text.matching`; unpaired gold; unpaired predictions."""
     same = set(knot.gold).intersection(knot.predicted)
     gold = [bounds for bounds in knot.gold if bounds not in same]
     predicted = [bounds for bounds in knot.predicted if bounds not in same]

@@ -39,7 +39,7 @@ def few_notes(notes: Sequence[Rates]) -> FewNotes | None:
 
     `notes` has the counts of exact spans of each note: right, predicted and gold. The interval is the percentile
     bootstrap over notes: each sample draws as many notes as there are, with replacement, and its F1 is 2 · right /
-    (predicted + gold) over the drawn notes. Samples and seed are those of agreement (domain.agreement.bootstrap), so
+    (predicted + gold) over the drawn notes. Samples and seed are those of agreement (agreement.rules.bootstrap), so
     that the same notes always have the same interval. Notes are drawn rather than spans, because the spans of one
     note are not independent.
     """

@@ -169,7 +169,7 @@ def side_by_side(
 
 
 def telling_spans(wanted: ComparisonRequest) -> dict[str, list[TellingSpan]]:
-    """List gold spans by kind (domain.scoring.side_by_side), at most MOST_SPANS of each kind.
+    """List gold spans by kind (annotations.scores.rules.side_by_side), at most MOST_SPANS of each kind.
 
     Each is [note, kind, gold, nearest or null].
     """

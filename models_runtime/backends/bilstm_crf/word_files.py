@@ -115,7 +115,7 @@ class WordFile(ABC):
         return found
 
     def vector(self, word: str) -> Any | None:
-        """The vector of a word, in half precision, or None. Raises BackendError for values that are no numbers."""
+        """The vector of a word, in half precision, or None. Raises BackendError for values that are not numbers."""
         number = self._number(word.encode(errors="ignore"))
         vector = self._unknown(word) if number is None else self._vector_at(number, int(self._places[number]))
         if vector is None:
@@ -220,7 +220,7 @@ class TextFile(WordFile):
             values = self._line_at(place).rsplit(b" ", self.dimensions)[1:]
             return np.array([float(value) for value in values], dtype=np.float32)
         except ValueError:
-            raise refused(self.path, f"a value of word number {number + 1:,} is no number") from None
+            raise refused(self.path, f"a value of word number {number + 1:,} is not a number") from None
 
 
 class BinaryFile(WordFile):

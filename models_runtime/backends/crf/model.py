@@ -100,7 +100,7 @@ def read_weights(file: bytes) -> Weights:
     steps[step["source"], step["target"]] = step["weight"]
     own = own[np.argsort(own["source"], kind="stable")]
     starts = np.searchsorted(own["source"], np.arange(len(names) + 1))
-    # A name that is no UTF-8 gets a text that no feature has.
+    # A name that is not UTF-8 gets a text that no feature has.
     features = {name.decode(errors="surrogateescape"): number for number, name in enumerate(names) if name}
     targets, weights = own["target"].astype(np.intp), own["weight"].astype(np.float64)
     return Weights(tuple(tags), steps, features, starts, targets, weights)

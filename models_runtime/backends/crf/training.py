@@ -63,7 +63,7 @@ ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     "lbfgs": {"c1": 0.05, "c2": 0.01, "max_iterations": 100, "feature.possible_transitions": True},
     "ap": {"max_iterations": 15, "feature.possible_transitions": True},
 }
-# A perceptron's weights are no log probabilities. They are scaled down so that probabilities can be computed.
+# A perceptron's weights are not log probabilities. They are scaled down so that probabilities can be computed.
 UNSCALED: Final = ("ap",)
 # crfsuite's groups of sequences: those that it learns from, and those that it scores each iteration on.
 TRAINING: Final = 0

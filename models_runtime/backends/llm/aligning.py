@@ -27,7 +27,7 @@ _REACH: Final = 120
 _MOST_LOOKS: Final = 100_000
 # A placeholder, whether the prompt named it or not: a tag in square brackets that has a letter.
 _PLACEHOLDER: Final = re.compile(r"\[(?=[^\[\]\n]*[^\W\d_])[^\[\]\n]{1,60}\]")
-# An answer that keeps less of the note's tokens is no rewritten note but, for example, a refusal.
+# An answer that keeps less of the note's tokens is not a rewritten note but, for example, a refusal.
 _LEAST_KEPT: Final = 0.5
 # Signs that are often written in another way; signs without width are left out.
 _SIGNS: Final = str.maketrans(

@@ -37,7 +37,7 @@ class LlmBackend(PredictsEach):
 
     `prompt`: the system message, or with the strategy *by_label* the template of the messages (prompts.prompt_of_run);
     by default, it is made from the present prompt files. `mapping`: labels for the
-    placeholders of a rewritten note that are no label's (rewriting.Placeholders). `sample`: names this run; answers
+    placeholders of a rewritten note that are not a label's (rewriting.Placeholders). `sample`: names this run; answers
     sampled at a temperature above 0 are only cached for a run of the same name. `capacity`: the server's capacity, if
     workers share it. `meter`: counts requests and tokens.
 

@@ -23,7 +23,7 @@ from models_runtime.backends.rules.phrases import is_clinical_word
 from models_runtime.backends.rules.rule import Hit, words
 
 Families = frozenset[str]
-"""Families of identifiers: the first part of a Kind, for example `name` for `name.patient`."""
+"""Families of identifiers: the first part of a RuleKind's value, for example `name` for `name.patient`."""
 
 FAMILIES: Final[Families] = frozenset(kind.value.partition(".")[0] for kind in RuleKind if kind is not RuleKind.TRAP)
 _CAPITALIZED: Final = frozenset({"name", "place", "org", "profession"})

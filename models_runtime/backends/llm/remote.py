@@ -170,7 +170,7 @@ def _calls(called: object) -> tuple[ToolCall, ...]:
 
 
 def _count(value: object) -> int:
-    """The number of tokens that a server reports; 0 if it is no valid count."""
+    """The number of tokens that a server reports; 0 if it is not a valid count."""
     return min(value, 10**9) if isinstance(value, int) and value > 0 else 0
 
 

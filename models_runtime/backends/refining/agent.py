@@ -103,7 +103,7 @@ def read_again(stored: str) -> Answer:
 
 
 def _arguments(text: str) -> object:
-    """The arguments of a tool call; a string that no tool accepts if they are no JSON."""
+    """The arguments of a tool call; a string that no tool accepts if they are not valid JSON."""
     try:
         return json.loads(text or "{}")
     except (ValueError, RecursionError):

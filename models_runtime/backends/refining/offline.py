@@ -259,7 +259,7 @@ def end_chances(model: Logistic, note: Note, span: Span, last: bool) -> dict[Bou
 
 
 NOTHING: Final = "-"
-"""The class of stretches that are no identifier; no label code is a single hyphen."""
+"""The class of stretches that are not identifiers; no label code is a single hyphen."""
 _PARAMS: Final[dict[str, Any]] = {"c1": 0.0, "c2": 0.3, "max_iterations": 40}
 FEWEST: Final = 50
 """Gold spans without which nothing is learned."""
@@ -339,7 +339,7 @@ class OfflineAgent:
         self._spans, self._ends = Vocabulary(), Vocabulary()
 
     def examples(self, text: str, gold: Sequence[Span]) -> Taught:
-        """What a note with gold teaches: its gold spans, stretches that are no identifier, and right and wrong ends."""
+        """What a note with gold teaches: its gold spans, stretches that are no identifiers, right and wrong ends."""
         own, identifiers, labels = read_note(text, self._rules), [], []
         for span in gold:
             found = features(own, span.start, span.end)

@@ -28,7 +28,7 @@ _NAMES: Final = {
     RuleKind.CASE: "identifier",
     RuleKind.DEVICE: "identifier", RuleKind.VEHICLE: "identifier", RuleKind.ACCOUNT: "identifier",
 }  # fmt: skip
-"""The kinds with a well-defined form. Names and places have none, so the rules' opinion about them is no check."""
+"""The kinds with a well-defined form. Names and places have none, so the rules' opinion about them is not a check."""
 _PRESSURE: Final = re.compile(r"(?P<high>[0-9]{2,3})\s?/\s?(?P<low>[0-9]{2,3})")
 _LOWEST_HIGH: Final = 60
 """The lowest systolic pressure in mmHg; a day or a month is smaller."""
@@ -36,7 +36,7 @@ _LOWEST_HIGH: Final = 60
 _PROPER: Final = frozenset({
     Label.NAME, Label.STAFF, Label.HOSPITAL, Label.STREET, Label.CITY, Label.REGION, Label.COUNTRY, Label.LOCATION
 })  # fmt: skip
-# Specialties and units in English, Spanish, Italian and German, which are no hospitals.
+# Specialties and units in English, Spanish, Italian and German, which are not hospitals.
 _UNIT: Final = re.compile(
     r"(?i)\w+(?:log|iatr)(?:[iíy]a?|ie|ics)|\w*surgery|\w*(?:cirug|chirurg)\w*|orth?op\w+|an(?:a?|ä)esth?es\w+|reanima\w+|"
     r"rehabilita\w+|medi[cz]in[ae]?|generale?|intern[ao]?l?|innere|intensiv\w*|maternit\w+|maternidad|digestivo|"

@@ -83,7 +83,7 @@ class Exchange(ServerRequests):
         try:
             return json.loads(response.content)
         except (ValueError, RecursionError):
-            raise self._error("sent an answer that is no JSON.") from None
+            raise self._error("sent an answer that is not valid JSON.") from None
 
     def _url(self, path: str) -> str:
         return f"{self._server.url.rstrip('/')}/{path}"

@@ -85,7 +85,7 @@ def spans_in(answer: object, text: str) -> list[Span]:
     try:
         cas = read_cas(xmi.encode("utf-8", "surrogatepass"), _FILE, uima.TypeSystem())
     except NoteError:
-        raise MalformedMessage("Its document is no CAS in XMI.") from None
+        raise MalformedMessage("Its document is not a CAS in XMI.") from None
     sofa = _same_text(cas, text)
     units, members = Utf16(text), cas.members.get(sofa)
     found: dict[tuple[int, int, str], Span] = {}
@@ -137,7 +137,7 @@ class PredictionRequest:
         try:
             self._root: Element = fromstring(_word(document, "xmi").encode("utf-8", "surrogatepass"))
         except (ParseError, DefusedXmlException, ValueError, LookupError):
-            raise MalformedMessage("“document.xmi” is no well-formed XML.") from None
+            raise MalformedMessage("“document.xmi” is not well-formed XML.") from None
         sofa = self._sofa()
         self._id = sofa.get(_ID, "")
         self.text = sofa.get("sofaString", "")
@@ -183,5 +183,5 @@ class PredictionRequest:
 def _word(holder: object, key: str) -> str:
     value = holder.get(key) if isinstance(holder, dict) else None
     if not isinstance(value, str) or not value:
-        raise MalformedMessage(f"The request has no “{key}”, or it is no text.")
+        raise MalformedMessage(f"The request has no “{key}”, or it is not text.")
     return value

@@ -113,7 +113,7 @@ def _tags(config: object) -> tuple[str, str, str, dict[str, str]]:
     try:
         root: Element = fromstring(config) if isinstance(config, str) else Element("View")
     except (ParseError, DefusedXmlException, ValueError):
-        raise MalformedMessage("“label_config” is no well-formed XML.") from None
+        raise MalformedMessage("“label_config” is not well-formed XML.") from None
     texts = {each.get("name", ""): each.get("value", "") for each in root.iter("Text")}
     for control in root.iter("Labels"):
         shown = control.get("toName", "")

@@ -133,7 +133,7 @@ def exact(kind: RuleKind, expression: str) -> Finder:
     return find
 
 
-# "40 mg PO BID" is no hospital (presidio ospedaliero).
+# "40 mg PO BID" is not a hospital (presidio ospedaliero).
 _BY_MOUTH: Final = (
     r"PO[ ](?:[BTQ]\.?I\.?D|Q[A-Z]{1,3}\b|Q[0-9]|PRN|STAT|NOW|HS|AC|PC|X|(?i:daily|nightly|once|twice|thrice|every|"
     r"each|at|as|in|for|with|when|before|after|per|intake|challenge|contrast|diet|fluids?|meds|medications?|antibiotics?|"

@@ -21,7 +21,7 @@ _SECOND: Final = re.compile(
 _OF: Final = frozenset({"de", "di", "of", "del", "della", "dei", "degli", "dell", "d"})
 # The words before "of" and a place: "natural de Cuenca", "uomo di Napoli", "studente di Padova".
 _OF_PLACES: Final = frozenset(listed("of_places", "persons", "relations", "work_es", "work_it", "work_en"))
-# After "of" with another word before it, these towns are no locations, since scales are named after them.
+# After "of" with another word before it, these towns are not locations, since scales are named after them.
 _EPONYMS: Final = frozenset(phrase.lower() for phrase in phrases("eponym_places"))
 _NAMED_AFTER: Final = re.compile(rf"(?:{either('eponym_heads', 'town_heads', 'named_after_places')})\Z")
 _CODE: Final = re.compile(rf"(?:[{UP}]{{1,3}}|[IVX]+[ABab]?|.*[0-9].*)\Z")

@@ -191,7 +191,7 @@ _NOT_PATIENT: Final = frozenset({"maschio", "femmina", "uomo", "donna", "varón"
 
 
 def _patient_field(text: str, start: int, end: int) -> Iterator[Found]:
-    """`Pt: H. Whitcombe`, where the colon tells that `H.` is no hospital. Of two words the first may be `Will`."""
+    """`Pt: H. Whitcombe`, where the colon tells that `H.` is not a hospital. Of two words the first may be `Will`."""
     gap = _PATIENT_GAP.match(text, end)
     stop = read_name(text, gap.end(), most=4, comma=True) if gap and ":" in gap[0] else 0
     if gap and " " in text[gap.end() : stop] and not is_condition(text, gap[0], gap.end(), stop):

@@ -42,7 +42,7 @@ _AFTER_SIGN: Final = re.compile(
     rf"(?P<thing>[ ]?(?:(?:de|di|of)[ ])?(?:{either('numbered_things')}))?|"
     rf"(?P<sure>(?i:(?<=s/)n)|ID))[ ]?[:.#]{{0,2}}[ ]{{0,2}}(?P<code>{_CODE}){END}"
 )
-# "#" is no trigger word, so these codes are found at their digits.
+# "#" is not a trigger word, so these codes are found at their digits.
 _AFTER_HASH: Final = re.compile(r"#[:.]?[ ]?(?P<letters>[A-Z]{0,3}-?)\Z")
 _REST: Final = re.compile(rf"[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){{0,4}}{END}")
 # Laws, standards and forms have numbers too, and "the number 48210" counts something.

@@ -23,7 +23,7 @@ _RELATION_GAP: Final = re.compile(
     r"(?i:[ ]mayor|[ ]menor|[ ]maggiore|[ ]minore)?(?:,|,?[ ]\(|[ ]\(|:)?[ ]?"
     r"(?i:(?:llamad[oa]|named|di nome|sig\.ra|sig\.|signora?|don|doña|dña\.?|sr\.|sra\.|d\.)[ ]){0,2}"
 )
-# A relation is in lower case, unless it begins a sentence: "Primo Referendario" is no cousin.
+# A relation is in lower case, unless it begins a sentence: "Primo Referendario" is not a cousin.
 _OPENS: Final = re.compile(r"(?:\A|[.;:(\n])[ ]{0,2}\Z")
 
 # "Sister Mary Joseph nodule"

@@ -245,7 +245,7 @@ _ZIP_VALUE: Final = (
 _NEXT: Final = re.compile(rf"[ ](?:(?:la|las|los|el|the|l['’])[ ]?(?=[{UP}]))?(?P<town>{TOWN})(?P<end>[ ][a-zà-ÿ]+|)")
 _WORDS: Final = r"(?:[ ](?!(?:y|e|and|but|pero|ma)[ ])[a-zà-ÿ0-9]+){0,3}"
 _STAYS: Final = re.compile(rf"(?<!{LETTER})(?:{either('stay_stems')})[a-zà-ÿ]{{0,8}}{_WORDS}[ ]\Z", re.IGNORECASE)
-# The English "a" is no preposition.
+# The English "a" is not a preposition.
 _STAYS_EN: Final = re.compile(rf"(?<!{LETTER})(?:{either('stay_stems_en')})[a-z]{{0,8}}{_WORDS}[ ]\Z", re.IGNORECASE)
 _WHENCE: Final = re.compile(rf"(?<!{LETTER})(?:{either('origin_stems')})[a-zà-ÿ]{{0,8}}[ ]\Z", re.IGNORECASE)
 _NEAR: Final = re.compile(rf"(?<!{LETTER})(?:{either('near_towns')})[ ]\Z", re.IGNORECASE)

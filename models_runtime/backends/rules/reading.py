@@ -91,7 +91,7 @@ def _everyday(text: str, names: set[str], as_names: set[int]) -> set[str]:
 
 
 def _in_small_letters(text: str, names: dict[str, RuleKind]) -> Iterator[tuple[int, int, RuleKind, Rule]]:
-    """The names in small letters: beside each other, after a title, and where they are no other words."""
+    """The names in small letters: beside each other, after a title, and where they are not other words."""
     found = sorted((at, at + len(name)) for name in names for at in _occurrences(text, name))
     for index, (start, end) in enumerate(found):
         word = text[start:end]

@@ -152,7 +152,7 @@ def _is_name(line: str, found: Sequence[Word], *, sure: bool) -> bool:
 
 @cache
 def _sure_names() -> frozenset[str]:
-    """Listed names that are no other words."""
+    """Listed names that are not other words."""
     return frozenset(word for word in _NAMES.difference(EVERYDAY, ORDINARY) if not _is_common(word))
 
 
@@ -339,7 +339,7 @@ def _starts() -> frozenset[str]:
 
 @cache
 def _common_given() -> frozenset[str]:
-    """Given names that are no everyday words, so that they need no title."""
+    """Given names that are not everyday words, so that they need no title."""
     others = (word_set("eponyms"), word_set("drugs"), EVERYDAY, ORDINARY, prose(), places())
     return frozenset(word for word in ALL_GIVEN if len(word) > 3).difference(*others)
 

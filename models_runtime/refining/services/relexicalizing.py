@@ -154,7 +154,7 @@ class ModelMaker:
 
 
 def _acceptable(made: Surrogate, text: str, draft: makers.Draft) -> bool:
-    """Whether a replacement is no original, nor one that could not be used before."""
+    """Whether a replacement is not an original, nor one that could not be used before."""
     own = {folded(form) for form in draft.cluster.forms}
     refused = {surrogate_key(one) for one in draft.refused}
     text = folded(text)

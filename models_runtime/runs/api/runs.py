@@ -253,14 +253,14 @@ def _shown(access: Access, run: Run) -> RunOut:
     )  # fmt: skip
 
 
-# Routes of rewritten notes: labels for placeholders that are no label's, and the download.
+# Routes of rewritten notes: labels for placeholders that are not a label's, and the download.
 
 
 REWRITTEN = "/projects/{slug:slug}/runs/{int:rewriting}"
 
 
 class PlaceholderItem(Schema):
-    """A placeholder that is no label's, how often it occurs, and the code of the label that it probably means."""
+    """A placeholder that is not a label's, how often it occurs, and the code of the label that it probably means."""
 
     placeholder: str
     count: int
@@ -279,7 +279,7 @@ class Mapped(Schema):
 
 @router.get(f"{REWRITTEN}/placeholders", response=list[PlaceholderItem])
 def list_placeholders(request: ApiRequest, slug: str, rewriting: int) -> list[PlaceholderItem]:
-    """List the placeholders of a run that are no label's, the most frequent first."""
+    """List the placeholders of a run that are not a label's, the most frequent first."""
     _access, run = _rewriting(request, slug, rewriting, Can.MANAGE)
     counts = unmapped_placeholders(run)
     return [

@@ -310,7 +310,7 @@ def _name(label: str) -> str:
     return f"label:{label}"
 
 
-# The form that chooses labels for the placeholders of rewritten notes that are no label's.
+# The form that chooses labels for the placeholders of rewritten notes that are not a label's.
 
 
 LATER = "?"

@@ -89,7 +89,7 @@ def _check(target: Path, about: Mapping[str, Any]) -> None:
         earlier = {}
     if differing := _differing(earlier, json.loads(json.dumps(about))):
         raise ServiceError(
-            _("The folder %(folder)s holds results of a command with other settings: %(names)s. Choose an empty folder.")
+            _("The folder %(folder)s holds results for other settings: %(names)s. Choose an empty folder.")
             % {"folder": target, "names": ", ".join(differing)},
             code="target",
         )

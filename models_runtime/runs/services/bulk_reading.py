@@ -94,11 +94,15 @@ def read_parquet(
                 progress(outcome.notes, total)
     except BackendError as error:
         raise ServiceError(
-            _("%(reason)s Finished parts are kept. Run the same command again to continue.") % {"reason": error}, code="model"
+            _("%(reason)s Finished parts are kept. Run the same command again to continue.") % {"reason": error},
+            code="model",
         ) from error
     except OSError as error:
         raise ServiceError(
-            _("A file can't be read or written (%(reason)s). Finished parts are kept. Run the same command again to continue.")
+            _(
+                "A file can't be read or written (%(reason)s). Finished parts are kept. "
+                "Run the same command again to continue."
+            )
             % {"reason": error.strerror or type(error).__name__},
             code="files",
         ) from None

@@ -1,4 +1,4 @@
-"""Start ensembles: choose and check members, weights and notes. For the voting see domain.combining.voting."""
+"""Start ensembles: choose and check members, weights and notes. For the voting see annotations.text.combining."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -262,7 +262,7 @@ def _weight(voter: Voter, given: float | None) -> float:
     return weight
 
 
-# Merge several finished runs into one list of suggestions, to review them together (domain.combining.merging).
+# Merge several finished runs into one list of suggestions, to review them together (annotations.text.combining).
 
 
 MOST = 20

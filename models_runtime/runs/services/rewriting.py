@@ -1,4 +1,4 @@
-"""Spans of rewritten notes whose placeholder is no label's: kept without a label until a person chooses one."""
+"""Spans of rewritten notes whose placeholder is not a label's: kept without a label until a person chooses one."""
 
 import json
 from collections import Counter

@@ -167,7 +167,7 @@ def _body(environ: dict[str, Any]) -> dict[str, Any]:
     try:
         body = json.loads(environ["wsgi.input"].read(length))
     except (ValueError, RecursionError):
-        raise _Problem(HTTPStatus.BAD_REQUEST, "The request is no JSON.") from None
+        raise _Problem(HTTPStatus.BAD_REQUEST, "The request is not valid JSON.") from None
     if not isinstance(body, dict):
         raise _Problem(HTTPStatus.BAD_REQUEST, "The request must be a JSON object.")
     return body

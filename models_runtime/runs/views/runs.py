@@ -178,7 +178,7 @@ def backends(request: Request, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Choose labels for the placeholders of a run that are no label's. Their spans then become suggestions."""
+    """Choose labels for the placeholders of a run that are not a label's. Their spans then become suggestions."""
     access = enter(request.user, slug, Can.MANAGE)
     run = rewriting.rewriting_for(access.project, pk)
     counts = rewriting.unmapped_placeholders(run)

@@ -105,7 +105,7 @@ export class Submitting {
   #answer(event) {
     if (event.key === "Escape") this.cancel();
     else if (event.key !== "Enter") return;
-    // The key that asked, held down, is no answer.
+    // The key that asked, held down, is not an answer.
     else if (!event.repeat && event.target === byId("keep-open")) this.cancel();
     else if (!event.repeat) this.submit();
     event.preventDefault();

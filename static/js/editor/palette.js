@@ -140,7 +140,7 @@ export class Palette {
     event.stopPropagation();
   }
 
-  /** Whether a key is part of a label's name: a letter that is no label's key, or typed with Shift, or after another letter. */
+  /** Whether a key is part of a label's name: a letter that is not a label's key, or typed with Shift, or after another letter. */
   #isTyping(event) {
     const { key, shiftKey } = event;
     // The search ignores these, but people type them.

@@ -156,7 +156,7 @@ def test_the_answer_to_label_studio_uses_its_tags_and_labels():
         ({"tasks": [5]}, "no text"),
         ({"label_config": None}, "needs the tag Labels"),
         ({"label_config": "<View><Labels name='a' toName='b'/></View>"}, "needs the tag Labels"),
-        ({"label_config": "<!DOCTYPE x [<!ENTITY a 'b'>]><View>&a;</View>"}, "no well-formed XML"),
+        ({"label_config": "<!DOCTYPE x [<!ENTITY a 'b'>]><View>&a;</View>"}, "not well-formed XML"),
     ],
 )
 def test_malformed_requests_of_label_studio(change, reason):

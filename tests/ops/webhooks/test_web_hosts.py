@@ -63,7 +63,7 @@ def test_not_listed(listed, host, port):
 
 @pytest.mark.parametrize("word", ["https://a.org", "a b", "-a.org", "10.1.2.3/8", "a:0", "a:99999", "", "*x"])
 def test_the_list_says_what_is_wrong(word):
-    with pytest.raises(ValueError, match="is no host"):
+    with pytest.raises(ValueError, match="is not a host"):
         read_hosts([word])
 
 

@@ -61,7 +61,7 @@ def verified(
         raise SignInRefused("The token was issued to another client.")
     for name in ("sub", "sid"):
         if name in claims and (not isinstance(claims[name], str) or not claims[name]):
-            raise SignInRefused(f"The token's {name} is no text.")
+            raise SignInRefused(f"The token's {name} is not text.")
     return claims
 
 
@@ -285,7 +285,7 @@ def logged_out(provider: OidcProvider, token: object) -> tuple[str, str]:
     claims = _id_claims(provider, token, "jti", "exp")
     events = claims.get("events")
     if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
-        raise SignInRefused("This is no logout token.")
+        raise SignInRefused("This is not a logout token.")
     if not use_up("logout token", f"{provider.id} {claims['jti']}", datetime.fromtimestamp(claims["exp"], UTC)):
         raise SignInRefused("The logout token was used before.")
     subject, sid = _text(claims.get("sub")), _text(claims.get("sid"))

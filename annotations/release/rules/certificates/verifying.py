@@ -68,7 +68,7 @@ class VerifierKnowledge:
 
 @dataclass
 class Verification:
-    """The result. `content` is empty where the file is no intact certificate."""
+    """The result. `content` is empty where the file is not an intact certificate."""
 
     checks: list[Check] = field(default_factory=list)
     content: dict[str, Any] = field(default_factory=dict)

@@ -24,7 +24,7 @@ MOST_VALUES: Final = 100
 
 
 class MasterError(ValueError):
-    """A file that is no patient master. The message is a sentence that names columns or lines, never a value."""
+    """A file that is not a patient master. The message is a sentence that names columns or lines, never a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ _NUMERIC: Final = re.compile(r"(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4}|\d{2})")
 def read_csv(data: bytes, *, month_first: bool = False) -> Master:
     """Read a CSV file. `month_first`: how a date such as 03/04/1970 is read if no other date of the column decides.
 
-    Raises MasterError where the file is no CSV with a column of patient ids and another known column.
+    Raises MasterError where the file is not valid CSV with a column of patient ids and another known column.
     """
     text, encoding = _decoded(data)
     header = text.split("\n", 1)[0]
@@ -274,7 +274,7 @@ def _lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            raise MasterError(f"Line {number} is no JSON. The file must be FHIR JSON or NDJSON.") from None
+            raise MasterError(f"Line {number} is not valid JSON. The file must be FHIR JSON or NDJSON.") from None
         if _type(found) == "Patient":
             seen = True
             yield number, found

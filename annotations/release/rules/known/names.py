@@ -337,7 +337,7 @@ def _words(name: str, *, particles: bool = False) -> list[str]:
 
 
 def _ends_sentence(word: str) -> bool:
-    """Whether a point after the word ends a sentence: it is no initial and no abbreviation."""
+    """Whether a point after the word ends a sentence: it is neither an initial nor an abbreviation."""
     return len(word) > 2 and word not in _ABBREVIATIONS
 
 

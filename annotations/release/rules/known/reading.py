@@ -79,7 +79,7 @@ class FoldedText:
         return self._by(slice(-2, None))
 
     def near(self, own: str) -> Iterator[str]:
-        """Words with one wrong, missing or additional letter, or two letters exchanged, that are no common words.
+        """Words with one wrong, missing or additional letter, or two letters exchanged, that are not common words.
 
         A word of five letters or more with one such error keeps its first two letters or its last two.
         """
@@ -141,7 +141,7 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# Words inside names that are no names by themselves.
+# Words inside names that are not names by themselves.
 PARTICLES: Final = _set(
     "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le el van von der den ter ten "
     "i y e bin ibn al d l o mc mac san santa st"

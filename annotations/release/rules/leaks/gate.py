@@ -79,10 +79,10 @@ _T = TypeVar("_T")
 _LONG_NUMBER: Final = 7
 # Of a longer string the first words are sought, which takes less time in a text that repeats itself.
 _MOST_WORDS: Final = 100
-# A shorter name in parts with spaces between them must begin with a capital letter: "del mar" is no Delmar.
+# A shorter name in parts with spaces between them must begin with a capital letter: "del mar" is not a Delmar.
 _LONG_NAME: Final = 8
 _BEFORE_NAMES: Final = CUES | TITLES
-_NEVER_ALONE: Final = frozenset({"d", "da", "don", "dona"})  # also words that are no title
+_NEVER_ALONE: Final = frozenset({"d", "da", "don", "dona"})  # also words that are not a title
 _CONTEXT: Final = 40  # characters around a short name
 
 

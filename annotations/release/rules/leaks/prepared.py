@@ -31,7 +31,7 @@ _NO_LETTERS: Final = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 _LETTERS: Final = re.compile(r"[a-z]+")
 _APART: Final = r"(?:[^\w\0]|_){0,8}"
 _LONGEST_TOKEN: Final = 60
-# With fewer letters, parts of several letters may be two other words: "con de" is no Conde.
+# With fewer letters, parts of several letters may be two other words: "con de" is not a Conde.
 _LEAST_IN_PARTS: Final = 6
 # What stands between two parts: one or two signs, or one or two line breaks with a hyphen and indentation.
 _BETWEEN_PARTS: Final = re.compile(r"[^\w.,;:!?]{1,2}|_|[./]|-?[ \t]*(?:\r?\n[ \t]*){1,2}")
@@ -58,7 +58,7 @@ class SpacingSearch:
 
     @cached_property
     def _parts(self) -> frozenset[str]:
-        """The words of persons' names that are no particles and titles."""
+        """The words of persons' names that are not particles and titles."""
         return frozenset(self._names - PARTICLES - TITLES)
 
     def find(self, text: str) -> Iterator[Respelled]:

@@ -103,7 +103,7 @@ def _is_known(word: str) -> bool:
 
 
 def _undecided(match: re.Match[str]) -> bool:
-    """Whether a number over 89 is no age in years: too large, or with a shorter unit or a letter that may be one."""
+    """Whether a number over 89 is not an age in years: too large, or with a shorter unit, or a letter for one."""
     unit = match["unit"] or ""
     return _years(match) >= _IMPOSSIBLE or (
         _years(match) > _OLDEST and (unit.lower() in _UNITS or (len(unit) == 1 and unit.lower() in "dhmw"))
@@ -151,7 +151,7 @@ _SHORT_AFTER: Final = re.compile(
     r"(?:[ ]?[aA]\.(?![ ]?(?:[0-9]|[mM]\b))|a(?![\w\-]|[ ][0-9])|[ ]a(?=[ ]?(?:[,;)\n]|\Z)|[ ](?:con|che|que|sin)\b))"
 )
 _IN_WORDS: Final = ("nonagen", "novant", "ninet", "noventa", "centen", "hundred", "cien a", "ciento ", "cento")
-# After a number it is no age: ninety percent, noventa por ciento, novanta battiti. Decades are "anni novanta".
+# After a number it is not an age: ninety percent, noventa por ciento, novanta battiti. Decades are "anni novanta".
 _OTHER_AFTER: Final = (
     rf"(?![ \-](?:{_SHORTER}|per|por|percent|%|hundred|thousand|mil|mila|min\w*|sec\w*|seg\w*|degrees?|grad[oi]s?|"
     r"beats?|latidos|pulsaciones|battiti|m[gl]|mcg|kg|kilos?|chil[oi]|cm|pounds?|lbs?|units?|unidades|unità|cases|"
@@ -178,7 +178,7 @@ def latest_year(text: str) -> int | None:
 def told_in(text: str, latest: int | None) -> Iterator[Bounds]:
     """The ages over 89 in a text, and the years of birth that tell one beside the note's latest year.
 
-    Bounds are in code points, end-exclusive. "90+" is no age over 89, but the group of all of them.
+    Bounds are in code points, end-exclusive. "90+" is not an age over 89, but the group of all of them.
     """
     end = 0
     for run in _FIGURE_RUNS.finditer(text):

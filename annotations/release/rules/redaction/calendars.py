@@ -92,7 +92,7 @@ _LONG_WEEKDAY: Final = "|".join(sorted(word for word, forms in _WEEKDAY_NAMES.it
 _BEFORE: Final = re.compile(
     rf"(?<![^\W\d_]){WEEKDAY}\.?,?[ \t]{{1,2}}(?:(?:the|día|dia|el|il|giorno)[ \t])?$", re.IGNORECASE
 )
-# "Sat 98%" after a date is no Saturday, so only long names count there.
+# "Sat 98%" after a date is not a Saturday, so only long names count there.
 _AFTER: Final = re.compile(rf"[ \t]?[,(]?[ \t]?(?:{_LONG_WEEKDAY})(?![^\W\d_])\)?", re.IGNORECASE)
 _REACH: Final = 24
 

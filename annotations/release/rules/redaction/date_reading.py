@@ -26,7 +26,7 @@ _TO_MONTH: Final = r"(?:[ ]?[/.\-–][ ]?|,?[ ]*(?:del?[ ]+|of[ ]+|di[ ]+|d['’
 _TO_YEAR: Final = (
     r"(?:[ ]?[/\-–][ ]?|\.?,?[ ]*(?:del?[ ]+|dell['’][ ]?|of[ ]+)?(?:año[ ]+|anno[ ]+)?(?:the[ ]year[ ]+)?)"
 )
-# Two digits after a month's name are no year where they begin a time.
+# Two digits after a month's name are not a year where they begin a time.
 _NAMED_YEAR: Final = (
     rf"(?P<to_year>{_TO_YEAR})(?P<y>[12][0-9]{{3}}(?![0-9])"
     r"|['’]?[0-9]{2}(?![0-9]|[:.,][0-9]|[ ]?(?:h|hs|hrs|horas|ore|am|pm|a\.m|p\.m)(?![^\W\d_])))"
@@ -87,7 +87,7 @@ _FINER_LIST: Final = (
 FINER: Final = frozenset(_FINER_LIST.split())
 
 
-_LONGEST: Final = 200  # characters; a longer text is no date
+_LONGEST: Final = 200  # characters; a longer text is not a date
 
 Edit = tuple[int, int, str]
 """Start and end in the text, and what to write there."""

@@ -15,7 +15,7 @@ WORD: Final = re.compile(r"[^\W\d_]+(?:['’´`][^\W\d_]+)*")
 LONG: Final = 4
 """A part of a name with this many letters or more must not stay in a release."""
 LONGEST: Final = 1_000
-"""A longer text (in code points) is no name, whatever its label says. Taking it apart would take long."""
+"""A longer text (in code points) is not a name, whatever its label says. Taking it apart would take long."""
 
 
 @lru_cache(maxsize=1 << 15)

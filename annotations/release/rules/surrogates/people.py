@@ -110,7 +110,7 @@ class _Word:
 def read_person(text: str, language: str, where: str = "", titled: bool = False) -> NamedPerson:
     """Read a name. `where` is GIVEN or FAMILY if a form's field says so; `titled` if a title stands right before it.
 
-    A longer text than LONGEST is no name and has no parts, since comparing names of many words takes long.
+    A longer text than LONGEST is not a name and has no parts, since comparing names of many words takes long.
     """
     if len(text) > LONGEST:
         return NamedPerson((), (), ())

@@ -112,7 +112,7 @@ def _shorts(country: str) -> frozenset[str]:
 def slots(text: str, kind: IdentifierType, language: str) -> tuple[Slot, ...]:
     """What to replace in the name of a place or an institution, in order.
 
-    A text of more than LONGEST code points is no name, and is replaced as a whole.
+    A text of more than LONGEST code points is not a name, and is replaced as a whole.
     """
     language = known_language(language)
     if len(text) > LONGEST:

@@ -285,7 +285,7 @@ def _whose(user: User | None, row: AuditNote) -> Whose:
     return {"actor": user, "project_id": row.plan.release.project_id, "document_id": row.note.document_id}
 
 
-# Decide about what auditors marked: replace it, accept it, or say that it is no identifier.
+# Decide about what auditors marked: replace it, accept it, or say that it is not an identifier.
 
 
 Answer = LeakFinding.Answer
@@ -295,7 +295,7 @@ def decide_leak(*, mark: AuditMark, answer: str, actor: User | None) -> None:
     """Decide about a leak, or `undo` the decision. Raises ServiceError `gone`, and as `answer_chosen`.
 
     `replace` it in the release, whose note is prepared again, or `accept` it: both count as a leak of the audit, and
-    the certificate names who accepted it. `dismiss`: the marked stretch identifies nobody, stays, and is no leak.
+    the certificate names who accepted it. `dismiss`: the marked stretch identifies nobody, stays, and is not a leak.
     """
     finding = _finding(mark)
     act = partial(answer_chosen, release=mark.note.plan.release, findings=[finding.pk], actor=actor)

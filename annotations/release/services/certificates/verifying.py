@@ -113,8 +113,8 @@ def folder_files(root: Path) -> Files:
 def zip_files(file: IO[bytes], most: int | None = None) -> Files:
     """All files in a zip, and empty folders. A single top folder that holds the manifest is dropped from the names.
 
-    Raises ServiceError `zip` for a file that is no readable zip or has text outside of its files, and `size` for one of
-    more than `most` bytes unpacked.
+    Raises ServiceError `zip` for a file that is not a readable zip or has text outside of its files, and `size` for one
+    of more than `most` bytes unpacked.
     """
     try:
         archive = open_zip(file)

@@ -217,7 +217,7 @@ def change(*, project: Project, entity: int, version: int, act: str, text: str =
             if row.locked == (act == "lock"):
                 return
             row.locked = act == "lock"
-            # The surrogates of releases stay what they are, so this is no edit of theirs.
+            # The surrogates of releases stay what they are, so this is not an edit of theirs.
             row.version += 1
             row.save(update_fields=["locked", "version"])
         else:

@@ -1,4 +1,4 @@
-"""Who makes surrogates: the rules of domain.surrogates, or a language model that a higher feature offers."""
+"""Who makes surrogates: the rules of rules.surrogates, or a language model that a higher feature offers."""
 
 import random
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -49,7 +49,7 @@ class PatientDrafts:
 
 
 class Maker(Protocol):
-    """The steps of domain.surrogates.pipeline for many patients at a time. Nothing of one patient reaches another."""
+    """The steps of rules.surrogates.pipeline for many patients at a time. Nothing of one patient reaches another."""
 
     def cluster(self, patients: Sequence[Patient]) -> list[list[Cluster]]:
         """The clusters of each patient, in order."""

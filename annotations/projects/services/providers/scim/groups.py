@@ -103,5 +103,5 @@ def _members(provider: str, resource: resources.PeopleGroup) -> set[UUID]:
     ids = {one for one in named if one}
     known = set(ProvisionedUser.objects.filter(provider=provider, pk__in=ids).values_list("pk", flat=True))
     if named - known:
-        raise InvalidValueException(detail="A member is no user of this provider. Groups in groups are not supported.")
+        raise InvalidValueException(detail="A member is not a user of this provider. Nested groups are not supported.")
     return known
