@@ -221,7 +221,7 @@ def test_over_stdio_a_deactivated_person_loses_access_at_once(world):
             finally:
                 await asyncio.to_thread(world.shell, REVOKE.replace("ACTIVE", "True"))
 
-    assert "no valid token" in asyncio.run(run())
+    assert "not a valid token" in asyncio.run(run())
 
 
 def test_no_valid_token_and_web_pages(world, address):
@@ -234,7 +234,7 @@ def test_no_valid_token_and_web_pages(world, address):
     assert httpx2.post(address, headers=sent, json={}).status_code == 401
     world.shell(REVOKE.replace("ACTIVE", "True"))
     done = world.manage("mcp", DEIDREVIEW_TOKEN=world.said["revoked"])
-    assert done.returncode == 1 and "no valid token" in done.stderr and done.stdout == ""
+    assert done.returncode == 1 and "not a valid token" in done.stderr and done.stdout == ""
     # Web pages.
     sent["Accept"] = "application/json, text/event-stream"
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -257,11 +257,11 @@ def test_what_rights_and_projects_refuse(world, address):
 
     async def run():
         # The other project's note, by way of a refinement of this one, and a project that allows no client.
-        assert "reach nothing" in await refused("manager", "list_annotations", **at | {"note": said["other"]})
+        assert "Nothing with this name" in await refused("manager", "list_annotations", **at | {"note": said["other"]})
         assert "lets no MCP client" in await refused("manager", "start_refinement", project="other", run="wide")
-        assert "reach nothing" in await refused("manager", "list_refinements", project="nowhere")
+        assert "Nothing with this name" in await refused("manager", "list_refinements", project="nowhere")
         # A token for another project, a role that doesn't manage, and a token that only reads.
-        assert "reach nothing" in await refused("bound", "list_annotations", **at)
+        assert "Nothing with this name" in await refused("bound", "list_annotations", **at)
         assert "role" in await refused("reviewer", "list_annotations", **at)
         assert "scope" in await refused("reader", "keep", **at, number=1, reason="x")
         assert "no tool" in await refused("manager", "read_file", path="/etc/passwd")

@@ -186,7 +186,7 @@ def test_what_ends_a_training_and_what_can_not(ward):
     unsure, gone = (starts(ward, key) for key in ("unsure", "gone"))
     Span.objects.filter(annotation_set__author=ward.run.author).update(confidence=0.5)
     work(unsure.job_id)
-    assert "is sure of no span in a note without gold" in Job.objects.get(pk=unsure.job_id).error
+    assert "has no confident span in a note without gold" in Job.objects.get(pk=unsure.job_id).error
     Run.objects.filter(pk=ward.run.pk).delete()
     work(gone.job_id)
     assert "no longer exists. Start a new training with another run." in Job.objects.get(pk=gone.job_id).error

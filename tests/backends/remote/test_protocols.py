@@ -94,7 +94,7 @@ def test_predictions_outside_of_the_text(bounds):
         'inception_internal_predicted="true"/>'
     )
     xmi = request["document"]["xmi"].replace("<cas:Sofa", f"{entity}<cas:Sofa").replace('members="', 'members="99 ')
-    with pytest.raises(MalformedMessage, match="doesn't fit"):
+    with pytest.raises(MalformedMessage, match="doesn't match"):
         inception.spans_in({"document": xmi}, text)
 
 
@@ -192,7 +192,7 @@ def test_unusable_predictions():
         spans_of(region(0, 4, "Neri"))
     assert "Neri" not in str(error.value)
     for bad in (region(0, 99), region(-1, 4), region("a", 4), region(0, 4, text="Neri")):
-        with pytest.raises(MalformedMessage, match="doesn't fit"):
+        with pytest.raises(MalformedMessage, match="doesn't match"):
             spans_of(bad)
     with pytest.raises(MalformedMessage):
         label_studio.spans_in({"result": "Rita"}, "Rita Neri", ["PER"])
