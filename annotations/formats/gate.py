@@ -3,11 +3,12 @@
 Source: https://gate.ac.uk/sale/tao/splitch5.html (section 5.5.2) and GATE's own reader and writer
 (https://github.com/GateNLP/gate-core, gate/corpora/DocumentStaxUtils.java). `<TextWithNodes>` is the text with an empty
 `<Node id/>` wherever an annotation starts or ends, and `<Annotation Type StartNode EndNode>` names two of them. The id
-of a node is its offset in UTF-16 code units, because GATE is Java, but only the place of the node counts in reading.
+of a node is its offset in UTF-16 code units, because GATE is Java. Reading ignores the id and uses
+the position of the node in the text.
 
-A file has the default annotation set and named ones. One is read: that which was chosen, or else the default set, or
-the first named set if the default set has only what GATE's own programs make (tokens, sentences). GATE's set of the
-markup of the original file is never read. Features are attributes.
+A file has the default annotation set and named ones. Only one set is read: the chosen one; without a choice, the
+default set, or the first named set if the default set has only what GATE's own programs make (tokens, sentences).
+GATE's set of the markup of the original file is never read. Features are attributes.
 """
 
 import re
@@ -29,12 +30,12 @@ _STRING: Final = "java.lang.String"
 _MADE_BY_GATE: Final = frozenset({"Token", "SpaceToken", "Sentence", "Split", "Lookup", "DEFAULT_TOKEN"})
 """Types of the annotations that GATE's programs make, not people."""
 SET: Final = "gate:"
-"""What stands before the name of a set where people choose one as a format."""
+"""The prefix of a format that names an annotation set: `gate:NAME` reads the set NAME."""
 _ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 class GateFormat(XmlNoteFormat):
-    """Reads and writes GATE XML. `chosen` is the name of the annotation set to read, or what it begins with."""
+    """Reads and writes GATE XML. `chosen`: the name of the annotation set to read, or a prefix of the name."""
 
     name = "gate"
     claim = re.compile(b"<GateDocument")
@@ -50,7 +51,7 @@ class GateFormat(XmlNoteFormat):
         for other in sorted({each.set for each in parts.annotations} - {chosen}):
             which = f"“{shown(other)[:60]}”" if other else "without a name"
             choice = f" To import it instead, choose the format “{set_format(other)}”." if other != _ORIGINAL else ""
-            taker.not_kept(f"Only one annotation set is imported, and not the set {which}.{choice}")
+            taker.not_kept(f"Only one annotation set is imported. The set {which} is not.{choice}")
         if parts.relations:
             taker.not_kept("Relations are not imported.", parts.relations)
         taken = parts.taken(self._chosen)

@@ -1,4 +1,4 @@
-"""The one rule by which readers of files take a span: label, offsets, quote, white space, duplicates."""
+"""How readers and writers of all formats treat a span: label, offsets, quote, white space, duplicates."""
 
 import re
 from collections import Counter
@@ -48,8 +48,8 @@ class SpanTaker:
     """Takes the spans of one note as a file gives them, and collects all problems and warnings.
 
     Offsets are end-exclusive; they count code points, or UTF-16 code units with `utf16`. `file` and the line of a span
-    are where problems are reported; `line` is that of spans that are taken without one. `same` compares the text found
-    with a quote, if other than by `same_quote`.
+    are named in problems; `line` is the line of spans that are taken without one. `same` says whether a text equals a
+    quote, by default `same_quote`.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ def whole(value: object) -> int | None:
     return None
 
 
-# The one rule by which writers of files give spans and their attributes, and say what a file can't hold.
+# How writers of all formats give spans and their attributes, and list what a file can't hold.
 
 
 ANY_NAME: Final = re.compile(r".+", re.DOTALL)
@@ -337,7 +337,7 @@ def attribute_words(
 def given_rows(
     note: OutNote, labels: Mapping[str, str], names: re.Pattern[str], taken: Iterable[str] = ()
 ) -> tuple[list[tuple[Span, str, dict[str, str]]], list[Loss]]:
-    """Do what `given_spans` does, with the attributes of each span as `attribute_words` gives them."""
+    """The spans of `given_spans`, each with its attributes as words (`attribute_words`), and the losses of both."""
     rows = []
     spans, losses = given_spans(note, labels)
     for span, code in spans:
@@ -348,5 +348,5 @@ def given_rows(
 
 
 def attribute_value(word: str) -> str | bool:
-    """The value of an attribute for its word."""
+    """The value of an attribute that a file gives as a word: True for “true” in any case, else the word itself."""
     return True if word.lower() == _YES else word

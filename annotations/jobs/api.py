@@ -114,6 +114,6 @@ def _act(request: ApiRequest, slug: str, number: int, act: Callable[[Job], Job])
 
 def _shown(access: Access, job: Job) -> JobWithResult:
     kind = JOBS.get(job.kind)
-    # A result may hold figures of what only people with this right may see.
+    # A result may contain figures that only people with this right may see.
     result = job.result if kind is not None and access.can(kind.right) else None
     return JobWithResult(**JobItem.model_validate(job).dict(), result=result)

@@ -72,6 +72,7 @@ def amended(guidelines: str, number: int, text: str, at: datetime) -> str:
 
 
 def next_number(project: Project) -> int:
+    """The number that the project's next amendment would get, from 1."""
     last = Amendment.objects.filter(project=project).order_by("-number").values_list("number", flat=True).first()
     return (last or 0) + 1
 

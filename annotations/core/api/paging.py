@@ -26,7 +26,7 @@ Record = TypeVar("Record", bound=Model)
 Item = TypeVar("Item")
 PageAnswer = dict[str, Any] | HttpResponseBase
 """A page as the operation answers it, or the stream of all rows."""
-# Returns at most so many rows after the row with this key; None: from the first row on.
+# A function of a key and a count: at most that many rows after the row with the key; None: from the first row on.
 Fetch = Callable[[int | None, int], Sequence[Row]]
 
 
@@ -47,7 +47,7 @@ class Page(Schema, Generic[Item]):
 
 
 def as_is(row: Row) -> Row:
-    """The item of a row that is answered as it is."""
+    """Return the row itself, where rows are already the items of the answer."""
     return row
 
 
@@ -56,9 +56,10 @@ def paged(
 ) -> PageAnswer:
     """Return a page for the operation's response `Page[…]`, or the stream of all rows as NDJSON.
 
-    `key` is the row's place in the list. Raises Problem (422) for a cursor of another list.
+    `key`: the whole number by which the rows are ordered, different in each row. Raises Problem (422)
+    for a cursor of another list.
     """
-    after = _place(request, paging.cursor)
+    after = _key_of(request, paging.cursor)
     if NDJSON in request.headers.get("Accept", ""):
         lines = _lines(fetch, item, key, after, paging.limit)
         return StreamingHttpResponse(lines, content_type=NDJSON)
@@ -105,7 +106,7 @@ def _signer(request: ApiRequest) -> Signer:
     return Signer(salt=f"cursor {request.path_info}")
 
 
-def _place(request: ApiRequest, cursor: str) -> int | None:
+def _key_of(request: ApiRequest, cursor: str) -> int | None:
     if not cursor:
         return None
     try:

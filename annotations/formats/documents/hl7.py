@@ -219,8 +219,8 @@ def _plain(value: str, special: dict[str, str]) -> str:
 
 # FHIR DocumentReference (HL7 FHIR R4): the documents attached as base64, in the first form that can be read.
 #
-# A file is one resource, a Bundle, or one resource a line (NDJSON). Nothing is fetched: an attachment that is only an
-# address is read if the Bundle holds it as a Binary resource.
+# A file is one resource, a Bundle, or one resource a line (NDJSON). URLs are never fetched: an attachment that is only
+# a URL is read if the Bundle has it as a Binary resource.
 
 
 # Endings by media type, in the order in which the forms of one document are preferred.
@@ -318,7 +318,7 @@ def _read_reference(
             subject = _resource(resource.get("subject")).get("reference")
             patient = subject.rsplit("/", 1)[-1] if isinstance(subject, str) else ""
             others = len(attachments) - 1
-            left = (f"Of {others + 1} forms of this document, {notes[0].kind} was read.",) if others else ()
+            left = (f"The document has {others + 1} forms. The {notes[0].kind} form was read.",) if others else ()
             yield replace(notes[0], name=name, patient_id=patient, warnings=(*notes[0].warnings, *left))
             return
         refusals += [each.problems[0].message for each in results if isinstance(each, NoteError)]
@@ -344,7 +344,7 @@ def _data(attachment: Resource, binaries: Mapping[str, Resource]) -> bytes | str
         data = binaries.get(url, binaries.get("/".join(url.rsplit("/", 2)[-2:]), {})).get("data")
     if data is None:
         return (
-            "Its attachment is an address, and nothing is fetched. Export it with the data."
+            "Its attachment is only a URL, which is never fetched. Export it with the data."
             if url
             else "It has no data."
         )

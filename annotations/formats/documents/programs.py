@@ -1,4 +1,4 @@
-"""Text in pictures of pages, read by OCR: pdftoppm (Poppler) draws the pages of a PDF, and Tesseract reads them.
+"""Text recognition (OCR) in images: pdftoppm (Poppler) draws the pages of a PDF, and Tesseract reads them.
 
 Both programs run without network, and within the memory of this process. Where one of them is not installed, documents
 that need it are refused, and the message says what to install.
@@ -130,8 +130,10 @@ def _read(source: DocumentSource, draft: Draft, picture: Path) -> Iterator[_Word
             yield _Word(int(cells[1]), (cells[2], cells[3], cells[4]), cells[11], float(cells[10]) / 100)
 
 
-def _done(command: Sequence[str], folder: Path | None = None, **more: str) -> "subprocess.CompletedProcess[bytes]":
-    """Run a program. It stays in the process group of this process, which is ended when the time is over."""
+def _run_program(
+    command: Sequence[str], folder: Path | None = None, **more: str
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a program to its end. It stays in the process group of this process, which is ended when the time is over."""
     environ = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"} | more
     return subprocess.run(  # noqa: S603 - programs found by name, and our own paths
         command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -139,10 +141,10 @@ def _done(command: Sequence[str], folder: Path | None = None, **more: str) -> "s
 
 
 def _run(source: DocumentSource, command: Sequence[str]) -> str:
-    """The output of a program of OCR."""
+    """The standard output of an OCR program. Raises NoteError if the program fails."""
     program = shutil.which(command[0])
     assert program is not None  # _check_programs
-    done = _done([program, *command[1:]], OMP_THREAD_LIMIT="1")
+    done = _run_program([program, *command[1:]], OMP_THREAD_LIMIT="1")
     if done.returncode:
         message = f"OCR can't read the document ({command[0]}: status {done.returncode}). Save it again as PDF or PNG."
         raise refused(source.name, "damaged", message)
@@ -221,7 +223,7 @@ def _converted(office: str, folder: Path, source: DocumentSource) -> bytes:
     (folder / "document.doc").write_bytes(source.load())
     options = ["--headless", "--norestore", "--nologo", "--convert-to", "docx", "--outdir", str(folder)]
     command = [office, f"-env:UserInstallation={profile.parent.as_uri()}", *options, str(folder / "document.doc")]
-    done = _done(command, folder, HOME=str(folder))
+    done = _run_program(command, folder, HOME=str(folder))
     try:
         return (folder / "document.docx").read_bytes()
     except FileNotFoundError:

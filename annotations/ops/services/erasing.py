@@ -232,7 +232,7 @@ class SetRows:
 
 
 def set_rows(*, project: models.Project, rows: Mapping[str, NoteRow], actor: models.User | None) -> SetRows:
-    """Set patient ids, types and sites by note name. A row with a type or site need not have an id, too."""
+    """Set patient ids, types and sites by note name. A row with a type or site doesn't need a patient id."""
     mapping = {name: row.patient for name, row in rows.items() if row.patient or not (row.note_type or row.site)}
     with transaction.atomic():
         patients = set_patient_ids(project=project, mapping=mapping, actor=actor)

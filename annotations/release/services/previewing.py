@@ -108,7 +108,7 @@ def show_released(*, release: Release, note: int, actor: User) -> ReleasedNote:
     return row
 
 
-# A note as readers of the original may also see it: with placeholders, or with surrogates. Nothing is stored.
+# The text of a note with placeholders or surrogates, for people who may read the original. Nothing is stored.
 
 
 MASKED, SURROGATES = "masked", "surrogates"

@@ -31,8 +31,8 @@ def change_error_cause(
 ) -> set[str]:
     """Add a cause to an error of this score, or remove it. Return the causes that the error has then.
 
-    `found` is the score, `error` an `ErrorId` as text. Raises ServiceError `kind`, or `error` where the score has no
-    such error.
+    `wanted` is the request of the score `found`; `error` is an `ErrorId` as text. Raises ServiceError
+    `kind`, or `error` if the score has no such error.
     """
     if kind not in CauseKind.values:
         raise ServiceError(
@@ -51,7 +51,7 @@ def change_error_cause(
 
 
 def _write(wanted: ScoreRequest, error: ErrorId, kind: str, stored: list[int] | None, user: User) -> None:
-    """Delete the stored rows of a cause; without any, make one. Record which."""
+    """Delete the stored rows of a cause, or make one if there are none, and record the event."""
     if stored:
         ErrorCause.objects.filter(pk__in=stored).delete()
     else:

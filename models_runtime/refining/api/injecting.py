@@ -69,7 +69,7 @@ class Refiner(Schema):
 
 
 class InjectionOut(InjectionItem):
-    """An injection with the errors that each rule could make, and who went through it; empty while it works."""
+    """An injection with the errors that each rule could make, and who refined it; both are empty while the job runs."""
 
     possible: dict[str, int]
     authors: list[Refiner]
@@ -194,7 +194,7 @@ def list_injected_errors(
 
 
 def _terms(access: Access, rows: Sequence[NewTerm]) -> list[Term]:
-    """Raises Problem (422), which names the terms that can't be used."""
+    """The terms of a request, checked. Raises Problem (422) with a reason for each term that can't be used."""
     _accepted, ids = accepted_labels(access.project)
     terms, wrong = [], []
     for at, row in enumerate(rows):

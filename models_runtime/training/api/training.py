@@ -75,7 +75,7 @@ class NewTraining(Body):
     With `random_splits`, each draws its own hold-out: one fifth of the patients, from train and dev notes together.
     `base`: weights or a model to start from. `adapt`: epochs of language pre-training. `grouping`: sentences read
     together. `language`: only notes in it. `also`: gold of other projects. `self_training`: the name of a run, from
-    whose sure labels of notes without gold the model learns, too. Without an algorithm, the kind's first one.
+    whose confident labels of notes without gold the model learns, too. Without an algorithm, the kind's first one.
     """
 
     gold: int = Field(ge=0, le=2**31 - 1)

@@ -18,7 +18,10 @@ from annotations.release.rules.redaction.policy import PEOPLE, PLACES, Action, I
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """One of the eighteen. `code` is its label in the shipped label set hipaa-18; (Q) covers photos and images."""
+    """One of the eighteen identifiers. `code` is its label in the shipped label set hipaa-18; `kinds`: its types.
+
+    (Q), photos and images, has none.
+    """
 
     letter: str
     code: str
@@ -49,8 +52,8 @@ IDENTIFIERS: Final = (
     Identifier("R", "OTHER_ID", "Any other unique number, characteristic or code", _OTHERS),
 )
 
-OF_KIND: Final = {kind: one.code for one in IDENTIFIERS for kind in one.kinds}
-"""The identifier of each kind. The other kinds are none of the eighteen."""
+CODE_OF_TYPE: Final = {kind: one.code for one in IDENTIFIERS for kind in one.kinds}
+"""The code of the identifier of each type. All other types belong to none of the eighteen identifiers."""
 
 
 _PARTS: Final[Mapping[str, Sequence[frozenset[IdentifierType]]]] = {
@@ -82,7 +85,7 @@ def covers_all(identifier: str, labels: Iterable[tuple[str, IdentifierType]]) ->
 
 def identifier_of(label: str, kind: IdentifierType, mapped: Mapping[str, str | None]) -> str | None:
     """The code of a label's identifier: by the label set's mapping to hipaa-18 where it has the label, else by kind."""
-    return mapped[label] if label in mapped else OF_KIND.get(kind)
+    return mapped[label] if label in mapped else CODE_OF_TYPE.get(kind)
 
 
 REMOVED: Final = "removed"
@@ -186,7 +189,7 @@ def statements(rows: Sequence[IdentifierRow], *, audited: bool, unread: bool = F
 
 
 def _safe_harbor(rows: Sequence[IdentifierRow], every: str) -> str:
-    # Notes are plain text, so that there are no images.
+    # Notes are plain text and have no images.
     found = {
         status: [row["letter"] for row in rows if row["status"] == status and row["letter"] != "Q"] for status in STATUS
     }
@@ -233,10 +236,10 @@ def key_of(risk: str) -> str:
 
 def open_risks(content: Content) -> list[str]:
     """The risks that the content shows, each as a sentence."""
-    return [*_of_the_context(content), *_of_the_data(content), *_of_the_policy(content), *_of_the_audit(content)]
+    return [*_context_risks(content), *_data_risks(content), *_policy_risks(content), *_audit_risks(content)]
 
 
-def _of_the_context(content: Content) -> list[str]:
+def _context_risks(content: Content) -> list[str]:
     context = content["context"]
     found = []
     if not context["purpose"]:
@@ -260,7 +263,7 @@ def unchecked(data: Data) -> list[str]:
     return found
 
 
-def _of_the_data(content: Content) -> list[str]:
+def _data_risks(content: Content) -> list[str]:
     data, gate = content["data"], content["identifiability"]["gate"]
     found = unchecked(data)
     if data["notes_without_patient"]:
@@ -285,7 +288,7 @@ def _notes(number: int) -> str:
     return "1 note is" if number == 1 else f"{number:,} notes are"
 
 
-def _of_the_policy(content: Content) -> list[str]:
+def _policy_risks(content: Content) -> list[str]:
     rows = content["identifiability"]["identifiers"]
     found = []
     for status, words in (
@@ -293,7 +296,7 @@ def _of_the_policy(content: Content) -> list[str]:
         (PARTLY, "The project has labels for only a part of these identifiers of HIPAA"),
         (NONE, "The project has no label for these identifiers of HIPAA"),
     ):
-        # Notes are text, so that there are no photographs.
+        # Notes are plain text and have no photographs.
         named = [f"({row['letter']}) {row['name']}" for row in rows if row["status"] == status and row["letter"] != "Q"]
         if named:
             found.append(f"{words}: {'; '.join(named)}.")
@@ -308,7 +311,7 @@ def _of_the_policy(content: Content) -> list[str]:
     return found
 
 
-def _of_the_audit(content: Content) -> list[str]:
+def _audit_risks(content: Content) -> list[str]:
     audit = content["identifiability"]["audit"]
     if audit is None:
         return ["No audit of the released notes was done, so the rate of leaks is unknown."]

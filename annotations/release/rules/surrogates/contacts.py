@@ -1,4 +1,4 @@
-"""Telephone numbers and addresses of the Internet that nobody has been given.
+"""Surrogates of telephone numbers and Internet addresses, from ranges that belong to nobody.
 
 Sources: Ofcom, "Telephone numbers for use in TV and radio drama programmes"; North American Numbering Plan
 Administration, "555 Line Numbers" (0100-0199 are for fiction); RFC 2606 (example domains), RFC 3849 and RFC 5737 (IP
@@ -88,7 +88,7 @@ def example_domain(domain: str) -> str:
     return f"example.{ending}" if ending in ("com", "net") else "example.org"
 
 
-# Addresses of the Internet that can't be surrogates: they are originals that were missed.
+# E-mail and web addresses that can't be surrogates, so they are originals that no span covered.
 
 
 _ADDRESS: Final = re.compile(

@@ -1,4 +1,4 @@
-"""Equal texts: without case, accents and punctuation; and the style in which a word is written."""
+"""Forms of texts in which equal ones compare as equal, and the case and separators in which a text is written."""
 
 import random
 import re
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def folded(text: str) -> str:
-    """The text in lower case, without accents, with one blank for each run of punctuation and white space."""
+    """The text in lower case, without accents, with one space for each run of punctuation and white space."""
     return _OTHER.sub(" ", plain(text).casefold()).strip()
 
 
@@ -65,7 +65,7 @@ def cased(like: str, word: str) -> str:
     return "".join(new.upper() if at < len(like) and like[at].isupper() else new.lower() for at, new in enumerate(word))
 
 
-# Letters and digits of numbers and codes: in a common form, in the form of another number, and replaced by chance.
+# Letters and digits of numbers and codes: in a common form, in the format of another number, and replaced at random.
 
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
@@ -98,7 +98,7 @@ def pour(value: str, like: str) -> str:
 
 
 def digits(source: random.Random, count: int) -> str:
-    """Random digits."""
+    """A string of `count` random digits."""
     return "".join(source.choice(string.digits) for _ in range(count))
 
 
@@ -153,5 +153,5 @@ def _other(source: random.Random, group: str) -> str:
 
 
 def scrambled_digits(source: random.Random, text: str) -> str:
-    """The text with other digits."""
+    """The text with random other digits; everything else stays."""
     return re.sub(r"[0-9]+", lambda found: _other(source, found.group(0)), text)

@@ -16,7 +16,7 @@ from annotations.models import Author, AuthorKind, Label, NoteMetadata, Project,
 from annotations.projects.selectors.labels import mappings
 from annotations.release.rules.certificates import content as parts
 from annotations.release.rules.certificates.signatures import FORMAT
-from annotations.release.rules.certificates.statements import OF_KIND, identifier_of, identifier_rows, statements
+from annotations.release.rules.certificates.statements import CODE_OF_TYPE, identifier_of, identifier_rows, statements
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
 from annotations.release.selectors.audits import AuditResult, Rate, audit_result
 from annotations.release.selectors.certificates import ReadyNotes, kept_share, rows_of
@@ -304,7 +304,7 @@ def looked_for(release: Release) -> set[str]:
     searched = release.figures.get("searched") or {}
     if searched and not searched["unread"]:
         kinds |= {IdentifierType(one) for one in searched["kinds"]}
-    found = {OF_KIND[kind] for kind in kinds if kind in OF_KIND}
+    found = {CODE_OF_TYPE[kind] for kind in kinds if kind in CODE_OF_TYPE}
     # Ages over 89 belong to the dates.
     return found if Policy.read(release.policy.rules).seeks_ages else found - {"DATES"}
 

@@ -8,8 +8,8 @@ from annotations.formats.files.csv_files import csv_line, unquoted
 from annotations.release.rules.certificates.content import at_least, at_most, canonical, written
 from annotations.release.rules.certificates.layout import PdfTable, sections
 from annotations.release.rules.certificates.statements import (
+    CODE_OF_TYPE,
     IDENTIFIERS,
-    OF_KIND,
     identifier_of,
     identifier_rows,
     key_of,
@@ -30,7 +30,7 @@ def status_of(*rules):
 
 
 def test_every_kind_has_an_identifier_or_none():
-    assert set(OF_KIND.values()) <= {identifier.code for identifier in IDENTIFIERS}
+    assert set(CODE_OF_TYPE.values()) <= {identifier.code for identifier in IDENTIFIERS}
     assert [identifier.letter for identifier in IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
     # A shipped mapping wins over the kind.
     found = [identifier_of("PAIS", Kind.LOCATION, mapping) for mapping in ({"PAIS": None}, {})]
