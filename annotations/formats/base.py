@@ -156,7 +156,7 @@ class OneFileReader(InputFormat):
     """Reads a format that keeps many notes in one file, as a stream, one note at a time."""
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `InputFormat.group`. Each file is a group."""
+        """Each file is a group."""
         found, problems = split_names(names, self.endings)
         return one_file_each(found), problems
 
@@ -183,7 +183,7 @@ class DocumentReader(OneFileReader, ABC):
         """The label of each span of a document, as far as it has the right form. Raises NoteError."""
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `InputFormat.read_many`. Notes come in the order of the file."""
+        """Notes come in the order of the file."""
         find_label = LabelFinder(labels)
         seen: set[str] = set()
         for file in note.bundle:
@@ -209,7 +209,6 @@ class DocumentReader(OneFileReader, ABC):
         return parsed
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `InputFormat.used_labels`."""
         for file in note.bundle:
             with suppress(NoteError):
                 for _line, document in self.documents(note, file, files):
@@ -241,7 +240,7 @@ class OneFileFormat(OneFileReader, Format):
         return cls.beside is not OneFileFormat.beside
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`. The note alone in a file of its own."""
+        """The note alone in a file of its own."""
         out = io.BytesIO()
         with self.sink(out, labels) as add:
             losses = add(note)

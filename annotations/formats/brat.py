@@ -58,11 +58,9 @@ class BratFormat(Format):
     options = frozenset({"spaced", "tokenizer"})
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`."""
         return name.lower().endswith(".ann")
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`."""
         notes, problems = text_files.split_parts(names, self.endings)
         whole = []
         for name, parts in sorted(notes.items()):
@@ -73,7 +71,7 @@ class BratFormat(Format):
         return whole, problems
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
-        """See `InputFormat.read`. Spans are in text order; a duplicate span is imported once, with a warning."""
+        """Spans are in text order; a duplicate span is imported once, with a warning."""
         text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("ann")
         if file is None:
@@ -88,12 +86,10 @@ class BratFormat(Format):
         return text_files.restored(found, note, files)
 
     def labels(self, note: NoteFiles, files: Files) -> list[str] | None:
-        """See `InputFormat.labels`."""
         file = note.parts.get("ann")
         return None if file is None else _LABEL.findall(decode_utf8(files.load(file), file))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`."""
         name = check_name(note.name)
         note = replace(note, spans=sorted(note.spans))
         spacing = text_files.spacing_for(note, labels, self.tokenizer) if self.spaced else text_files.NONE

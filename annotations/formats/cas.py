@@ -153,11 +153,9 @@ class CasFormat(Format, ABC):
         """The content of the file of a note. Raises NoteError."""
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
-        """See `InputFormat.read`."""
         return self.cas(note, files).note(note.name, find_label)
 
     def labels(self, note: NoteFiles, files: Files) -> list[str]:
-        """See `InputFormat.labels`."""
         return self.cas(note, files).labels()
 
 
@@ -185,7 +183,6 @@ class CasJsonFormat(CasFormat):
     claim = re.compile(f'"(?:{_TYPES}|{_STRUCTURES}|{_VIEWS})"'.encode())
 
     def cas(self, note: NoteFiles, files: Files) -> Cas:
-        """See `CasFormat.cas`."""
         file = note.parts["json"]
         data = files.load(file)
         records = json_records(BytesIO(data))
@@ -217,7 +214,6 @@ class CasJsonFormat(CasFormat):
         return cas
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`."""
         name, text = check_name(note.name), note.text
         found, losses = uima.entities(note, labels, self.layer)
         units, boxes = uima.offsets_of(text), uima.feature_types(found)

@@ -46,11 +46,10 @@ class ConllFormat(Format):
     options = frozenset({"sentences", "spaced", "tokenizer"})
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
         return name.lower().endswith(".conll") and head.startswith(HEADER)
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. A `.conll` file without a text file of the same name counts as a file of many notes.
+        """A `.conll` file without a text file of the same name counts as a file of many notes.
 
         All such files are one group, together with the text files without a `.conll` file of the same name.
         """
@@ -67,7 +66,6 @@ class ConllFormat(Format):
         return [*whole, NoteFiles(bundle[0].rpartition(".")[0], {"conll": bundle[0]}, bundle, texts)], problems
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
-        """See `InputFormat.read`."""
         text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("conll")
         if file is None:
@@ -83,7 +81,7 @@ class ConllFormat(Format):
         return text_files.restored(_parse(note.name, text, file, rows, find_label), note, files)
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Text files that no `.conll` file mentions come last, as notes without annotations."""
+        """Text files that no `.conll` file mentions come last, as notes without annotations."""
         if not note.bundle:
             yield from super().read_many(note, files, labels)
             return
@@ -119,7 +117,6 @@ class ConllFormat(Format):
                 yield error
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
         for file in note.bundle or tuple(filter(None, [note.parts.get("conll")])):
             with suppress(NoteError):
                 rows = _rows(files.load(file), file)
@@ -127,7 +124,7 @@ class ConllFormat(Format):
                 yield from (count_labels(row.rpartition("\t")[2] for _, row in part) for part in parts)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`. A token has one label, so overlapping spans cause losses."""
+        """A token has one label, so overlapping spans cause losses."""
         name, text = check_name(note.name), note.text
         note = replace(note, spans=list(note.spans))
         spacing = text_files.spacing_for(note, labels, self.tokenizer) if self.spaced else text_files.NONE

@@ -58,12 +58,10 @@ class DoccanoFormat(JsonFormat):
     file = "doccano.jsonl"
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`."""
         ours = super().claims(name, head) and b'"text"' in head
         return ours and b'"spans"' not in head and bool(_DOCCANO.search(head))
 
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         text = text_in(record.get("text"), file, line)
         # Records that we write say so if their offsets could be taken for others.
         given = [] if record.get(_OFFSETS) == OffsetUnit.UTF16 else [each[:2] for each in _doccano_spans(record)]
@@ -84,11 +82,9 @@ class DoccanoFormat(JsonFormat):
         return note
 
     def labels_in(self, record: Record) -> Iterator[object]:
-        """See `DocumentReader.labels_in`."""
         return (label for _start, _end, label in _doccano_spans(record))
 
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """See `JsonFile.record_of`."""
         spans, losses = given_spans(note, labels)
         units = Utf16(note.text).units
         given = [(units(span.start), units(span.end), code) for span, code in spans]
@@ -133,12 +129,10 @@ class ProdigyFormat(JsonFormat):
     file = "prodigy.jsonl"
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`."""
         ours = super().claims(name, head)
         return ours and b'"text"' in head and bool(_PRODIGY.search(head))
 
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         taker = SpanTaker(text_in(record.get("text"), file, line), file, find_label, line=line)
         taken = _is_taken(record)
         if taken:
@@ -164,13 +158,11 @@ class ProdigyFormat(JsonFormat):
         return note
 
     def labels_in(self, record: Record) -> Iterator[object]:
-        """See `DocumentReader.labels_in`."""
         spans = record.get("spans")
         if isinstance(spans, list) and _is_taken(record):
             yield from (item["label"] for item in map(_prodigy_span, spans) if item)
 
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """See `JsonFile.record_of`."""
         spans, losses = given_spans(note, labels)
         given = []
         for span, code in spans:
@@ -210,11 +202,9 @@ class PubannotationFormat(JsonReader):
     name = "pubannotation"
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`."""
         return super().claims(name, head) and b'"text"' in head and b'"denotations"' in head
 
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         text = text_in(record.get("text"), file, line)
         given = [piece for _id, _label, pieces in _denotations(record) for piece in pieces]
         taker, offset = json_notes.unquoted_taker(text, given, OffsetUnit.POINTS, file, line, find_label)
@@ -231,7 +221,6 @@ class PubannotationFormat(JsonReader):
         return taker.note(name_in(record if record.get("name") else {"name": source}, name, taker))
 
     def labels_in(self, record: Record) -> Iterator[object]:
-        """See `DocumentReader.labels_in`."""
         return (label for _id, label, _pieces in _denotations(record))
 
 

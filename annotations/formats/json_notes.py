@@ -33,7 +33,6 @@ class JsonFile(OneFileFormat):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`."""
 
         def add(note: OutNote) -> list[Loss]:
             record, losses = self.checked_record(note, labels)
@@ -43,7 +42,7 @@ class JsonFile(OneFileFormat):
         yield add
 
     def checked_record(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """See `record_of`. Raises NoteError for a name that can't be a file name."""
+        """Raises NoteError for a name that can't be a file name."""
         check_name(note.name)
         return self.record_of(replace(note, spans=list(note.spans)), labels)
 
@@ -54,7 +53,6 @@ class JsonReader(DocumentReader):
     endings: tuple[str, ...] = ("jsonl", "json", "ndjson")
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Record | NoteError]]:
-        """See `DocumentReader.documents`."""
         for line, record in opened_records(files, file):
             try:
                 yield line, object_in(record, file, line)

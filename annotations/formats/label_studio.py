@@ -64,7 +64,6 @@ class LabelStudioFormat(JsonFormat):
     file = "label-studio.json"
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
         if not super().claims(name, head):
             return False
         if b'"annotation_id"' in head and _CLAIM_FLAT.search(head):
@@ -72,7 +71,6 @@ class LabelStudioFormat(JsonFormat):
         return b'"data"' in head and bool(_CLAIM.search(head))
 
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         data = record.get("data")
         fields: Record = data if isinstance(data, dict) else record
         text = _text_in(fields, file, line)
@@ -92,7 +90,6 @@ class LabelStudioFormat(JsonFormat):
         return note
 
     def labels_in(self, record: Record) -> Iterator[object]:
-        """See `DocumentReader.labels_in`."""
         answer = _answer(record)
         results = answer.results if answer else ()
         for result in results if isinstance(results, list) else ():
@@ -100,7 +97,6 @@ class LabelStudioFormat(JsonFormat):
                 yield from _labels_of(result) or ()
 
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """See `JsonFile.record_of`."""
         spans, losses = given_spans(note, labels)
         results: list[dict[str, Any]] = []
         for number, (span, code) in enumerate(spans, 1):
@@ -117,7 +113,7 @@ class LabelStudioFormat(JsonFormat):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`. The file is an array with one task per line."""
+        """The file is an array with one task per line."""
         before = b"[\n"
 
         def add(note: OutNote) -> list[Loss]:

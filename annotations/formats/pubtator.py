@@ -45,17 +45,14 @@ class PubtatorFormat(DocumentReader):
     claim = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[^|\t\r\n]{1,200}\|t\|")
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, _Document]]:
-        """See `DocumentReader.documents`."""
         with files.open(file) as stream:
             for document in _documents(stream, file):
                 yield document.line, document
 
     def labels_in(self, document: _Document) -> Iterator[str]:
-        """See `DocumentReader.labels_in`."""
         return (row[4] for _line, row in document.annotations())
 
     def note_in(self, document: _Document, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         if document.problems or not document.texts:
             message = "The document has no text. Expected: a line “ID|t|title”."
             raise NoteError(document.problems or [Problem(file, document.line, "no text", message)])

@@ -174,12 +174,10 @@ class PlainFormat(Format):
     endings = ("txt",)
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `InputFormat.group`."""
         notes, problems = split_parts(names, self.endings)
         return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
-        """See `InputFormat.read`."""
         file = note.parts["txt"]
         try:
             text = decode_utf8(files.load(file), file)
@@ -188,7 +186,6 @@ class PlainFormat(Format):
         return restored(ParsedNote(note.name, text, None), note, files)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`."""
         losses = [Loss(note.name, span, "Plain text contains no spans.") for span in note.spans]
         return {f"{check_name(note.name)}.txt": note.text.encode()}, losses
 

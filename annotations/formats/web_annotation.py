@@ -43,7 +43,7 @@ class WebAnnotationFormat(JsonFile):
     claim = re.compile(rb"www\.w3\.org/ns/anno")
 
     def group(self, names: Iterable[str]) -> tuple[list[base.NoteFiles], list[Problem]]:
-        """See `Format.group`. If there are text files, all files are one group."""
+        """If there are text files, all files are one group."""
         found, problems = base.split_names(names, (*self.endings, "txt"))
         texts = {name: parts.pop("txt") for name, parts in sorted(found.items()) if "txt" in parts}
         groups = base.one_file_each(found)
@@ -56,14 +56,14 @@ class WebAnnotationFormat(JsonFile):
     def read_many(
         self, note: base.NoteFiles, files: base.Files, labels: Mapping[str, str]
     ) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Text files without annotations come last."""
+        """Text files without annotations come last."""
         reader = _Reader(note, files, base.LabelFinder(labels))
         for file in note.bundle:
             yield from reader.read(file)
         yield from base.loose_texts(note.texts, reader.used, files)
 
     def used_labels(self, note: base.NoteFiles, files: base.Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`. Single annotations of a file count as one note."""
+        """Single annotations of a file count as one note."""
         for file in note.bundle:
             single: Counter[str] = Counter()
             for _, record in json_notes.opened_records(files, file):
@@ -79,7 +79,6 @@ class WebAnnotationFormat(JsonFile):
                 yield single
 
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """See `JsonFile.record_of`."""
         spans, losses = given_spans(note, labels)
         source = quote(f"{note.name}.txt")
         identity = f"{source}/annotations"

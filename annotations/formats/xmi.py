@@ -71,14 +71,14 @@ class XmiFormat(CasFormat):
     endings = ("xmi", "zip")
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`. A zip file is claimed if it begins with the files that INCEpTION puts into it."""
+        """A zip file is claimed if it begins with the files that INCEpTION puts into it."""
         low = name.lower()
         if low.endswith(".zip"):
             return head.startswith(b"PK") and (b".xmi" in head or b"TypeSystem.xml" in head)
         return low.endswith(".xmi") and _XMI.encode() in head
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. A type system belongs to the notes of its folder and of the folders in it."""
+        """A type system belongs to the notes of its folder and of the folders in it."""
         given = list(names)
         types = {name for name in given if basename(name).lower().endswith(_TYPES) and not is_system_file(name)}
         found, problems = split_names([name for name in given if name not in types], self.endings)
@@ -90,7 +90,6 @@ class XmiFormat(CasFormat):
         return groups, problems
 
     def cas(self, note: NoteFiles, files: Files) -> Cas:
-        """See `CasFormat.cas`."""
         types = uima.TypeSystem()
         beside = note.parts.get("types")
         if "zip" in note.parts:
@@ -106,7 +105,6 @@ class XmiFormat(CasFormat):
         return read_cas(data, file, types)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`."""
         name, text, kind = check_name(note.name), note.text, self.layer.type
         found, losses = uima.entities(note, labels, self.layer)
         units, title = uima.offsets_of(text), as_attribute(name)
@@ -132,7 +130,7 @@ class XmiFormat(CasFormat):
         return out, losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`. The type system of the notes without attributes."""
+        """The type system of the notes without attributes."""
         return {"TypeSystem.xml": uima.type_system_xml(uima.written_types({}, self.layer))}
 
 

@@ -188,17 +188,14 @@ class XmlNoteFormat(Format, ABC):
         """The whole file of a note, and the losses; see `Format.write`."""
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
-        """See `InputFormat.read`."""
         file = note.parts["xml"]
         return self._read(note.name, file, files.load(file), find_label)
 
     def labels(self, note: NoteFiles, files: Files) -> Iterable[str]:
-        """See `InputFormat.labels`."""
         file = note.parts["xml"]
         return self._labels(file, files.load(file))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`."""
         name = check_name(note.name)
         whole, losses = self._written(note, labels)
         return {f"{name}.xml": (whole + replaced_characters(note.text)).encode()}, losses

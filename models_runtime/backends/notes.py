@@ -125,7 +125,7 @@ def read(text: str) -> Note:
 
 
 def _edges(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
-    """See `Note.edges`. A line without tokens has no edges."""
+    """A line without tokens has no edges."""
     edges, first = [], 0
     for found in _BREAK.finditer(text):
         past = bisect_left(tokens, found.start(), first, key=_start)

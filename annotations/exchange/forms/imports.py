@@ -248,7 +248,6 @@ class UploadForm(NotesForm, DocumentsForm, AuthorForm):
             seen.add(name)
 
     def options(self) -> ImportOptions:
-        """See `NotesForm.options`."""
         return {**super().options(), "written_as": self.written_as}
 
     def names(self) -> list[str]:

@@ -31,11 +31,9 @@ class BiocReader(DocumentReader, OneFileFormat):
     """Reads BioC in either syntax."""
 
     def note_in(self, document: Document, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         return note_of(document, name, file, find_label)
 
     def labels_in(self, document: Document) -> Iterator[str]:
-        """See `DocumentReader.labels_in`."""
         return document.labels()
 
 
@@ -48,7 +46,6 @@ class BiocFormat(BiocReader):
     claim = re.compile(rb"<collection\b.*<(?:source|document)\b", re.DOTALL)
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Document]]:
-        """See `DocumentReader.documents`."""
         handler = _BiocHandler()
         with files.open(file) as stream:
             try:
@@ -63,7 +60,6 @@ class BiocFormat(BiocReader):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`."""
         unit = f"<infon key={as_attribute(OFFSETS)}>{as_text(OffsetUnit.POINTS.value)}</infon>"
         head = f"<source>{SOURCE}</source><date></date><key></key>{unit}"
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<collection>{head}\n'.encode())
@@ -182,7 +178,6 @@ class BiocJsonFormat(BiocReader):
     claim = re.compile(rb'"passages"|(?s:"source".*"documents"|"documents".*"source")')
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Document | NoteError]]:
-        """See `DocumentReader.documents`."""
         found = False
         for line, record in _records(file, files):
             found = True
@@ -196,7 +191,6 @@ class BiocJsonFormat(BiocReader):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`."""
         head = json.dumps({"source": SOURCE, "date": "", "key": "", "infons": {OFFSETS: OffsetUnit.POINTS.value}})
         out.write(f'{head[:-1]}, "documents": ['.encode())
         between = b"\n"

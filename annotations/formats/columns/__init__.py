@@ -54,7 +54,6 @@ class ColumnsFormat(Format):
         self._between = " -X- O " if filled else " "
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
         ending = splitext(name)[1][1:].lower()
         if ending == "txt" and not _are_rows(head):
             return False
@@ -62,7 +61,7 @@ class ColumnsFormat(Format):
         return ours and _scheme_of(head) is self._scheme
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. A file of rows without a text file of the same name may have many notes.
+        """A file of rows without a text file of the same name may have many notes.
 
         Each such file is a group; if there are text files without rows of the same name, which may belong to notes of
         any such file, all of them are one group. A text file that has nothing but rows is read as a file of rows.
@@ -91,7 +90,7 @@ class ColumnsFormat(Format):
         return sorted([*whole, *alone, *bundles], key=lambda group: group.name), problems
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Texts that no file mentions come last, as notes without annotations."""
+        """Texts that no file mentions come last, as notes without annotations."""
         reader = _Reader(files, LabelFinder(labels), note.texts)
         if not note.bundle:
             yield from reader.pair(note) if _ROWS in note.parts else reader.text(note.name, note.parts["txt"])
@@ -103,7 +102,6 @@ class ColumnsFormat(Format):
             yield from reader.text(name, note.texts[name])
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
         found = [*note.bundle] or ([note.parts[_ROWS]] if _ROWS in note.parts else [])
         with suppress(NoteError):
             texts = [*note.texts.values()] if note.bundle else [] if found else [note.parts["txt"]]
@@ -118,7 +116,7 @@ class ColumnsFormat(Format):
                     )
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`. A token has one label, so overlapping spans cause losses."""
+        """A token has one label, so overlapping spans cause losses."""
         name, text = check_name(note.name), note.text
         note = replace(note, spans=list(note.spans))
         encoded, losses = token_tags.tagged(note, labels, partial(_solid, self.tokenizer))

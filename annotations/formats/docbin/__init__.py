@@ -301,18 +301,15 @@ class DocBinFormat(DocumentReader, OneFileFormat):
     options = frozenset({"tokenizer"})
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[None, Doc | NoteError]]:
-        """See `DocumentReader.documents`."""
         with files.open(file) as stream, opened(stream, file) as docs:
             for number, doc in enumerate(docs, 1):
                 faults = [Problem(file, None, "docbin", f"Document {number}: {fault}") for fault in doc.faults]
                 yield None, NoteError(faults) if faults else doc
 
     def labels_in(self, document: Doc) -> Iterator[str | None]:
-        """See `DocumentReader.labels_in`."""
         return (span.label for span in document.spans)
 
     def note_in(self, document: Doc, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         name = check_name(document.name) if document.name else name
         taker = SpanTaker(check_text(document.text, file), file, find_label)
         for span in document.spans:
@@ -326,7 +323,6 @@ class DocBinFormat(DocumentReader, OneFileFormat):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`."""
         writer = Writer(out, labels, self.tokenizer)
         try:
             yield writer.add

@@ -109,7 +109,6 @@ class Writer:
         )
 
     def add(self, note: OutNote) -> list[Loss]:
-        """See `Sink`."""
         name = check_name(note.name)
         given, losses = given_spans(note, self._labels)
         spans = [Span(span.start, span.end, code) for span, code in given]

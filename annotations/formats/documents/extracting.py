@@ -280,7 +280,7 @@ class DocumentsFormat(InputFormat):
         self._language = language
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`. Text in UTF-8 is claimed only if it is HL7 by its name."""
+        """Text in UTF-8 is claimed only if it is HL7 by its name."""
         kind = ENDINGS.get(_ending(name))
         if kind is DocumentKind.TEXT:
             return not _is_utf8(head)
@@ -293,7 +293,7 @@ class DocumentsFormat(InputFormat):
         return True
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `InputFormat.group`. A document that differs from another one only in the ending keeps it in its name."""
+        """A document that differs from another one only in the ending keeps it in its name."""
         groups: list[NoteFiles] = []
         problems: list[Problem] = []
         taken: set[str] = set()
@@ -311,7 +311,6 @@ class DocumentsFormat(InputFormat):
         return groups, problems
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `InputFormat.read_many`."""
         assert self._extractor is not None
         file = note.parts["document"]
         try:
@@ -335,11 +334,10 @@ class MixedFormat(InputFormat):
         self._documents = documents
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`."""
         return self._main.claims(name, head) or self._documents.claims(name, head)
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `InputFormat.group`. A document that has the name of another note keeps its ending in its name."""
+        """A document that has the name of another note keeps its ending in its name."""
         groups, problems = self._main.group(names)
         strays = {each.file for each in problems if each.code == "unknown file" and _ending(each.file) in ENDINGS}
         taken = {group.name for group in groups}
@@ -348,7 +346,6 @@ class MixedFormat(InputFormat):
         return groups, [each for each in problems if each.file not in strays] + others
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `InputFormat.read_many`."""
         if "document" in note.parts:
             yield from self._documents.read_many(note, files, labels)
             return
@@ -361,7 +358,6 @@ class MixedFormat(InputFormat):
                 yield each
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `InputFormat.used_labels`."""
         return iter(()) if "document" in note.parts else self._main.used_labels(note, files)
 
 

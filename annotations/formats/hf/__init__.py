@@ -244,7 +244,6 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
     unique = "Give each row a name of its own."
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
         match name.rpartition(".")[2].lower():
             case "parquet":
                 return head.startswith(_PARQUET)
@@ -255,7 +254,7 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
         return False
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `OneFileFormat.group`. The files that describe a data set belong to all its files."""
+        """The files that describe a data set belong to all its files."""
         given = list(names)
         about = {name for name in given if basename(name) in BESIDE}
         groups, problems = super().group(name for name in given if basename(name) not in _NOT_DATA)
@@ -265,7 +264,6 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
         ], problems
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int | None, _DataRow | NoteError]]:
-        """See `DocumentReader.documents`."""
         with files.open(file) as stream:
             rows, names = opened(stream, file)
             names = names or _names_beside(note, files)
@@ -276,16 +274,13 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
                     yield line, error
 
     def labels_in(self, document: _DataRow) -> list[object]:
-        """See `DocumentReader.labels_in`."""
         return document.labels()
 
     def note_in(self, document: _DataRow, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `DocumentReader.note_in`."""
         return document.note(name, find_label)
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`."""
         writer = Writer(out, labels, self.tokenizer)
         try:
             yield writer.add
@@ -293,7 +288,7 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
             writer.close()
 
     def path(self, folder: str) -> str:
-        """See `OneFileFormat.path`. `load_dataset` makes a split of each file named so."""
+        """`load_dataset` makes a split of each file named so."""
         return self.file.replace("train", folder.removesuffix("/") or "train")
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:

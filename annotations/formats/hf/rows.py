@@ -216,7 +216,6 @@ class Writer:
         self._size = 0
 
     def add(self, note: OutNote) -> list[Loss]:
-        """See `Sink`."""
         name = check_name(note.name)
         given, losses = given_spans(note, self._labels)
         losses += [Loss(name, span, _NOT_A_CLASS) for span, code in given if f"B-{code}" not in self._numbers]

@@ -45,7 +45,6 @@ class CsvFormat(TableFormat):
     file = "spans.csv"
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`."""
         if not super().claims(name, head):
             return False
         lines = head.decode(_encoding(head), "replace").removeprefix(_BOM).split("\n")

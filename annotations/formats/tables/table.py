@@ -168,7 +168,7 @@ class TableFormat(OneFileFormat):
     """A table of the spans of many notes, and a text file for each note."""
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. All tables and all text files are one group."""
+        """All tables and all text files are one group."""
         found, problems = split_names(names, (*self.endings, _TEXT))
         texts = {stem: parts[_TEXT] for stem, parts in sorted(found.items()) if _TEXT in parts}
         tables = [
@@ -195,7 +195,7 @@ class TableFormat(OneFileFormat):
         return cell
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Text files that no table mentions come last, as notes without annotations.
+        """Text files that no table mentions come last, as notes without annotations.
 
         If a table can't be read, nobody knows which notes it mentions: the other text files are left out then.
         """
@@ -214,7 +214,6 @@ class TableFormat(OneFileFormat):
             yield from loose_texts(texts, seen, files)
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
         for file in note.bundle:
             with suppress(NoteError):
                 for _, rows in self._grouped(file, files):
@@ -222,7 +221,6 @@ class TableFormat(OneFileFormat):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`."""
         with Spool() as spool:
 
             def add(note: OutNote) -> list[Loss]:

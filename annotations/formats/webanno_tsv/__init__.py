@@ -153,11 +153,10 @@ class WebannoTsvFormat(Format):
     layer = Layer()
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `InputFormat.claims`."""
         return name.lower().endswith(".tsv") and head.removeprefix(b"\xef\xbb\xbf").startswith(reading.FORMAT.encode())
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
-        """See `InputFormat.read`. A text file alone is a note without annotations."""
+        """A text file alone is a note without annotations."""
         beside = note.parts.get("txt")
         text = None if beside is None else decode_utf8(files.load(beside), beside)
         if "tsv" not in note.parts:
@@ -177,13 +176,11 @@ class WebannoTsvFormat(Format):
         return replace(taker.note(note.name), layers=layers.found)
 
     def labels(self, note: NoteFiles, files: Files) -> list[str] | None:
-        """See `InputFormat.labels`."""
         if "tsv" not in note.parts:
             return None
         return [found.named()[0] for found in _reader(note, files).annotations() if found.start < found.end]
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`."""
         name = check_name(note.name)
         found, losses = entities(note, labels, self.layer)
         writer = TsvWriter(note.text, self.tokenizer(note.text), found, self.layer)
