@@ -91,13 +91,6 @@ def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_read_bac
             BiLstmCrfBackend(str(made))
 
 
-def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="have no spans"):
-        learn(TrainingTask([("Nada.", [])], "meddocan"), tmp_path / "model.zip")
-    with pytest.raises(BackendError, match="no algorithm “best”"):
-        learn(TrainingTask(made_notes(2), "meddocan", algorithm="best"), tmp_path / "model.zip")
-
-
 def test_without_the_rules_and_with_another_seed(tmp_path: Path) -> None:
     """The rules and the seed change the model, and a model without the rules reads a note with identifiers."""
     notes, files = made_notes(1), set()

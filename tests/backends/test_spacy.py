@@ -118,13 +118,6 @@ def test_few_notes_give_more_epochs_and_smaller_batches() -> None:
     assert hyper.fitted(1_000, 3).epochs == 3
 
 
-def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="The training notes have no spans"):
-        learn(TrainingTask([("Nothing here.", [])], "meddocan"), tmp_path / "m.zip")
-    with pytest.raises(BackendError, match="cnn, quick"):
-        learn(TrainingTask(made_notes(1), "meddocan", "magic"), tmp_path / "m.zip")
-
-
 def card(path: Path, **other) -> bytes:
     with zipfile.ZipFile(path) as archive:
         return json.dumps(json.loads(archive.read("card.json")) | other).encode()

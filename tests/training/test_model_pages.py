@@ -17,7 +17,7 @@ from annotations.core.errors import ServiceError
 from annotations.formats.files import zips
 from annotations.formats.files.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, JobState, StoredFile
+from annotations.models import Event, StoredFile
 from annotations.scores.selectors import LabelWords
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
@@ -138,26 +138,6 @@ def test_form_errors_are_shown_and_the_values_stay(manager):
         assert f'value="{number}"' in html and 'aria-invalid="true"' in html
     # A backend that doesn't group sentences ignores the field.
     assert manager.post(page("model_train"), form | {"grouping": "x", "algorithm": "crf:ap"}).status_code == 302
-
-
-def test_a_model_is_downloaded_and_uploaded(manager, model):
-    fetched = manager.get(page("model_file", model.pk))
-    data = b"".join(fetched.streaming_content)
-    assert data == content_of(model) and "crf-1.zip" in fetched["Content-Disposition"]
-    assert Event.objects.filter(verb="file.downloaded").count() == 1
-    TrainedModel.objects.update(state=State.RETIRED)
-    # A double click is one model.
-    for message in ("The model was uploaded.", "The project already has this model. Nothing was changed."):
-        file = {"file": SimpleUploadedFile("m.zip", data), "name": "mine"}
-        assert said(manager.post(page("model_upload"), file, follow=True)) == [message]
-    brought = TrainedModel.objects.get(state=State.READY)
-    assert (brought.name, brought.card["labels"], brought.card["uploaded"]) == ("mine", model.card["labels"], True)
-    assert brought.card["sha256"] == model.card["sha256"]
-    assert StoredFile.objects.filter(kind="model").count() == 2
-    assert manager.get(page("model", brought.pk)).status_code == 200
-    manager.post(page("run_start"), {"backend": f"model:{brought.pk}", "token": "r"})
-    work(Run.objects.get().job_id)
-    assert Job.objects.get(kind="run").state == JobState.DONE
 
 
 def zipped(**members):
