@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotations.gold.selectors import change_since
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, GoldVersion, Span
+from annotations.models import GoldVersion, Span
 from annotations.projects.services.labels import update_label
 from annotations.review.services.log import Act
 from tests import factories as make
@@ -54,10 +54,6 @@ def check(world, expected: str) -> None:
     world.client.post(reverse("gold_freeze", args=["covid"]))
     assert (GoldVersion.objects.count() == before) == (expected == "nothing changed")
     assert statement(world) == "nothing changed"
-
-
-def gold_of(note) -> AnnotationSet:
-    return AnnotationSet.objects.get(document=note, author__kind="gold")
 
 
 def test_a_renamed_label_and_an_open_review_change_nothing(frozen):

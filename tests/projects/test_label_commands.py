@@ -111,6 +111,3 @@ def test_only_unused_labels_are_deleted(project):
     found = run("labels", "--delete", "CITY", "--by", "mia")
     assert found["deleted"] == "CITY" and len(found["labels"]) == 5
     assert Event.objects.get(verb="label.deleted").actor.username == "mia"
-
-
-# ── Categories ───────────────────────────────────────────────────────────────────────────────────────────────────────

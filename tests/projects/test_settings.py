@@ -193,6 +193,3 @@ def test_notes_assigned_by_name_are_never_refused(world, limited):
     assert live(world)["ann"] == 6
     assert assign_new_notes(project=limited, notes=[make.make_note(limited).pk]) == 1
     assert live(world) == {"ann": 6, "ben": 3}
-
-
-# ── Commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────

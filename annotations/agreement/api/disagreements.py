@@ -21,13 +21,12 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.disagreements import amend, change_cause
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
-from annotations.core.api.etags import matched, outdated
+from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
 from annotations.projects.api import version_tag
@@ -328,15 +327,10 @@ def new_amendment(request: ApiRequest, response: HttpResponse, slug: str, body: 
     matched(request, version_tag(access.project))
     wanted = check(AmendmentForm({"text": body.text, "seen_version": access.project.guidelines_version}))
     location, seen = _location(access, body), wanted["seen_version"]
-    try:
+    with unless_stale(lambda: version_tag(Project.objects.get(pk=access.project.pk))):
         made = amend(
             project=access.project, text=wanted["text"], actor=access.user, location=location, seen_version=seen
         )
-    except ServiceError as error:
-        if error.code != "stale":
-            raise
-        access.project.refresh_from_db()
-        raise outdated(version_tag(access.project)) from error
     access.project.refresh_from_db()
     response["ETag"] = version_tag(access.project)
     return Status(201, AmendmentItem.of(made, located=True))

@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
+from pydantic import BeforeValidator
 
 from annotations.core.access import Can, may_create_projects
 from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
-from annotations.core.api.schemas import Body, Done
+from annotations.core.api.schemas import Answer, Body, Done
 from annotations.core.events import sentences
 from annotations.models import Assignment, Membership, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
@@ -27,23 +28,15 @@ from annotations.projects.services.assigning import annotators_of, assign_list, 
 router = Router(tags=["Projects"])
 
 
-class ProjectItem(Schema):
+class ProjectItem(Answer):
     """A project with the person's role in it. `slug` is its name in addresses."""
 
-    slug: str
-    name: str
-    language: str
+    slug: str = Field(validation_alias="project.slug")
+    name: str = Field(validation_alias="project.name")
+    language: str = Field(validation_alias="project.language")
     role: str
-    archived: bool
-    created_at: datetime
-
-    @classmethod
-    def of(cls, member: Membership) -> Self:
-        project = member.project
-        return cls(
-            slug=project.slug, name=project.name, language=project.language, role=member.role,
-            archived=project.archived_at is not None, created_at=project.created_at,
-        )  # fmt: skip
+    archived: Annotated[bool, BeforeValidator(bool)] = Field(validation_alias="project.archived_at")
+    created_at: datetime = Field(validation_alias="project.created_at")
 
 
 class NewProject(Body):
@@ -83,7 +76,7 @@ def list_projects(request: ApiRequest, paging: Query[Paging]) -> PageAnswer:
     members = Membership.objects.filter(user=request.user, active=True).select_related("project")
     if request.token.project_id is not None:
         members = members.filter(project=request.token.project_id)
-    return paged_rows(request, paging, members, ProjectItem.of)
+    return paged_rows(request, paging, members, ProjectItem.model_validate)
 
 
 @router.post("/projects", response={201: ProjectItem})
@@ -100,13 +93,13 @@ def new_project(request: ApiRequest, body: NewProject) -> Status[ProjectItem]:
             name=wanted["name"], label_set_key=wanted["label_set"], language=wanted["language"], slug=body.slug,
             manager=request.user, actor=request.user,
         )  # fmt: skip
-    return Status(201, ProjectItem.of(made.memberships.get(user=request.user)))
+    return Status(201, ProjectItem.model_validate(made.memberships.get(user=request.user)))
 
 
 @router.get("/projects/{slug:slug}", response=ProjectItem)
 def read_project(request: ApiRequest, slug: str) -> ProjectItem:
     """Read a project."""
-    return ProjectItem.of(enter(request, slug).membership)
+    return ProjectItem.model_validate(enter(request, slug).membership)
 
 
 @router.get("/projects/{slug:slug}/settings", response=ProjectSettings)
@@ -146,22 +139,15 @@ assignments_router = Router(tags=["Assignments"])
 ASSIGNMENTS = "/projects/{slug:slug}/assignments"
 
 
-class AssignmentItem(Schema):
+class AssignmentItem(Answer):
     """A note assigned to a person. `state` is open, done or released."""
 
-    id: int
-    note: int
-    name: str
-    username: str
+    id: int = Field(validation_alias="pk")
+    note: int = Field(validation_alias="document_id")
+    name: str = Field(validation_alias="document.name")
+    username: str = Field(validation_alias="user.username")
     state: str
-    assigned_at: datetime
-
-    @classmethod
-    def of(cls, row: Assignment) -> Self:
-        return cls(
-            id=row.pk, note=row.document_id, name=row.document.name, username=row.user.username, state=row.state,
-            assigned_at=row.created_at,
-        )  # fmt: skip
+    assigned_at: datetime = Field(validation_alias="created_at")
 
 
 class NewAssignments(Body):
@@ -182,7 +168,7 @@ def list_assignments(request: ApiRequest, slug: str, paging: Query[Paging]) -> P
     """List who has which note, also notes that are done or were released."""
     access = enter(request, slug, Can.MANAGE)
     rows = Assignment.objects.filter(project=access.project).select_related("user", "document").defer("document__text")
-    return paged_rows(request, paging, rows, AssignmentItem.of)
+    return paged_rows(request, paging, rows, AssignmentItem.model_validate)
 
 
 @assignments_router.post(ASSIGNMENTS, response=AssignedNotes)
@@ -267,17 +253,12 @@ guidelines_router = Router(tags=["Guidelines"])
 GUIDELINES = "/projects/{slug:slug}/guidelines"
 
 
-class Guidelines(Schema):
+class Guidelines(Answer):
     """The guidelines in Markdown. Every change makes another version; version 0 was never changed."""
 
     text: str
     version: int
-    changed_at: datetime | None
-
-    @classmethod
-    def of(cls, project: Project) -> Self:
-        guide = guide_of(project)
-        return cls(text=guide.text, version=guide.version, changed_at=guide.changed)
+    changed_at: datetime | None = Field(validation_alias="changed")
 
 
 class GuidelinesText(Body):
@@ -308,7 +289,7 @@ def write_guidelines(request: ApiRequest, response: HttpResponse, slug: str, bod
 
 def _said(response: HttpResponse, project: Project) -> Guidelines:
     response["ETag"] = version_tag(project)
-    return Guidelines.of(project)
+    return Guidelines.model_validate(guide_of(project))
 
 
 def version_tag(project: Project) -> str:

@@ -15,7 +15,7 @@ from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter, shows_once
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body
 from annotations.models import Membership
 from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
 from annotations.projects.selectors.members import MemberRow, members, memberships
@@ -27,28 +27,20 @@ LINK_OF_NEW = _("Find the member in the list of members, and create a link with 
 NEW_LINK = _("Send the request with a new Idempotency-Key to create another link.")
 
 
-class MemberItem(Schema):
+class MemberItem(Answer):
     """A current or former member. `open` and `done` count assigned notes.
 
     `linkable`: whether the token's person may create a password link for this member.
     """
 
-    id: int
-    username: str
-    role: str
-    active: bool
-    joined_at: datetime
+    id: int = Field(validation_alias="row.pk")
+    username: str = Field(validation_alias="row.user.username")
+    role: str = Field(validation_alias="row.role")
+    active: bool = Field(validation_alias="row.active")
+    joined_at: datetime = Field(validation_alias="row.joined_at")
     open: int
     done: int
     linkable: bool
-
-    @classmethod
-    def of(cls, member: MemberRow) -> Self:
-        row = member.row
-        return cls(
-            id=row.pk, username=row.user.username, role=row.role, active=row.active, joined_at=row.joined_at,
-            open=member.open, done=member.done, linkable=member.linkable,
-        )  # fmt: skip
 
 
 class NewMember(Body):
@@ -110,7 +102,7 @@ def list_members(request: ApiRequest, slug: str, paging: Query[Paging], active: 
         rows = memberships(access.project, active=active).filter(pk__gt=after or 0)
         return members(list(rows[:size]), access.user)
 
-    return paged(request, paging, fetch, MemberItem.of, lambda member: member.row.pk)
+    return paged(request, paging, fetch, MemberItem.model_validate, lambda member: member.row.pk)
 
 
 @router.post(PATH, response={201: AddedMember})
@@ -185,7 +177,7 @@ def _member(request: ApiRequest, slug: str, pk: int) -> tuple[Access, Membership
 
 def _item(access: Access, member: Membership) -> MemberItem:
     [found] = members([member], access.user)
-    return MemberItem.of(found)
+    return MemberItem.model_validate(found)
 
 
 def _link(request: ApiRequest, access: Access, member: Membership) -> str:

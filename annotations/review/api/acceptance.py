@@ -4,12 +4,13 @@ from dataclasses import asdict
 from typing import Any, Literal, Self
 
 from django.http import StreamingHttpResponse
-from ninja import Query, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from annotations.core.access import Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Answer
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import Chosen
 from annotations.review.rules.planting import RemainingEstimate
@@ -53,13 +54,13 @@ class EstimateOut(Schema):
     counted: int
 
 
-class DrawnOut(Schema):
+class DrawnOut(Answer):
     """Precision and recall of a run, estimated on `notes` finished notes that were drawn at random."""
 
-    run: str
+    run: str = Field(validation_alias="run.name")
     notes: int
-    precision: EstimateOut
-    recall: EstimateOut
+    precision: EstimateOut = Field(validation_alias="right")
+    recall: EstimateOut = Field(validation_alias="found")
 
 
 class OverruledOut(Schema):
@@ -116,15 +117,7 @@ def read_acceptance(request: ApiRequest, slug: str, wanted: Query[Chosen]) -> Ac
         labels=[AcceptedOut.of(row, label=codes.get(row.key[0])) for row in acceptance_by(spans, "label_id")],
         sources=[AcceptedOut.of(row, run=row.key[0], source=row.key[1]) for row in by_source],
         confidences=[AcceptedOut.of(row, least=BANDS[row.key[0]][0] if row.key[0] >= 0 else None) for row in by_band],
-        drawn=[
-            DrawnOut(
-                run=one.run.name,
-                notes=one.notes,
-                precision=EstimateOut(**asdict(one.right)),
-                recall=EstimateOut(**asdict(one.found)),
-            )
-            for one in drawn_of(chosen)
-        ],
+        drawn=[DrawnOut.model_validate(one) for one in drawn_of(chosen)],
         overruled=[OverruledOut(**one._asdict()) for one in overruled(access.project)],
         pairs=pairs(access.project, chosen),
         planted=PlantedOut.of(planting) if planting.measured else None,

@@ -89,8 +89,6 @@ def test_an_own_span_replaces_the_spans_that_it_overlaps():
 
 # ── Properties ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# ── Properties ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
 BOUNDS = st.tuples(st.integers(0, 40), st.integers(1, 8), st.sampled_from("ABC"))
 SPANS = BOUNDS.map(lambda drawn: Span(drawn[0], drawn[0] + drawn[1], drawn[2]))
 

@@ -186,9 +186,6 @@ def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, 
     expect(page.locator("#note .is-decided-location").nth(1)).to_have_attribute("data-label", "✓ no span")
 
 
-# ── By keys alone, on a phone, together ──────────────────────────────────────────────────────────────────────────────
-
-
 # ── Disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -110,6 +110,3 @@ def test_a_manager_can_leave_if_another_stays(world, mia, name, body):
     make.make_member(world.project, "manager", "nora")
     assert mia.post(own, body).url == reverse("projects")
     assert mia.get(PAGE).status_code == (403 if body else 404)
-
-
-# ── Removing and bringing back ───────────────────────────────────────────────────────────────────────────────────────

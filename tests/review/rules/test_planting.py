@@ -103,9 +103,6 @@ def test_the_nearest_span_shares_the_most_characters():
 # ── Estimates ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# ── Estimates ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_the_estimate_of_missed_identifiers():
     assert PlantedCounts(found=16, partly=1, missed=3).rate == Rate(3, 20)
     left = planting.left_over(85, Rate(15, 100))
