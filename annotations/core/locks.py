@@ -52,10 +52,8 @@ class ErasedMeanwhile(ServiceError):
     """Notes were erased during work on the project's notes; the work's results were not stored."""
 
     def __init__(self) -> None:
-        super().__init__(
-            _("Notes of this project were erased during this work, so nothing was stored. Start it again."),
-            code="erased",
-        )
+        message = _("Notes of this project were erased during this work, so nothing was stored. Start it again.")
+        super().__init__(message, code="erased")
 
 
 def erasures_of(project_id: int) -> int:

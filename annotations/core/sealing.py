@@ -38,10 +38,8 @@ class OtherSecretKey(ServiceError):
     """
 
     def __init__(self) -> None:
-        super().__init__(
-            _("Sealed data can't be read with the secret key of this instance. Restore the key that sealed it."),
-            code="sealed",
-        )
+        message = _("Sealed data can't be read with the secret key of this instance. Restore the key that sealed it.")
+        super().__init__(message, code="sealed")
 
 
 @dataclass(frozen=True, repr=False)

@@ -124,10 +124,8 @@ def with_attribute(attributes: Mapping[str, Value] | None, label: int, name: str
         data = Label.objects.filter(pk=label).values_list("attributes", flat=True).first()
         defined = next((each for each in definitions_of(data or []) if each.name == name), None)
         if defined is None or not defined.allows(value):
-            raise ServiceError(
-                gettext("The label of this span doesn't have this attribute or value. Reload the page."),
-                code="attribute",
-            )
+            message = gettext("The label of this span doesn't have this attribute or value. Reload the page.")
+            raise ServiceError(message, code="attribute")
     return stored(with_value(pairs_of(attributes), name, value))
 
 

@@ -42,11 +42,8 @@ TOKENIZER_HELP: Final = (
 def check_tokenizer(name: str) -> None:
     """Raise ServiceError unless the name is empty (the default rule) or that of a registered tokenizer."""
     if name and name not in KINDS:
-        raise ServiceError(
-            _("There is no tokenizer “%(name)s”. Choose one of: %(choices)s.")
-            % {"name": name, "choices": ", ".join(KINDS)},
-            code="tokenizer",
-        )
+        message = _("There is no tokenizer “%(name)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"name": name, "choices": ", ".join(KINDS)}, code="tokenizer")
 
 
 def tokenizer_for(name: str, language: str) -> Tokenizer:
@@ -56,11 +53,10 @@ def tokenizer_for(name: str, language: str) -> Tokenizer:
     try:
         factory: Callable[[str], Tokenizer] = import_string(kind.factory)
     except ImportError as error:
-        raise ServiceError(
-            _("This worker doesn't have %(library)s, which the tokenizer needs. Install the extra “models” there.")
-            % {"library": kind.library},
-            code="tokenizer",
-        ) from error
+        message = _(
+            "This worker doesn't have %(library)s, which the tokenizer needs. Install the extra “models” there."
+        )
+        raise ServiceError(message % {"library": kind.library}, code="tokenizer") from error
     try:
         return factory(language)
     except TokenizerError as error:

@@ -76,11 +76,8 @@ def gold_freeze(request: Request, slug: str) -> HttpResponse:
         if made:
             messages.success(request, _("Version %(number)s is frozen.") % {"number": version.number})
         else:
-            messages.info(
-                request,
-                _("Nothing has changed since version %(number)s, so no new version was frozen.")
-                % {"number": version.number},
-            )
+            message = _("Nothing has changed since version %(number)s, so no new version was frozen.")
+            messages.info(request, message % {"number": version.number})
         return redirect("gold_version", slug, version.number)
     return redirect("gold", slug)
 

@@ -43,10 +43,9 @@ class ProjectsConfig(AppConfig):
         # Its receivers are connected.
         import annotations.projects.services.accounts  # noqa: F401
 
+        message = _("People")
         navigation.register(
-            navigation.Entry(
-                "project", 20, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})
-            ),
+            navigation.Entry("project", 20, message, "people", Can.MANAGE, frozenset({"member_remove", "member_link"}))
         )
         navigation.add_group(navigation.NavigationGroup("account", _("Account"), 10, navigation.Area.ACCOUNT))
         registry.TIDIERS.append(forget_failures)

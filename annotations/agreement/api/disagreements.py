@@ -212,12 +212,8 @@ def change_causes(
 def compare(project: Project) -> None:
     """Compare the notes with changed annotations. Raises Problem (503) while some are left."""
     if left := bring_up_to_date(project, seconds=SECONDS):
-        raise Problem(
-            503,
-            "comparing",
-            _("The annotations are being compared. Notes left: %(left)s. Send the request again.") % {"left": left},
-            headers={"Retry-After": "1"},
-        )
+        message = _("The annotations are being compared. Notes left: %(left)s. Send the request again.")
+        raise Problem(503, "comparing", message % {"left": left}, headers={"Retry-After": "1"})
 
 
 def _compared(

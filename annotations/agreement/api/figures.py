@@ -108,11 +108,8 @@ def _figures(project: Project, wanted: AgreementFiguresChoice) -> figures.KeptFi
     if found is not None:
         return found
     if wanted.tokenizer or figures.takes_long(project):
-        raise Problem(
-            409,
-            "not-computed",
-            _("The figures of the current annotations are not computed yet. Start the job that computes them."),
-        )
+        message = _("The figures of the current annotations are not computed yet. Start the job that computes them.")
+        raise Problem(409, "not-computed", message)
     try:
         return figures.figures_of(project=project, unit=wanted.unit)
     except ServiceError as error:

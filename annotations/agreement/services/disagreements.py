@@ -25,17 +25,11 @@ def change_cause(*, document: Document, start: int, end: int, kind: str, present
     moves them to its current bounds. Raises ServiceError (`kind`, `location`).
     """
     if kind not in CauseKind.values:
-        raise ServiceError(
-            _("“%(kind)s” is not a cause. Choose one of: %(choices)s.")
-            % {"kind": kind[:10], "choices": ", ".join(CauseKind.values)},
-            code="kind",
-        )
+        message = _("“%(kind)s” is not a cause. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"kind": kind[:10], "choices": ", ".join(CauseKind.values)}, code="kind")
     if not 0 <= start < end <= document.length:
-        raise ServiceError(
-            _("The location must lie within the %(length)s characters of the note.")
-            % {"length": f"{document.length:,}"},
-            code="location",
-        )
+        message = _("The location must lie within the %(length)s characters of the note.")
+        raise ServiceError(message % {"length": f"{document.length:,}"}, code="location")
     with transaction.atomic():
         Document.objects.select_for_update(of=("self",)).only("pk").get(pk=document.pk)
         there = list(Cause.objects.filter(document_id=document.pk, start__lt=end, end__gt=start))

@@ -117,13 +117,11 @@ def _shown(found: Desk, seen: ShownLocation) -> Item:
 
 
 def _moved() -> ServiceError:
-    return ServiceError(
-        _(
-            "Another adjudicator or an annotator has changed this location. "
-            "Your decision was not saved. Check the location again."
-        ),
-        code="moved",
+    message = _(
+        "Another adjudicator or an annotator has changed this location. "
+        "Your decision was not saved. Check the location again."
     )
+    return ServiceError(message, code="moved")
 
 
 def _choice(document: Document, found: Desk, item: Item, request: Request) -> tuple[Choice, Version, int | None]:

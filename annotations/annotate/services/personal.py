@@ -56,11 +56,8 @@ def check_key(key: str) -> str:
     """The key in lower case. Raises ServiceError where a label can't have it, with the action that it belongs to."""
     wanted = key.strip().lower()
     if wanted in PROGRAM_KEYS:
-        raise ServiceError(
-            _("The key “%(wanted)s” is reserved by the program (%(program_keys)s). Choose another key.")
-            % {"wanted": wanted, "program_keys": PROGRAM_KEYS[wanted]},
-            code="hotkey",
-        )
+        message = _("The key “%(wanted)s” is reserved by the program (%(program_keys)s). Choose another key.")
+        raise ServiceError(message % {"wanted": wanted, "program_keys": PROGRAM_KEYS[wanted]}, code="hotkey")
     return check_hotkey(wanted)
 
 
@@ -68,11 +65,8 @@ def _check_twice(changed: Mapping[int, str], names: Mapping[int, str]) -> None:
     for key in sorted({key for key in changed.values() if key}):
         wanting = [names[pk] for pk, wanted in changed.items() if wanted == key]
         if len(wanting) > 1:
-            raise ServiceError(
-                _("%(choices)s can't have the same key “%(key)s”. Choose different keys.")
-                % {"choices": " and ".join(wanting), "key": key},
-                code="taken",
-            )
+            message = _("%(choices)s can't have the same key “%(key)s”. Choose different keys.")
+            raise ServiceError(message % {"choices": " and ".join(wanting), "key": key}, code="taken")
 
 
 def _write(user: int, chosen: Mapping[int, str], labels: Iterable[int]) -> None:

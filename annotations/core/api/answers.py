@@ -93,12 +93,8 @@ def _claim(request: ApiRequest, key: str, mark: str) -> tuple[ApiAnswer, bool]:
             errors=[(HEADER, _("The key belongs to another request."))],
         )
     if row.status is None:
-        raise Problem(
-            409,
-            "in-progress",
-            _("The first request with this Idempotency-Key is still running. Send it again in a moment."),
-            headers={"Retry-After": "1"},
-        )
+        message = _("The first request with this Idempotency-Key is still running. Send it again in a moment.")
+        raise Problem(409, "in-progress", message, headers={"Retry-After": "1"})
     return row, False
 
 
@@ -151,11 +147,8 @@ def _columns(
 def _again(request: ApiRequest, row: ApiAnswer, secret: ShownOnce | None) -> HttpResponse:
     """Return the stored answer. Raises Problem (409) where it was not stored, or was deleted."""
     if row.sealed is None:
-        raise Problem(
-            409,
-            "erased",
-            _("The request was carried out. Its answer was deleted, since notes of the project were erased."),
-        )
+        message = _("The request was carried out. Its answer was deleted, since notes of the project were erased.")
+        raise Problem(409, "erased", message)
     sealed = bytes(row.sealed)
     said = (
         project_key(row.project_id).open(sealed) if row.project_id else json.loads(opened_by_instance(_PURPOSE, sealed))

@@ -30,11 +30,8 @@ def matched(request: HttpRequest, current: str) -> bool:
     """
     given = request.headers.get("If-Match", "")
     if not given:
-        raise Problem(
-            428,
-            "if-match",
-            _("Send the header If-Match with the ETag of what you read, so that no newer change gets lost."),
-        )
+        message = _("Send the header If-Match with the ETag of what you read, so that no newer change gets lost.")
+        raise Problem(428, "if-match", message)
     wanted = parse_etags(given)
     if wanted == ["*"]:
         return False
@@ -45,12 +42,8 @@ def matched(request: HttpRequest, current: str) -> bool:
 
 def outdated(current: str) -> Problem:
     """Return the problem (412) of a change to something that has changed since it was read."""
-    return Problem(
-        412,
-        "changed",
-        _("This has changed since you read it. Nothing was saved. Read it again, then repeat your change."),
-        headers={"ETag": current},
-    )
+    message = _("This has changed since you read it. Nothing was saved. Read it again, then repeat your change.")
+    return Problem(412, "changed", message, headers={"ETag": current})
 
 
 @contextmanager

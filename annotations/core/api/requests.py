@@ -72,12 +72,8 @@ def require_scope(request: ApiRequest, least: Scope) -> None:
     if request.method not in _READING:
         least = max(least, Scope.WRITE, key=_ORDER.index)
     if _ORDER.index(Scope(request.token.scope)) < _ORDER.index(least):
-        raise Problem(
-            403,
-            "scope",
-            _("This request needs a token with the scope “%(scope)s”. Create one on the page “API tokens”.")
-            % {"scope": least.value},
-        )
+        message = _("This request needs a token with the scope “%(scope)s”. Create one on the page “API tokens”.")
+        raise Problem(403, "scope", message % {"scope": least.value})
 
 
 def require_any_project(request: ApiRequest) -> None:

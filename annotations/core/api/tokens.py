@@ -52,10 +52,8 @@ def create_token(
     with transaction.atomic():
         list(User.objects.select_for_update(no_key=True).filter(pk=user.pk).values_list("pk"))
         if valid_tokens(user).count() >= MOST_TOKENS:
-            raise ServiceError(
-                _("There are already %(most)s valid tokens. Revoke those that are not used.") % {"most": MOST_TOKENS},
-                code="many",
-            )
+            message = _("There are already %(most)s valid tokens. Revoke those that are not used.")
+            raise ServiceError(message % {"most": MOST_TOKENS}, code="many")
         row = ApiToken.objects.create(
             user=user, name=name, prefix=secret[:SHOWN], digest=_digest(secret), scope=scope, project=project,
             expires_at=now + timedelta(days=days),

@@ -65,10 +65,8 @@ def make_gold(
         keep_labels(document.project_id)
         source = AnnotationSet.objects.select_for_update().select_related("author").get(pk=annotation_set.pk)
         if source.state != AnnotationSetState.SUBMITTED:
-            raise ServiceError(
-                gettext("These annotations are still a draft. Only submitted annotations can become gold."),
-                code="draft",
-            )
+            message = gettext("These annotations are still a draft. Only submitted annotations can become gold.")
+            raise ServiceError(message, code="draft")
         if source.author.kind == AuthorKind.GOLD:
             return source
         if source.author.kind in Author.MODELS and document.project.second_review != SecondReview.OFF:
@@ -181,15 +179,12 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
             gettext("A review of this note is open. Finish the review, or replace its draft explicitly."), code="exists"
         )
     if not replace:
-        raise ServiceError(
-            ngettext(
-                "This note already has other gold (%(count)s span). Replace the gold explicitly.",
-                "This note already has other gold (%(count)s spans). Replace the gold explicitly.",
-                len(present),
-            )
-            % {"count": len(present)},
-            code="exists",
+        message = ngettext(
+            "This note already has other gold (%(count)s span). Replace the gold explicitly.",
+            "This note already has other gold (%(count)s spans). Replace the gold explicitly.",
+            len(present),
         )
+        raise ServiceError(message % {"count": len(present)}, code="exists")
     gold.spans.all().delete()
     return [list(span) for span in present]
 
@@ -226,11 +221,8 @@ def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, pro
     """Make all submitted annotation sets of one author gold in notes without gold. Safe to repeat and to resume."""
     author = Author.objects.select_related("project").get(pk=author_id, project_id=project_id)
     if author.kind in NOT_IN_BULK:
-        raise ServiceError(
-            gettext("“%(name)s” is a model run and can't become gold in bulk. Review its suggestions instead.")
-            % {"name": author.name},
-            code="run",
-        )
+        message = gettext("“%(name)s” is a model run and can't become gold in bulk. Review its suggestions instead.")
+        raise ServiceError(message % {"name": author.name}, code="run")
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=AuthorKind.GOLD)
     todo = (

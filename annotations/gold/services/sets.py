@@ -44,23 +44,16 @@ def wanted_set(project: Project, spec: str, split: str = "") -> SetChoice:
     if not split:
         return wanted
     if split not in LAYOUTS:
-        raise ServiceError(
-            gettext("There is no split “%(split)s”. Choose one of: %(choices)s.")
-            % {"split": split, "choices": ", ".join(LAYOUTS)},
-            code="split",
-        )
+        message = gettext("There is no split “%(split)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"split": split, "choices": ", ".join(LAYOUTS)}, code="split")
     if wanted.version is None or not wanted.version.split_seed:
-        raise ServiceError(
-            gettext("“%(spec)s” is not split into train, dev and test. Split a frozen version first.") % {"spec": spec},
-            code="split",
-        )
+        message = gettext("“%(spec)s” is not split into train, dev and test. Split a frozen version first.")
+        raise ServiceError(message % {"spec": spec}, code="split")
     if patients_in_two_splits(wanted.version):
-        raise ServiceError(
-            gettext(
-                "Patient IDs changed after the split, and a patient is now in two splits. Split the version again."
-            ),
-            code="split",
+        message = gettext(
+            "Patient IDs changed after the split, and a patient is now in two splits. Split the version again."
         )
+        raise ServiceError(message, code="split")
     return replace(wanted, split=split)
 
 
@@ -77,11 +70,8 @@ def _wanted(project: Project, spec: str) -> SetChoice:
             author = authors.filter(pk=pk).first()
     if author is None:
         known = ", ".join(set_specs(project)) or "none yet"
-        raise ServiceError(
-            gettext("This project has no annotation sets “%(spec)s”. Available: %(known)s.")
-            % {"spec": spec, "known": known},
-            code="set",
-        )
+        message = gettext("This project has no annotation sets “%(spec)s”. Available: %(known)s.")
+        raise ServiceError(message % {"spec": spec, "known": known}, code="set")
     return SetChoice(spec, author=author)
 
 

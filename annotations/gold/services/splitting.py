@@ -109,11 +109,8 @@ def split_by_lines(*, version: GoldVersion, lines: str, seed: str, actor: User |
         others = GoldVersion.objects.filter(project_id=version.project_id, split_seed=seed).exclude(pk=version.pk)
         earlier, merged = _earlier_splits(version, seed) if others else ({}, 0)
         if moved := next((key for key, split in splits.items() if earlier.get(key, split) is not split), None):
-            raise ServiceError(
-                _("The note “%(name)s” is in %(split)s of another version with this seed. Choose another seed.")
-                % {"name": first[moved][:80], "split": earlier[moved]},
-                code="seed",
-            )
+            message = _("The note “%(name)s” is in %(split)s of another version with this seed. Choose another seed.")
+            raise ServiceError(message % {"name": first[moved][:80], "split": earlier[moved]}, code="seed")
         counts = Counter(dict.fromkeys(rules.Split, 0))
         for key, split in splits.items():
             counts[split] += len(patients[key].notes)

@@ -180,11 +180,8 @@ def _location(document: Document, about: ThreadSubject) -> dict[str, int | None]
             raise ChangeRefused("span", _("This span no longer exists. Reload the page."), status=409)
         return {"span_id": None, "start": None, "end": None}
     if about.start is None or about.end is None or not 0 <= about.start < about.end <= document.length:
-        raise ChangeRefused(
-            "location",
-            _("The location of a comment must lie within the %(length)s characters of the note.")
-            % {"length": f"{document.length:,}"},
-        )
+        message = _("The location of a comment must lie within the %(length)s characters of the note.")
+        raise ChangeRefused("location", message % {"length": f"{document.length:,}"})
     return {"span_id": None, "start": about.start, "end": about.end}
 
 
@@ -222,18 +219,13 @@ def _check_number(made: Comment) -> None:
     """Raise Refused if the person has too many comments on the note, or the thread too many answers."""
     of_person = Comment.objects.filter(document_id=made.document_id, author_id=made.author_id)
     if of_person.order_by().count() >= MOST_OF_A_PERSON:
-        raise ChangeRefused(
-            "many",
-            _("Not saved: each person can have at most %(count)s comments on a note. Delete or edit one of yours.")
-            % {"count": MOST_OF_A_PERSON},
-            status=422,
+        message = _(
+            "Not saved: each person can have at most %(count)s comments on a note. Delete or edit one of yours."
         )
+        raise ChangeRefused("many", message % {"count": MOST_OF_A_PERSON}, status=422)
     if made.answers_id and Comment.objects.filter(answers_id=made.answers_id).order_by().count() >= MOST_ANSWERS:
-        raise ChangeRefused(
-            "many",
-            _("Not saved: a thread can have at most %(count)s answers. Start a new thread.") % {"count": MOST_ANSWERS},
-            status=422,
-        )
+        message = _("Not saved: a thread can have at most %(count)s answers. Start a new thread.")
+        raise ChangeRefused("many", message % {"count": MOST_ANSWERS}, status=422)
 
 
 def _seen(access: Access, document: Document, pk: int) -> Comment:

@@ -140,10 +140,8 @@ def assign_list(*, project: models.Project, user: models.User, names: Sequence[s
         )
     notes = dict(models.Document.objects.filter(project=project, name__in=names).values_list("name", "pk"))
     if missing := [name for name in names if name not in notes]:
-        raise ServiceError(
-            _("These notes don't exist: %(choices)s. Nothing was assigned.") % {"choices": ", ".join(missing[:10])},
-            code="note",
-        )
+        message = _("These notes don't exist: %(choices)s. Nothing was assigned.")
+        raise ServiceError(message % {"choices": ", ".join(missing[:10])}, code="note")
     with transaction.atomic():
         made = _create(project, ((notes[name], user.pk) for name in names))
         reopened = reopen(models.Assignment.objects.filter(project=project, user=user, document__in=notes.values()))

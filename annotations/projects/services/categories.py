@@ -31,11 +31,8 @@ def add_category(*, label_set: LabelSet, name: str, hue: int, actor: User | None
     with transaction.atomic():
         others = lock_categories(label_set.pk)
         if len(others) >= MOST_CATEGORIES:
-            raise ServiceError(
-                _("A label set has at most %(most)d categories. Delete an empty category first.")
-                % {"most": MOST_CATEGORIES},
-                code="limit",
-            )
+            message = _("A label set has at most %(most)d categories. Delete an empty category first.")
+            raise ServiceError(message % {"most": MOST_CATEGORIES}, code="limit")
         _check_free(name, others)
         taken = _(
             "In files, this category would have the code “%(code)s”, like the category %(name)s. Choose another name."
@@ -117,11 +114,10 @@ def delete_category(*, category: Category, actor: User | None) -> None:
         if fresh is None:
             raise no_category()
         if fresh.labels.filter(merged_into__isnull=True).exists():
-            raise ServiceError(
-                _("The category %(name)s has labels, so it can't be deleted. Move them to another category first.")
-                % {"name": fresh.name},
-                code="used",
+            message = _(
+                "The category %(name)s has labels, so it can't be deleted. Move them to another category first."
             )
+            raise ServiceError(message % {"name": fresh.name}, code="used")
         if Job.objects.filter(project=project, state__in=LIVE).exists():
             raise ServiceError(
                 _("Jobs are running in this project and may use the category. Wait until they end, or cancel them."),
@@ -142,13 +138,11 @@ def lock_categories(label_set_id: int) -> list[Category]:
 
 
 def changed_meanwhile() -> ServiceError:
-    return ServiceError(
-        _(
-            "Somebody else changed this in the meantime, as shown below. Nothing was saved. Save again to replace "
-            "their change."
-        ),
-        code="stale",
+    message = _(
+        "Somebody else changed this in the meantime, as shown below. Nothing was saved. Save again to replace "
+        "their change."
     )
+    return ServiceError(message, code="stale")
 
 
 def no_category() -> ServiceError:

@@ -45,10 +45,8 @@ def check_hotkey(hotkey: str) -> str:
             _("The key must be one letter (a–z) or digit, not “%(hotkey)s”.") % {"hotkey": hotkey}, code="hotkey"
         )
     if hotkey in RESERVED_HOTKEYS:
-        raise ServiceError(
-            _("The key “%(hotkey)s” is reserved by the program. Choose another key.") % {"hotkey": hotkey},
-            code="hotkey",
-        )
+        message = _("The key “%(hotkey)s” is reserved by the program. Choose another key.")
+        raise ServiceError(message % {"hotkey": hotkey}, code="hotkey")
     return hotkey
 
 
@@ -237,11 +235,8 @@ def _check_merge(source: models.Label, target: models.Label) -> None:
     try:
         text_attributes.check_definitions(text_attributes.joined(definitions(target), definitions(source)))
     except text_attributes.AttributeDefError as error:
-        raise ServiceError(
-            _("The labels have too many attributes to be merged. %(reason)s Remove some of them first.")
-            % {"reason": error},
-            code="attributes",
-        ) from error
+        message = _("The labels have too many attributes to be merged. %(reason)s Remove some of them first.")
+        raise ServiceError(message % {"reason": error}, code="attributes") from error
 
 
 def merge_labels(*, source: models.Label, target: models.Label, actor: models.User | None) -> events.LabelMerged:
@@ -291,17 +286,12 @@ def delete_label(*, label: models.Label, actor: models.User | None) -> None:
         if label.merged_into_id:
             raise ServiceError(_("This label was already merged."), code="merged")
         if label_uses(label):
-            raise ServiceError(
-                _("The label %(name)s is used, so it can't be deleted. Merge it into another label instead.")
-                % {"name": label.name},
-                code="used",
-            )
+            message = _("The label %(name)s is used, so it can't be deleted. Merge it into another label instead.")
+            raise ServiceError(message % {"name": label.name}, code="used")
         if not label.label_set.labels.filter(merged_into__isnull=True).exclude(pk=label.pk).exists():
             raise ServiceError(_("This is the only label. Add another label before you delete it."), code="last")
         if models.Job.objects.filter(project=project, state__in=LIVE).exists():
-            raise ServiceError(
-                _("Jobs are running in this project and may use the label. Wait until they end, or cancel them."),
-                code="jobs",
-            )
+            message = _("Jobs are running in this project and may use the label. Wait until they end, or cancel them.")
+            raise ServiceError(message, code="jobs")
         events.LABEL_DELETED.record(actor=actor, project_id=project, data={"label": label.code, "id": label.pk})
         label.delete()

@@ -53,20 +53,15 @@ def add_person(*, project: Project, username: str, role: str, new: bool, actor: 
             return add_member(project=project, user=made, role=role, actor=actor)
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise ServiceError(
-            gettext(
-                "No active account has exactly this user name. Check the name with the person, or "
-                "choose “New account”. Nothing was changed."
-            ),
-            code="no-account",
+        message = gettext(
+            "No active account has exactly this user name. Check the name with the person, or "
+            "choose “New account”. Nothing was changed."
         )
+        raise ServiceError(message, code="no-account")
     member = Membership.objects.filter(project=project, user=user, active=True).first()
     if member is not None and member.role != role:
-        raise ServiceError(
-            gettext("%(name)s is already a member (%(role)s). Change the role in the table.")
-            % {"name": user.username, "role": member.get_role_display().lower()},
-            code="member",
-        )
+        message = gettext("%(name)s is already a member (%(role)s). Change the role in the table.")
+        raise ServiceError(message % {"name": user.username, "role": member.get_role_display().lower()}, code="member")
     return add_member(project=project, user=user, role=role, actor=actor)
 
 
@@ -84,11 +79,8 @@ def add_member(
     without a manager: an administrator adds one with the command `add_member`.
     """
     if role not in Role.values:
-        raise ServiceError(
-            gettext("“%(role)s” is not a role. Choose one of: %(choices)s.")
-            % {"role": role, "choices": ", ".join(Role.values)},
-            code="role",
-        )
+        message = gettext("“%(role)s” is not a role. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"role": role, "choices": ", ".join(Role.values)}, code="role")
     with transaction.atomic():
         member, created = Membership.objects.select_for_update().get_or_create(
             project=project, user=user, defaults={"role": role}
@@ -229,15 +221,12 @@ def reset_link_path(*, project: Project, user: User, actor: User | None) -> str:
             gettext("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
         )
     if actor is not None and not may_make_link(actor, user):
-        raise ServiceError(
-            gettext(
-                "You can't create a password link for %(username)s: the account was not created in a "
-                "project that you manage, or it has had rights outside your projects. Ask an "
-                "administrator for a new password."
-            )
-            % {"username": user.username},
-            code="not-yours",
+        message = gettext(
+            "You can't create a password link for %(username)s: the account was not created in a "
+            "project that you manage, or it has had rights outside your projects. Ask an "
+            "administrator for a new password."
         )
+        raise ServiceError(message % {"username": user.username}, code="not-yours")
     events.RESET_LINK_MADE.record(actor=actor, project_id=project.pk, data={"user": user.username})
     token = default_token_generator.make_token(user, maker=actor)
     return reverse("account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(user), "key": token})

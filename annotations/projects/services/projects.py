@@ -45,10 +45,8 @@ def create_project(
         raise ServiceError(_("Enter a name for the project."), code="name")
     chosen = slugify(slug or name)[:60].strip("-")
     if not chosen:
-        raise ServiceError(
-            _("No short name can be made from “%(name)s”. Choose a name with letters a–z or digits.") % {"name": name},
-            code="slug",
-        )
+        message = _("No short name can be made from “%(name)s”. Choose a name with letters a–z or digits.")
+        raise ServiceError(message % {"name": name}, code="slug")
     definition = _shipped(label_set_key)
     try:
         with transaction.atomic():
@@ -62,20 +60,16 @@ def create_project(
             if manager is not None:
                 Membership.objects.create(project=project, user=manager, role=Role.MANAGER)
     except IntegrityError as error:
-        raise ServiceError(
-            _("A project with the short name “%(chosen)s” already exists. Choose another name.") % {"chosen": chosen},
-            code="exists",
-        ) from error
+        message = _("A project with the short name “%(chosen)s” already exists. Choose another name.")
+        raise ServiceError(message % {"chosen": chosen}, code="exists") from error
     return project
 
 
 def _shipped(key: str) -> LabelSetDef:
     sets = shipped_label_sets()
     if key not in sets:
-        raise ServiceError(
-            _("“%(key)s” is not a label set. Choose one of: %(choices)s.") % {"key": key, "choices": ", ".join(sets)},
-            code="label-set",
-        )
+        message = _("“%(key)s” is not a label set. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"key": key, "choices": ", ".join(sets)}, code="label-set")
     return sets[key]
 
 
@@ -167,10 +161,8 @@ def archive_project(*, project: Project, actor: User | None) -> bool:
 def check_no_jobs(project: Project) -> None:
     """Raise ServiceError while a job of the project waits, runs or is paused, or a command imports notes."""
     if live_jobs(project):
-        raise ServiceError(
-            _("Some jobs of this project are waiting, running or paused. Wait until they finish, or cancel them."),
-            code="jobs",
-        )
+        message = _("Some jobs of this project are waiting, running or paused. Wait until they finish, or cancel them.")
+        raise ServiceError(message, code="jobs")
     if Import.objects.filter(project=project, state=ImportState.RUNNING).exists():
         raise ServiceError(_("An import is running. Wait until it finishes, or cancel it."), code="import")
 

@@ -95,19 +95,15 @@ def _accept_rest(here: LockedReview, rest: Collection[int], *, with_gold: bool, 
     wanted = [one for one in listed if one.pk in rest and held.seen(one)[0] == "open"]
     held.load_conflicting(wanted)
     if any(held.seen(other)[0] == "open" for one in wanted for other in held.conflicting(one)):
-        raise ServiceError(
-            _("Suggestions of different runs conflict in this note. Choose one of them, then finish the review."),
-            code="conflicting",
-        )
+        message = _("Suggestions of different runs conflict in this note. Choose one of them, then finish the review.")
+        raise ServiceError(message, code="conflicting")
     has_finished_gold = held.has_finished_gold(here.document.pk)
     if wanted and has_finished_gold and not with_gold:
-        raise ServiceError(
-            _(
-                "This note already has gold, so nothing was accepted. Decide on each suggestion, or select the box "
-                "above the note that lets “Accept the rest” add to this gold. If there is no box, reload the page."
-            ),
-            code="gold",
+        message = _(
+            "This note already has gold, so nothing was accepted. Decide on each suggestion, or select the box "
+            "above the note that lets “Accept the rest” add to this gold. If there is no box, reload the page."
         )
+        raise ServiceError(message, code="gold")
     doubtful = {one.pk for one in wanted if is_doubtful(one.provenance)}
     if doubtful and not with_doubtful:
         message = ngettext(

@@ -170,11 +170,8 @@ class LockedNotes(LockedRows):
         """Raise ServiceError `elsewhere` if the gold span was also accepted as another suggestion."""
         other = self.accepted_elsewhere(note, bounds, suggestion)
         if other is not None:
-            raise ServiceError(
-                _("%(username)s accepted this span as a suggestion of %(name)s. Undo that decision first.")
-                % {"username": other.reviewer, "name": other.run},
-                code="elsewhere",
-            )
+            message = _("%(username)s accepted this span as a suggestion of %(name)s. Undo that decision first.")
+            raise ServiceError(message % {"username": other.reviewer, "name": other.run}, code="elsewhere")
 
     def _provenance(self, one: suggestions.Suggestion, accepted: LabeledBounds) -> Provenance:
         known: Provenance = {

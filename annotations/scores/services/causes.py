@@ -35,11 +35,8 @@ def change_error_cause(
     `kind`, or `error` if the score has no such error.
     """
     if kind not in CauseKind.values:
-        raise ServiceError(
-            _("“%(kind)s” is not a cause. Choose one of: %(choices)s.")
-            % {"kind": kind[:10], "choices": ", ".join(CauseKind.values)},
-            code="kind",
-        )
+        message = _("“%(kind)s” is not a cause. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"kind": kind[:10], "choices": ", ".join(CauseKind.values)}, code="kind")
     wrong = _error_of(wanted, found, error)
     with transaction.atomic():
         if not Document.objects.select_for_update(of=("self",)).only("pk").filter(pk=wrong.note).first():

@@ -23,10 +23,8 @@ def threshold_of(word: str) -> float:
     if not word:
         return THRESHOLD
     if not _SHARE.fullmatch(word):
-        raise ServiceError(
-            _("The similarity “%(value)s” must be a number from 0 to 1, such as 0.6.") % {"value": word[:_SHOWN]},
-            code="threshold",
-        )
+        message = _("The similarity “%(value)s” must be a number from 0 to 1, such as 0.6.")
+        raise ServiceError(message % {"value": word[:_SHOWN]}, code="threshold")
     return float(word)
 
 
@@ -45,10 +43,8 @@ def _type(value: str, category_of: Mapping[str, str]) -> str:
     is_label = code in labels and (kind == LABEL or not colon)
     is_category = code in categories and (kind == CATEGORY or not colon)
     if is_label and is_category and [code] != _members(code, category_of):
-        raise ServiceError(
-            _("“%(code)s” is a label and a category. Write “label:%(code)s” or “category:%(code)s”.") % {"code": code},
-            code="types",
-        )
+        message = _("“%(code)s” is a label and a category. Write “label:%(code)s” or “category:%(code)s”.")
+        raise ServiceError(message % {"code": code}, code="types")
     if is_label or is_category:
         return f"{LABEL if is_label else CATEGORY}:{code}"
     raise ServiceError(

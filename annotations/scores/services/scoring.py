@@ -86,11 +86,8 @@ def score_request(
     reference = selectors.Reference(project, frozen_version(project, version) if version else None)
     if split:
         if split not in list(Split):
-            raise ServiceError(
-                _("There is no split “%(split)s”. Choose one of: %(choices)s.")
-                % {"split": split, "choices": ", ".join(Split)},
-                code="split",
-            )
+            message = _("There is no split “%(split)s”. Choose one of: %(choices)s.")
+            raise ServiceError(message % {"split": split, "choices": ", ".join(Split)}, code="split")
         if reference.version is None or not reference.version.split_seed:
             raise ServiceError(
                 _("This gold is not split into train, dev and test. Split a frozen version first."), code="split"
@@ -98,11 +95,8 @@ def score_request(
     key = project.label_set.key
     if into and (key, into) not in mappings():
         choices = ", ".join(target for source, target in mappings() if source == key) or "none"
-        raise ServiceError(
-            _("There is no mapping from “%(key)s” to “%(into)s”. Available from “%(key)s”: %(choices)s.")
-            % {"key": key, "into": into, "choices": choices},
-            code="into",
-        )
+        message = _("There is no mapping from “%(key)s” to “%(into)s”. Available from “%(key)s”: %(choices)s.")
+        raise ServiceError(message % {"key": key, "into": into, "choices": choices}, code="into")
     check_tokenizer(tokenizer)
     if language and language not in (languages := selectors.note_languages(project)):
         raise ServiceError(
@@ -143,14 +137,10 @@ def _author(authors: QuerySet[Author], pk: int | None, name: str) -> Author:
         )
     known = ", ".join(f"{one.kind}:{one.name}" for one in authors) or "none yet"
     if found:
-        raise ServiceError(
-            _("Several authors have the name “%(name)s”. Choose one of: %(known)s.") % {"name": name, "known": known},
-            code="author",
-        )
-    raise ServiceError(
-        _("This project has no author “%(value)s”. Available: %(known)s.") % {"value": name, "known": known},
-        code="author",
-    )
+        message = _("Several authors have the name “%(name)s”. Choose one of: %(known)s.")
+        raise ServiceError(message % {"name": name, "known": known}, code="author")
+    message = _("This project has no author “%(value)s”. Available: %(known)s.")
+    raise ServiceError(message % {"value": name, "known": known}, code="author")
 
 
 class LeftOut(TypedDict):

@@ -95,11 +95,8 @@ def comparison_request(
     ]
     authors = tuple({one.author.pk: one.author for one in requests}.values())
     if not FEWEST <= len(authors) <= MOST:
-        raise ServiceError(
-            _("Choose %(fewest)s to %(most)s authors to compare, not %(count)s.")
-            % {"fewest": FEWEST, "most": MOST, "count": len(authors)},
-            code="number",
-        )
+        message = _("Choose %(fewest)s to %(most)s authors to compare, not %(count)s.")
+        raise ServiceError(message % {"fewest": FEWEST, "most": MOST, "count": len(authors)}, code="number")
     return ComparisonRequest(requests[0].reference, authors, split, language)
 
 

@@ -139,11 +139,8 @@ def map_group(*, project: Project, provider: str, group: str, role: str, actor: 
             code="provider",
         )
     if role not in Role.values:
-        raise ServiceError(
-            _("“%(role)s” is not a role. Choose one of: %(choices)s.")
-            % {"role": role, "choices": ", ".join(Role.values)},
-            code="role",
-        )
+        message = _("“%(role)s” is not a role. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"role": role, "choices": ", ".join(Role.values)}, code="role")
     group = group.strip()
     if isinstance(known[provider], LdapDirectory):
         group = group.lower()  # as names are compared in LDAP
