@@ -90,15 +90,9 @@ def _prepared() -> _Prepared:
         f" LEFT JOIN {assignment} a ON a.document_id = d.id AND a.user_id = u.id AND a.state IN (%s, %s)"
     )
     where = " WHERE u.id = %s"
-    return _Prepared(
-        users,
-        memberships,
-        projects,
-        notes,
-        sources,
-        f"SELECT {always}{joined}{where}",
-        f"SELECT {always}, {notes.sql}, {sources.sql}, a.id{joined}{one_note}{where}",
-    )
+    without_note = f"SELECT {always}{joined}{where}"
+    with_note = f"SELECT {always}, {notes.sql}, {sources.sql}, a.id{joined}{one_note}{where}"
+    return _Prepared(users, memberships, projects, notes, sources, without_note, with_note)
 
 
 def entering(person: int, path: str) -> User | None:

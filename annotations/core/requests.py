@@ -97,6 +97,11 @@ def uuid_of(value: object) -> UUID | None:
         return None
 
 
+def posted(request: HttpRequest) -> QueryDict | None:
+    """What a form sent; None if the page is only asked for."""
+    return request.POST if request.method == "POST" else None
+
+
 def number(data: QueryDict, name: str, most: int = MAX_ID) -> int | None:
     """Return a whole number from a query or form, from 0 to `most`; None where the value is not one."""
     return whole(data.get(name, ""), most)

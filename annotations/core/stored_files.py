@@ -24,13 +24,9 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
     digest = hashlib.sha256()
     size = 0
     with transaction.atomic():
-        stored = StoredFile.objects.create(
-            project=project,
-            kind=kind,
-            name=shown(name)[-255:],
-            created_by=actor,
-            expires_at=None if kind in KEPT else _end(),
-        )
+        stored = StoredFile(project=project, kind=kind, name=shown(name)[-255:], created_by=actor)
+        stored.expires_at = None if kind in KEPT else _end()
+        stored.save()
         for number, data in enumerate(iter(lambda: content.read(CHUNK), b"")):
             StoredChunk.objects.create(file=stored, number=number, data=data)
             digest.update(data)

@@ -204,14 +204,8 @@ def withdraw_gold_of_note(request: ApiRequest, slug: str, note: int) -> Status[N
 def list_gold_versions(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
     """List the frozen versions of the gold, the newest first."""
     access = enter(request, slug, Can.READ_NOTES)
-    return paged_rows(
-        request,
-        paging,
-        selectors.version_rows(access.project),
-        VersionItem.model_validate,
-        newest_first=True,
-        by="number",
-    )
+    rows = selectors.version_rows(access.project)
+    return paged_rows(request, paging, rows, VersionItem.model_validate, newest_first=True, by="number")
 
 
 @router.post(f"{GOLD}/versions", response={200: VersionItem, 201: VersionItem})

@@ -83,10 +83,5 @@ class BulkForm(forms.Form):
         if data["kind"] == "agreed":
             kind: Kind = "merged" if set(data["runs"]) <= set(self._merged) else "agreed"
             return BulkRule(kind, sorted(data["runs"]), label=data["label"], agree=data["agree"] or 2)
-        return BulkRule(
-            "threshold",
-            sorted(data["runs"]),
-            label=data["label"],
-            source=data["source"].strip() or None,
-            least=data["least"] / 100,
-        )
+        source, least = data["source"].strip() or None, data["least"] / 100
+        return BulkRule("threshold", sorted(data["runs"]), label=data["label"], source=source, least=least)

@@ -5,13 +5,13 @@ import pytest
 from annotations.gold.selectors import change_since
 from annotations.gold.services import differences
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, Figures, Project
+from annotations.models import AnnotationSet, Figures, Project, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
-from tests.gold.test_changes_since import ROSSI, TORINO, frozen, gold_of, made
+from tests.gold.test_changes_since import ROSSI, TORINO, frozen, made
 from tests.projects.overview_pages import rows, show, stages
 from tests.worlds.reviewing import plan, review, start, suggestions
 
@@ -97,7 +97,7 @@ def test_reviews(frozen, differs):
 
 
 def test_a_bulk_act_and_its_undo(frozen, differs):
-    gold_of(frozen.five[0]).spans.get(start=19).delete()
+    Span.objects.get(annotation_set__document=frozen.five[0], annotation_set__author__kind="gold", start=19).delete()
     frozen.version, frozen.runs = freeze(project=frozen.project, actor=frozen.rev)[0], [frozen.run]
     differs("")
     bulk = start(frozen, plan(frozen), with_gold="1")

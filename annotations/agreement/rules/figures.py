@@ -87,12 +87,8 @@ def _paired(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> int
     first, second = {a for a, _ in edges}, {b for _, b in edges}
     if len(edges) == len(first) == len(second):
         return len(edges)  # each span overlaps a single other one, so there is no choice
-    pairs = match(
-        [Span(*ours[a]) for a in sorted(first)],
-        [Span(*theirs[b]) for b in sorted(second)],
-        compatible=lambda p, g: p.label == g.label,
-    )
-    return len(pairs)
+    chosen, others = [Span(*ours[a]) for a in sorted(first)], [Span(*theirs[b]) for b in sorted(second)]
+    return len(match(chosen, others, compatible=lambda p, g: p.label == g.label))
 
 
 def _touching(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> Iterator[tuple[int, int]]:

@@ -204,17 +204,10 @@ def outcomes(access: Access, most: int) -> Outcomes | None:
     if not access.project.show_outcome:
         return None
     user = access.user.pk
-    own = models.AnnotationSet.objects.filter(
-        document_id=OuterRef("document_id"),
-        author__kind=models.AuthorKind.ANNOTATOR,
-        author__user_id=user,
-        state=SUBMITTED,
-    )
-    assigned = models.Assignment.objects.filter(
-        document_id=OuterRef("document_id"),
-        user_id=user,
-        state__in=[models.AssignmentState.OPEN, models.AssignmentState.DONE],
-    )
+    note, states = OuterRef("document_id"), [models.AssignmentState.OPEN, models.AssignmentState.DONE]
+    own = models.AnnotationSet.objects.filter(document_id=note, author__user_id=user, state=SUBMITTED)
+    own = own.filter(author__kind=models.AuthorKind.ANNOTATOR)
+    assigned = models.Assignment.objects.filter(document_id=note, user_id=user, state__in=states)
     mine = adjudicated_sets(access.project).filter(Exists(own))
     if access.blind:
         mine = mine.filter(Exists(assigned))

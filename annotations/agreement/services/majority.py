@@ -283,13 +283,9 @@ def _write(project: models.Project, user: models.User, votes: Sequence[_Vote]) -
         for row in vote.rows
         for start, end, label, provenance, attributes in row["spans"]
     )
+    voted = ((own, vote.rows) for own, vote in made if vote.rows)
     events.ADJUDICATION_DECIDED.record_all(
-        project.pk,
-        (
-            (whose(project, user, own), {"before": [], "after": vote.rows, "act": ACT})
-            for own, vote in made
-            if vote.rows
-        ),
+        project.pk, ((whose(project, user, own), {"before": [], "after": rows, "act": ACT}) for own, rows in voted)
     )
     finished = [(own, vote) for own, vote in made if not vote.ties]
     insert_objects(

@@ -389,11 +389,8 @@ def _essence(row: agreement_events.AdjudicatedLocation) -> tuple[int, int, str, 
 
 def last_act(row: AnnotationSet, user: User, *, redo: bool) -> Event:
     """This person's last act that isn't undone; with `redo`, their last undo that isn't redone."""
-    events = Event.objects.filter(
-        annotation_set_id=row.pk,
-        actor=user,
-        verb__in=[agreement_events.ADJUDICATION_DECIDED, agreement_events.ADJUDICATION_UNDONE],
-    )
+    verbs = [agreement_events.ADJUDICATION_DECIDED, agreement_events.ADJUDICATION_UNDONE]
+    events = Event.objects.filter(annotation_set_id=row.pk, actor=user, verb__in=verbs)
     event = to_revert(backwards(events), key="act", redo=redo)
     if event is None:
         raise ServiceError(_("Nothing to redo.") if redo else _("Nothing to undo."), code="nothing")

@@ -15,7 +15,7 @@ from annotations.agreement.services.disagreements import amend, amended, next_nu
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
-from annotations.core.requests import Request, number, paged
+from annotations.core.requests import Request, number, paged, posted
 from annotations.models import Amendment, Document
 
 ROWS = 30
@@ -38,7 +38,7 @@ def amend_guidelines(request: Request, slug: str) -> HttpResponse:
     project = access.project
     location = _location(request, access)
     initial = {"seen_version": project.guidelines_version}
-    form = AmendmentForm(request.POST if request.method == "POST" else None, initial=initial)
+    form = AmendmentForm(posted(request), initial=initial)
     context: dict[str, Any] = {"access": access, "form": form, "location": location, "number": next_number(project)}
     if request.method == "POST" and form.is_valid():
         text = form.cleaned_data["text"]

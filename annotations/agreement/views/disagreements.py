@@ -105,13 +105,8 @@ def offered(access: Access, filters: Filters) -> dict[str, Any]:
 
 
 def _locations(request: Request, access: Access, filters: Filters) -> dict[str, Any]:
-    found = page(
-        access.project,
-        filters,
-        after=pair_of(request.GET, "after"),
-        before=pair_of(request.GET, "before"),
-        hidden=access.unnamed,
-    )
+    after, before = pair_of(request.GET, "after"), pair_of(request.GET, "before")
+    found = page(access.project, filters, after=after, before=before, hidden=access.unnamed)
     notes = (shown.row.document_id for shown in found.locations)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="disagreements")
     query = query_of(filters)

@@ -17,7 +17,7 @@ from annotations.annotate.services.personal import check_key, reset_keys, set_ke
 from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
-from annotations.core.requests import Request, number
+from annotations.core.requests import Request, number, posted
 
 # The form for a person's own keys, with a field for every label.
 
@@ -75,7 +75,7 @@ def keys(request: Request, slug: str) -> HttpResponse:
         messages.success(request, _("Your keys are reset to the project's keys."))
         return redirect(here)
     lines = key_lines(access.project.pk, access.user.pk)
-    form = KeysForm(request.POST if request.method == "POST" else None, lines=lines)
+    form = KeysForm(posted(request), lines=lines)
     if request.method == "POST" and form.is_valid() and _saved(request, access, form):
         return redirect(here)
     context = {

@@ -86,12 +86,8 @@ def _claim(request: ApiRequest, key: str, mark: str) -> tuple[ApiAnswer, bool]:
     if row.claim == claim:
         return row, True
     if row.fingerprint and row.fingerprint != mark:
-        raise Problem(
-            422,
-            "idempotency-key",
-            _("This Idempotency-Key was used for another request. Use a new key for each request."),
-            errors=[(HEADER, _("The key belongs to another request."))],
-        )
+        message = _("This Idempotency-Key was used for another request. Use a new key for each request.")
+        raise Problem(422, "idempotency-key", message, errors=[(HEADER, _("The key belongs to another request."))])
     if row.status is None:
         message = _("The first request with this Idempotency-Key is still running. Send it again in a moment.")
         raise Problem(409, "in-progress", message, headers={"Retry-After": "1"})

@@ -65,12 +65,9 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
                 _("This version is already split with this seed and other shares. Choose another seed."), code="seed"
             )
         earlier, merged = _earlier_splits(version, seed)
-        splits = rules.split_patients(
-            [rules.Patient(key, len(patient.notes), patient.spans) for key, patient in patients.items()],
-            seed=seed,
-            shares=wanted,
-            kept={key: split for key, split in earlier.items() if key in patients},
-        )
+        those = [rules.Patient(key, len(patient.notes), patient.spans) for key, patient in patients.items()]
+        known = {key: split for key, split in earlier.items() if key in patients}
+        splits = rules.split_patients(those, seed=seed, shares=wanted, kept=known)
         kept = sum(key in earlier for key in patients)
         return _stored(version, patients, splits, seed=seed, shares=wanted, kept=kept, merged=merged, actor=actor)
 
@@ -154,14 +151,8 @@ def _stored(
     notes = Counter({str(split): 0 for split in rules.Split})
     for key, split in splits.items():
         notes[split] += len(patients[key].notes)
-    result = SplitResult(
-        version=version,
-        made=made,
-        notes=dict(notes),
-        patients={split: sum(found is split for found in splits.values()) for split in rules.Split},
-        kept=kept,
-        merged=merged,
-    )
+    in_split: dict[str, int] = {split: sum(found is split for found in splits.values()) for split in rules.Split}
+    result = SplitResult(version, made, dict(notes), in_split, kept, merged)
     if made:
         version.split_seed, version.split_shares = seed, {str(split): share for split, share in shares.items()}
         version.save(update_fields=["split_seed", "split_shares"])
@@ -305,10 +296,7 @@ def begin_round(*, project: Project, actor: User | None, share: int = HOLD_OUT, 
         if version.split_seed:
             return Begun(version, made, None)
         rest = share if before is None or not held_out(before) else 0
-        split = split_version(
-            version=version,
-            seed=before.split_seed if before else SEED,
-            shares={rules.Split.TRAIN: 100 - rest, rules.Split.DEV: rest, rules.Split.TEST: 0},
-            actor=actor,
-        )
+        seed = before.split_seed if before else SEED
+        shares: dict[str, int] = {rules.Split.TRAIN: 100 - rest, rules.Split.DEV: rest, rules.Split.TEST: 0}
+        split = split_version(version=version, seed=seed, shares=shares, actor=actor)
     return Begun(split.version, made, split)

@@ -50,18 +50,8 @@ def add_comment(
         said["annotator"] = about.annotator
     if location["start"] is not None and location["end"] is not None:
         said["bounds"] = [location["start"], location["end"]]
-    return _once(
-        Comment(
-            document_id=document.pk,
-            annotator_id=about.annotator,
-            author_id=access.user.pk,
-            text=cleaned,
-            change_id=change_id,
-            **location,
-        ),
-        access,
-        said,
-    )
+    made = Comment(document_id=document.pk, annotator_id=about.annotator, change_id=change_id, text=cleaned, **location)
+    return _once(made, access, said)
 
 
 def answer(*, access: Access, document: Document, thread: int, text: object, change_id: UUID | None = None) -> Comment:
@@ -69,18 +59,9 @@ def answer(*, access: Access, document: Document, thread: int, text: object, cha
     _check_writer(access)
     cleaned = _cleaned(text, LONGEST, "comment")
     comment = _seen(access, document, thread)
-    return _once(
-        Comment(
-            document_id=document.pk,
-            annotator_id=comment.annotator_id,
-            author_id=access.user.pk,
-            answers_id=comment.answers_id or comment.pk,
-            text=cleaned,
-            change_id=change_id,
-        ),
-        access,
-        {"answers": comment.answers_id or comment.pk},
-    )
+    made = Comment(document_id=document.pk, annotator_id=comment.annotator_id, change_id=change_id, text=cleaned)
+    made.answers_id = comment.answers_id or comment.pk
+    return _once(made, access, {"answers": made.answers_id})
 
 
 def edit_comment(*, access: Access, document: Document, comment: int, text: object) -> Comment:
@@ -196,6 +177,7 @@ def _span(document: Document, about: ThreadSubject) -> Span | None:
 
 
 def _once(made: Comment, access: Access, data: events.CommentDone) -> Comment:
+    made.author_id = access.user.pk
     before = made.change_id and Comment.objects.filter(document_id=made.document_id, change_id=made.change_id).first()
     if not before:
         _check_number(made)

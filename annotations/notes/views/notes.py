@@ -16,7 +16,7 @@ from annotations.core.access import Access, Can, enter, note_for, sets_for
 from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.labels import labels_of
-from annotations.core.requests import Request, number
+from annotations.core.requests import Request, number, posted
 from annotations.core.spans import spans_of
 from annotations.core.suggestions import hidden_in
 from annotations.notes.forms import SearchForm, initial_of
@@ -179,7 +179,7 @@ def take_back_notes(request: Request, slug: str) -> HttpResponse:
 def search(request: Request, slug: str) -> HttpResponse:
     """The search form. A POST stores the search and redirects to its results."""
     access = enter(request.user, slug)
-    form = SearchForm(request.POST if request.method == "POST" else None, access=access)
+    form = SearchForm(posted(request), access=access)
     if request.method == "POST" and form.is_valid():
         with error_beside(form):
             begun = begin_search(access=access, text=form.cleaned_data["text"], options=form.options)

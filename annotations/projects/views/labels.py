@@ -15,7 +15,7 @@ from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error, attempted, error_beside
 from annotations.core.labels import COLORS, UNDERLINES
-from annotations.core.requests import Request, error_as_message, number
+from annotations.core.requests import Request, error_as_message, number, posted
 from annotations.core.spans import definitions
 from annotations.models import Label, LabelSet
 from annotations.projects.events import CATEGORY_DELETED, LABEL_DELETED
@@ -41,9 +41,7 @@ def labels(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     form = label_forms.AddLabelForm(
-        request.POST if request.method == "POST" else None,
-        label_set=label_set,
-        initial={"category": number(request.GET, "category")},
+        posted(request), label_set=label_set, initial={"category": number(request.GET, "category")}
     )
     if request.method == "POST":
         if _sent_twice(label_set, request.POST):
@@ -81,11 +79,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     label = label_at(access.project, pk)
     if label.merged_into_id:
         return redirect("label_edit", slug, label.merged_into_id)
-    form = label_forms.EditLabelForm(
-        request.POST if request.method == "POST" else None,
-        label_set=label.label_set,
-        initial=label_services.current(label),
-    )
+    form = label_forms.EditLabelForm(posted(request), label_set=label.label_set, initial=label_services.current(label))
     context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": seen_of(label)}
     if request.method == "POST":
         context["seen"] = form["seen"].value() or ""
@@ -176,11 +170,7 @@ def category_add(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     others = list(label_set.categories.all())
-    form = label_forms.CategoryForm(
-        request.POST if request.method == "POST" else None,
-        others=others,
-        initial={"hue": label_forms.rarest_hue(others)},
-    )
+    form = label_forms.CategoryForm(posted(request), others=others, initial={"hue": label_forms.rarest_hue(others)})
     if request.method == "POST" and form.is_valid():
         name, hue = form.cleaned_data["name"], form.cleaned_data["hue"]
         same = next((one for one in others if (one.name, one.hue) == (name, hue)), None)
@@ -200,7 +190,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     category = category_at(access.project, pk)
     seen = seen_of(category)
     form = label_forms.CategoryForm(
-        request.POST if request.method == "POST" else None,
+        posted(request),
         others=list(category.label_set.categories.exclude(pk=pk)),
         initial={"name": category.name, "hue": category.hue},
     )
@@ -210,11 +200,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         if form.is_valid():
             try:
                 saved = categories.update_category(
-                    category=category,
-                    name=form.cleaned_data["name"],
-                    hue=form.cleaned_data["hue"],
-                    seen=seen or None,
-                    actor=access.user,
+                    category=category, **form.cleaned_data | {"seen": seen or None}, actor=access.user
                 )
                 messages.success(request, _("The category %(name)s was saved.") % {"name": saved.name})
                 return redirect("labels", slug)

@@ -19,7 +19,7 @@ from annotations.core.access import Access, Can, SecondFactorMissing, enter, has
 from annotations.core.api.tokens import create_token, revoke_token
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error, error_beside
-from annotations.core.requests import Request, error_as_message, paged
+from annotations.core.requests import Request, error_as_message, paged, posted
 from annotations.models import Membership, Role, User
 from annotations.projects.forms.members import AddMemberForm, GroupForm, RemoveForm, RoleForm, TokenForm
 from annotations.projects.selectors.members import TOKEN_STATES, members, memberships, projects_of, state_of, tokens_of
@@ -36,7 +36,7 @@ ROWS = 50
 def people(request: Request, slug: str) -> HttpResponse:
     """The members. A POST adds one; for a new account, only its answer shows the one-time link."""
     access = enter(request.user, slug, Can.MANAGE)
-    form = AddMemberForm(request.POST if request.method == "POST" else None)
+    form = AddMemberForm(posted(request))
     if request.method == "POST" and form.is_valid():
         try:
             return _add(request, access, form.cleaned_data)
@@ -123,7 +123,7 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
         # The member is already removed, as after a double click.
         return redirect("people", slug)
     heirs = member_services.heirs_of(project=access.project, user=member.user)
-    form = RemoveForm(request.POST if request.method == "POST" else None, heirs=heirs)
+    form = RemoveForm(posted(request), heirs=heirs)
     if request.method == "POST" and form.is_valid():
         with error_beside(form, {"heir": "heir"}):
             member_services.remove_member(
@@ -163,7 +163,7 @@ def groups(request: Request, slug: str) -> HttpResponse:
     """The groups and their roles. A POST gives a group a role."""
     access = enter(request.user, slug, Can.MANAGE)
     providers = configured()
-    form = GroupForm(request.POST if request.method == "POST" else None, providers=providers)
+    form = GroupForm(posted(request), providers=providers)
     if request.method == "POST" and form.is_valid():
         with error_beside(form, {"group": "group", "provider": "provider", "role": "role"}):
             map_group(project=access.project, actor=access.user, **form.cleaned_data)

@@ -18,7 +18,7 @@ from annotations.core.access import Access, Can, enter, may_create_projects, req
 from annotations.core.errors import ServiceError
 from annotations.core.events import sentences
 from annotations.core.forms import add_error, error_beside
-from annotations.core.requests import Request, number
+from annotations.core.requests import Request, number, posted
 from annotations.models import Document, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people
@@ -177,8 +177,7 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
         require(access, Can.MANAGE)
     elif access.archived:
         return render(request, "projects/settings_archived.html", {"access": access, "jobs": live_jobs(access.project)})
-    data = request.POST if request.method == "POST" else None
-    form = SettingsForm(data, initial=settings_of(access.project), runs=runs_with_notes(access.project))
+    form = SettingsForm(posted(request), initial=settings_of(access.project), runs=runs_with_notes(access.project))
     if request.method == "POST" and form.is_valid():
         with error_beside(form):
             project_services.update_project(project=access.project, actor=access.user, **form.cleaned_data)
@@ -266,7 +265,7 @@ def guidelines_edit(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     project = access.project
     now = {"text": project.guidelines, "seen_version": project.guidelines_version}
-    form = GuidelinesForm(request.POST if request.method == "POST" else None, initial=now)
+    form = GuidelinesForm(posted(request), initial=now)
     context: dict[str, Any] = {"access": access, "form": form}
     if request.method == "POST" and form.is_valid():
         text = form.cleaned_data["text"]

@@ -104,12 +104,8 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
         end=OuterRef("end"),
         label=OuterRef("label"),
     )
-    same = (
-        suggestions.shown(spans)
-        .order_by()
-        .values("start")
-        .annotate(runs=Count("annotation_set__author", distinct=True))
-    )
+    counted = Count("annotation_set__author", distinct=True)
+    same = suggestions.shown(spans).order_by().values("start").annotate(runs=counted)
     return Coalesce(Subquery(same.values("runs")), 0)
 
 

@@ -16,7 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
-from annotations.core.requests import Request, number, numbers
+from annotations.core.requests import Request, number, numbers, posted
 from annotations.jobs.services.batch_acts import job_of
 from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
 from annotations.review.forms import BulkForm
@@ -39,7 +39,7 @@ def review_bulk_new(request: Request, slug: str) -> HttpResponse:
     runs = run_authors(access.project)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     form = BulkForm(
-        request.POST if request.method == "POST" else None, access=access, runs=runs,
+        posted(request), access=access, runs=runs,
         initial={"runs": [run.pk for run in chosen], "kind": "agreed" if _may_agree(chosen) else "threshold"},
     )  # fmt: skip
     if request.method == "POST" and form.is_valid():
@@ -118,12 +118,8 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
     page_number = min(max(number(request.GET, "page") or 1, 1), 100_000)
     runs = [run.pk for run in chosen]
     page = as_waiting(strings(runs, label=label, order=order, number=page_number), runs, access.project, access.user)
-    record_reads(
-        actor=access.user,
-        project_id=access.project.pk,
-        notes=(row.note for row in page.rows if row.note),
-        what="strings",
-    )
+    notes = (row.note for row in page.rows if row.note)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="strings")
     labels = _labels_by_id(access)
     context = {
         "access": access,

@@ -39,13 +39,8 @@ class Command(JourneyCommand):
             help="The same as a line of --from, such as 'dev/*=dev' for a folder. May be repeated.",
         )
         for split, share in zip(Split, (80, 10, 10), strict=True):
-            parser.add_argument(
-                f"--{split}",
-                type=int,
-                default=share,
-                metavar="PERCENT",
-                help=f"Percent of the notes. Default: {share}.",
-            )
+            words = f"Percent of the notes. Default: {share}."
+            parser.add_argument(f"--{split}", type=int, default=share, metavar="PERCENT", help=words)
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         version, seed = frozen_version(find_project(options["project"]), options["version"]), options["seed"]

@@ -108,12 +108,8 @@ def verified(request: HttpRequest, provider: SamlProvider) -> Response:
         raise SignInRefused(f"The response is not valid: {type(error).__name__}.") from None
     if errors or not auth.is_authenticated():
         raise SignInRefused(f"The response is not valid: {auth.get_last_error_reason() or errors}")
-    return Response(
-        _identity(provider, auth),
-        _request_of(auth),
-        str(auth.get_last_assertion_id()),
-        datetime.fromtimestamp(auth.get_last_assertion_not_on_or_after() or 0, UTC),
-    )
+    until = datetime.fromtimestamp(auth.get_last_assertion_not_on_or_after() or 0, UTC)
+    return Response(_identity(provider, auth), _request_of(auth), str(auth.get_last_assertion_id()), until)
 
 
 def _request_of(auth: Any) -> str:
