@@ -54,9 +54,8 @@ class SecondFactorMissing(PermissionDenied):
     code = "second-factor"
 
     def __init__(self) -> None:
-        super().__init__(
-            _("You can open this only after two-factor sign-in. Set it up under Account, or enter a code.")
-        )
+        message = _("You can open this only after two-factor sign-in. Set it up under Account, or enter a code.")
+        super().__init__(message)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.access import Access, SecondFactorMissing
 from annotations.core.changes import ChangeRefused
 from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.events import FILE_DOWNLOADED, FileDownloaded
 from annotations.core.locks import ProjectArchived
 from annotations.core.requests import Request, body_of
 from annotations.core.stored_files import read_chunks
@@ -85,12 +85,8 @@ def attachment(
     `content`: what to send in place of the stored content, and its size.
     """
     if request.method == "GET":
-        FILE_DOWNLOADED.record(
-            actor=access.user,
-            project_id=access.project.pk,
-            document_id=note,
-            data={"file": stored.pk, "size": stored.size, "kind": stored.kind},
-        )
+        data: FileDownloaded = {"file": stored.pk, "size": stored.size, "kind": stored.kind}
+        FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, document_id=note, data=data)
     kind = "application/zip" if note is None else "application/octet-stream"
     chunks, size = content or (read_chunks(stored), stored.size)
     response = StreamingHttpResponse(chunks, content_type=kind)

@@ -46,9 +46,8 @@ def parse_written_as(spec: str) -> tuple[str, str]:
         return AuthorKind.GOLD, GOLD_NAME
     kind, _, name = spec.partition(":")
     if kind not in KINDS_WRITTEN_AS or not name.strip():
-        raise ServiceError(
-            gettext("The author must be gold, annotator:NAME or run:NAME, not “%(spec)s”.") % {"spec": spec}, code="as"
-        )
+        message = gettext("The author must be gold, annotator:NAME or run:NAME, not “%(spec)s”.")
+        raise ServiceError(message % {"spec": spec}, code="as")
     return KINDS_WRITTEN_AS[kind], good_name(name, code="as")
 
 

@@ -113,9 +113,8 @@ class ProjectArchived(ServiceError, PermissionDenied):
     """The project is archived, so it can't be changed. Pages answer with 403 and this sentence."""
 
     def __init__(self) -> None:
-        super().__init__(
-            _("This project is archived. A manager can restore it in the project settings."), code="archived"
-        )
+        message = _("This project is archived. A manager can restore it in the project settings.")
+        super().__init__(message, code="archived")
 
 
 def check_open(project_id: int) -> None:

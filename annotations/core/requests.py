@@ -149,9 +149,8 @@ def one_of(request: HttpRequest, name: str, choices: Sequence[str]) -> str:
     """Return the choice in the query parameter `name`, by default the first. Raises Http404 for any other value."""
     found = request.GET.get(name, choices[0])
     if found not in choices:
-        raise Http404(
-            _("The parameter “%(name)s” must be one of: %(choices)s.") % {"name": name, "choices": ", ".join(choices)}
-        )
+        message = _("The parameter “%(name)s” must be one of: %(choices)s.")
+        raise Http404(message % {"name": name, "choices": ", ".join(choices)})
     return found
 
 

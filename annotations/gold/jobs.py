@@ -36,9 +36,8 @@ def start_gold(*, project: Project, author_id: int, actor: User, token: str = ""
     """Start a job that makes an author's submitted annotation sets gold. Raises ServiceError `author`."""
     author = Author.objects.filter(project=project, pk=author_id).exclude(kind__in=NOT_IN_BULK).first()
     if author is None:
-        raise ServiceError(
-            _("This author has no annotations in this project. Choose an author from the list."), code="author"
-        )
+        message = _("This author has no annotations in this project. Choose an author from the list.")
+        raise ServiceError(message, code="author")
     return once("gold", project, {"author_id": author.pk}, actor, token)
 
 

@@ -138,9 +138,8 @@ def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
     if not split.made:
         messages.info(request, _("The version was already split this way. Nothing was changed."))
     elif split.kept:
-        messages.success(
-            request, _("The version was split. Patients who kept their earlier split: %(n)s.") % {"n": split.kept}
-        )
+        message = _("The version was split. Patients who kept their earlier split: %(n)s.")
+        messages.success(request, message % {"n": split.kept})
     else:
         messages.success(request, _("The version was split. No patient is in two splits."))
     return redirect("gold_version", slug, version)
@@ -219,9 +218,8 @@ def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
     annotation_set = get_object_or_404(sets, pk=number(request.POST, "set"))
     replace = request.POST.get("replace") == "1"
     if number(request.POST, "version") != annotation_set.version:
-        messages.warning(
-            request, _("These annotations changed after you opened the page. Nothing was done. Check them again.")
-        )
+        message = _("These annotations changed after you opened the page. Nothing was done. Check them again.")
+        messages.warning(request, message)
     elif replace and number(request.POST, "gold_version") != getattr(gold_of(document), "version", None):
         messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check both again."))
     else:

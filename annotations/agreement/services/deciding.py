@@ -59,9 +59,8 @@ def decide(
             if made is None:
                 _decide(project, document, user, row, request)
             elif made.actor_id != user.pk or made.data.get("act") != request.act:
-                raise ServiceError(
-                    gettext("This change ID was already used for another change. Reload the page."), code="change-id"
-                )
+                message = gettext("This change ID was already used for another change. Reload the page.")
+                raise ServiceError(message, code="change-id")
     except IntegrityError:
         # The same request came twice at the same time. The other one made the act: answer with the state.
         if not models.Event.objects.filter(change_id=request.change_id, actor=user).exists():
@@ -92,9 +91,8 @@ def _decide(
     request: plan_services.Request,
 ) -> None:
     if row.state == State.SUBMITTED:
-        raise ServiceError(
-            gettext("The adjudication of this note is finished. Reopen it to change a decision."), code="finished"
-        )
+        message = gettext("The adjudication of this note is finished. Reopen it to change a decision.")
+        raise ServiceError(message, code="finished")
     verb: Verb[events.AdjudicationDecided] = events.ADJUDICATION_DECIDED
     reverts = None
     if request.act in (plan_services.Act.UNDO, plan_services.Act.REDO):

@@ -90,9 +90,8 @@ def figures_of(
             return found
         found = _compute(project, unit, tokenizer, progress)
     if found is None:
-        raise ServiceError(
-            gettext("Annotations changed while the figures were computed. Try again later."), code="changing"
-        )
+        message = gettext("Annotations changed while the figures were computed. Try again later.")
+        raise ServiceError(message, code="changing")
     return found
 
 

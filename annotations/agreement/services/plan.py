@@ -136,9 +136,8 @@ def _choice(document: Document, found: Desk, item: Item, request: Request) -> tu
     if request.act is Act.ANNOTATOR:
         annotator = next((each for each in found.submitted if each.number == request.annotator), None)
         if annotator is None:
-            raise ServiceError(
-                _("Annotator %(number)s has not submitted this note.") % {"number": request.annotator}, code="annotator"
-            )
+            message = _("Annotator %(number)s has not submitted this note.")
+            raise ServiceError(message % {"number": request.annotator}, code="annotator")
         return Choice.ANNOTATOR, item.location.versions[annotator.author], int(annotator.author)
     if request.act is Act.NOTHING:
         return Choice.NOTHING, (), None

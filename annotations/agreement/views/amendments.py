@@ -49,9 +49,8 @@ def amend_guidelines(request: Request, slug: str) -> HttpResponse:
                 seen = form.cleaned_data["seen_version"]
                 made = amend(project=project, text=text, actor=access.user, location=location, seen_version=seen)
                 values = {"n": made.number, "version": made.guidelines_version}
-                messages.success(
-                    request, _("Amendment %(n)d was added in version %(version)d of the guidelines.") % values
-                )
+                message = _("Amendment %(n)d was added in version %(version)d of the guidelines.")
+                messages.success(request, message % values)
                 return redirect("amendments", slug)
             except ServiceError as error:
                 add_error(form, error)

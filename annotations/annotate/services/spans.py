@@ -338,9 +338,8 @@ def _replay(document: Document, user: User, change: SpanEdit) -> ChangedSpans | 
     if event is None:
         return None
     if event.data["kind"] != change.kind:
-        raise ChangeRefused(
-            "change-id", gettext("This change ID was already used for another change. Reload the page."), status=409
-        )
+        message = gettext("This change ID was already used for another change. Reload the page.")
+        raise ChangeRefused("change-id", message, status=409)
     verb = next(each for each in VERBS if each == event.verb)
     message = message_of(verb, event.data)
     effect = Effect(verb, event.data, already=event.data.get("already", 0), message=message)

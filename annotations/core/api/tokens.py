@@ -42,9 +42,8 @@ def create_token(
     if not 1 <= days <= MOST_DAYS:
         raise ServiceError(_("A token is valid for 1 to %(most)s days.") % {"most": MOST_DAYS}, code="days")
     if scope not in ApiToken.Scope.values:
-        raise ServiceError(
-            _("The scope must be one of: %(choices)s.") % {"choices": ", ".join(ApiToken.Scope.values)}, code="scope"
-        )
+        message = _("The scope must be one of: %(choices)s.")
+        raise ServiceError(message % {"choices": ", ".join(ApiToken.Scope.values)}, code="scope")
     if project is not None and not Membership.objects.filter(project=project, user=user, active=True).exists():
         raise ServiceError(_("This person is not a member of the project."), code="project")
     secret = MARK + secrets.token_urlsafe(32)

@@ -17,7 +17,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Progress
 from annotations.core.spans import as_json
-from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN
+from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN, GoldFrozen, GoldMade
 from annotations.gold.selectors import content_hash_of, gold_notes
 from annotations.models import (
     AnnotationSet,
@@ -151,12 +151,9 @@ def _submit(
 ) -> None:
     gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
     gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
+    data: GoldMade = {"from_set": source.pk, "spans": spans, "removed": removed}
     GOLD_MADE.record(
-        actor=actor,
-        project_id=document.project_id,
-        document_id=document.pk,
-        annotation_set_id=gold.pk,
-        data={"from_set": source.pk, "spans": spans, "removed": removed},
+        actor=actor, project_id=document.project_id, document_id=document.pk, annotation_set_id=gold.pk, data=data
     )
 
 
@@ -175,9 +172,8 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
     if {row[:3]: row[3] for row in rows} == {(s.start, s.end, s.label_id): s.attributes for s in wanted}:
         return None
     if not replace and gold.state == AnnotationSetState.DRAFT:
-        raise ServiceError(
-            gettext("A review of this note is open. Finish the review, or replace its draft explicitly."), code="exists"
-        )
+        message = gettext("A review of this note is open. Finish the review, or replace its draft explicitly.")
+        raise ServiceError(message, code="exists")
     if not replace:
         message = ngettext(
             "This note already has other gold (%(count)s span). Replace the gold explicitly.",
@@ -259,9 +255,8 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
         Project.objects.select_for_update().get(pk=project.pk)
         notes = gold_notes(project)
         if not notes:
-            raise ServiceError(
-                gettext("There is no gold to freeze yet. Make submitted annotations gold first."), code="empty"
-            )
+            message = gettext("There is no gold to freeze yet. Make submitted annotations gold first.")
+            raise ServiceError(message, code="empty")
         content_hash = content_hash_of(notes)
         last = project.gold_versions.order_by("-number").first()
         if last is not None and last.content_hash == content_hash:
@@ -279,9 +274,6 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
             (GoldVersionNote(version=version, document_id=pk, spans=spans) for pk, (_, _, spans) in notes.items()),
             batch_size=BATCH,
         )
-        GOLD_FROZEN.record(
-            actor=actor,
-            project_id=project.pk,
-            data={"version": version.number, "hash": content_hash, "notes": len(notes)},
-        )
+        data: GoldFrozen = {"version": version.number, "hash": content_hash, "notes": len(notes)}
+        GOLD_FROZEN.record(actor=actor, project_id=project.pk, data=data)
     return version, True

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold import rules
-from annotations.gold.events import GOLD_SPLIT
+from annotations.gold.events import GOLD_SPLIT, GoldSplit
 from annotations.gold.services.making import freeze
 from annotations.models import GoldVersion, GoldVersionNote, Project, User
 
@@ -61,9 +61,8 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
     with transaction.atomic():
         version, patients = _locked(version)
         if version.split_seed == seed and version.split_shares != wanted:
-            raise ServiceError(
-                _("This version is already split with this seed and other shares. Choose another seed."), code="seed"
-            )
+            message = _("This version is already split with this seed and other shares. Choose another seed.")
+            raise ServiceError(message, code="seed")
         earlier, merged = _earlier_splits(version, seed)
         those = [rules.Patient(key, len(patient.notes), patient.spans) for key, patient in patients.items()]
         known = {key: split for key, split in earlier.items() if key in patients}
@@ -154,19 +153,11 @@ def _stored(
     in_split: dict[str, int] = {split: sum(found is split for found in splits.values()) for split in rules.Split}
     result = SplitResult(version, made, dict(notes), in_split, kept, merged)
     if made:
-        version.split_seed, version.split_shares = seed, {str(split): share for split, share in shares.items()}
+        percent = {str(split): share for split, share in shares.items()}
+        version.split_seed, version.split_shares = seed, percent
         version.save(update_fields=["split_seed", "split_shares"])
-        GOLD_SPLIT.record(
-            actor=actor,
-            project_id=version.project_id,
-            data={
-                "version": version.number,
-                "shares": version.split_shares,
-                "notes": result.notes,
-                "patients": result.patients,
-                "kept": result.kept,
-            },
-        )
+        data = GoldSplit(version=version.number, shares=percent, notes=result.notes, patients=in_split, kept=kept)
+        GOLD_SPLIT.record(actor=actor, project_id=version.project_id, data=data)
     return result
 
 
@@ -287,9 +278,8 @@ def begin_round(*, project: Project, actor: User | None, share: int = HOLD_OUT, 
     by patient. Raises ServiceError `empty` without gold, and `share` for a share outside 1 to 90.
     """
     if not 1 <= share <= 90:
-        raise ServiceError(
-            _("The hold-out must be between 1 and 90 percent, not %(share)s.") % {"share": share}, code="share"
-        )
+        message = _("The hold-out must be between 1 and 90 percent, not %(share)s.")
+        raise ServiceError(message % {"share": share}, code="share")
     with transaction.atomic():
         before = last_split(project)
         version, made = freeze(project=project, actor=actor, reason=reason)

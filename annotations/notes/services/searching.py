@@ -53,9 +53,8 @@ def _search(access: Access, text: str, options: Options) -> Search:
     except WordingError as error:
         raise ServiceError(str(error), code="text") from None
     except ValueError:
-        raise ServiceError(
-            _("The search text has no letters or digits. Enter a text to search for."), code="text"
-        ) from None
+        message = _("The search text has no letters or digits. Enter a text to search for.")
+        raise ServiceError(message, code="text") from None
     return Search(project=access.project, user=access.user, text=cleaned, options=asdict(options))
 
 

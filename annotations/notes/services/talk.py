@@ -191,9 +191,8 @@ def _once(made: Comment, access: Access, data: events.CommentDone) -> Comment:
     if before is None or made.change_id is None:
         raise ChangeRefused("gone", _("The comment that you answered was deleted. Reload the page."), status=409)
     if before.author_id != made.author_id:
-        raise ChangeRefused(
-            "change-id", _("This change ID was already used for another change. Reload the page."), status=409
-        )
+        message = _("This change ID was already used for another change. Reload the page.")
+        raise ChangeRefused("change-id", message, status=409)
     return before
 
 
@@ -292,9 +291,8 @@ def _reason(value: object) -> Flag.Reason:
     try:
         return Flag.Reason(str(value))
     except ValueError:
-        raise ChangeRefused(
-            "reason", _("The reason must be one of: %(choices)s.") % {"choices": ", ".join(Flag.Reason.values)}
-        ) from None
+        message = _("The reason must be one of: %(choices)s.")
+        raise ChangeRefused("reason", message % {"choices": ", ".join(Flag.Reason.values)}) from None
 
 
 def _record_flag(verb: Verb[events.NoteFlagged], access: Access, flag: Flag) -> None:

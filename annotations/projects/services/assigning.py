@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotations import models
 from annotations.core.errors import ServiceError
-from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED
+from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED, NotesReleased
 
 BATCH = 2000
 
@@ -135,9 +135,8 @@ def assign_list(*, project: models.Project, user: models.User, names: Sequence[s
     Raises ServiceError, and assigns nothing, if a name is unknown.
     """
     if not models.Membership.objects.filter(project=project, user=user, active=True).exists():
-        raise ServiceError(
-            _("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
-        )
+        message = _("%(username)s is not a member of this project.")
+        raise ServiceError(message % {"username": user.username}, code="member")
     notes = dict(models.Document.objects.filter(project=project, name__in=names).values_list("name", "pk"))
     if missing := [name for name in names if name not in notes]:
         message = _("These notes don't exist: %(choices)s. Nothing was assigned.")
@@ -161,14 +160,12 @@ def fill_up(*, project: models.Project, actor: models.User | None, without: Coll
     does no harm.
     """
     if project.distribution == models.Project.Distribution.LIST:
-        raise ServiceError(
-            gettext("In this project, notes are assigned by name only. Nothing was assigned."), code="list"
-        )
+        message = gettext("In this project, notes are assigned by name only. Nothing was assigned.")
+        raise ServiceError(message, code="list")
     annotators = annotators_of(project)
     if not annotators:
-        raise ServiceError(
-            gettext("This project has no annotators yet. Add annotators first. Nothing was assigned."), code="nobody"
-        )
+        message = gettext("This project has no annotators yet. Add annotators first. Nothing was assigned.")
+        raise ServiceError(message, code="nobody")
     wanted = len(annotators)
     if project.distribution == models.Project.Distribution.SOME:
         wanted = min(wanted, project.annotators_per_note)
@@ -246,11 +243,8 @@ def _release_open(project: models.Project, user: models.User, before: datetime) 
     assignments = models.Assignment.objects.filter(project=project, user=user, created_at__lt=before)
     released = assignments.filter(state=models.AssignmentState.OPEN).update(state=models.AssignmentState.RELEASED)
     if released:
-        NOTES_RELEASED.record(
-            actor=None,
-            project_id=project.pk,
-            data={"user": user.username, "notes": released, "days": project.idle_days or 0},
-        )
+        data: NotesReleased = {"user": user.username, "notes": released, "days": project.idle_days or 0}
+        NOTES_RELEASED.record(actor=None, project_id=project.pk, data=data)
     return released
 
 

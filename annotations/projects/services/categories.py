@@ -155,9 +155,8 @@ def check_name(name: str) -> str:
     if not name:
         raise ServiceError(_("Enter a name for the category."), code="name")
     if len(name) > LONGEST_NAME:
-        raise ServiceError(
-            _("The name of a category has at most %(most)d characters.") % {"most": LONGEST_NAME}, code="name"
-        )
+        message = _("The name of a category has at most %(most)d characters.")
+        raise ServiceError(message % {"most": LONGEST_NAME}, code="name")
     return name
 
 
@@ -169,9 +168,8 @@ def _check_hue(hue: int) -> None:
 def _check_free(name: str, others: Sequence[Category]) -> None:
     """Names differ without regard to upper and lower case, in every script."""
     if other := next((one for one in others if one.name.casefold() == name.casefold()), None):
-        raise ServiceError(
-            _("The category “%(name)s” already exists. Choose another name.") % {"name": other.name}, code="name"
-        )
+        message = _("The category “%(name)s” already exists. Choose another name.")
+        raise ServiceError(message % {"name": other.name}, code="name")
 
 
 def free_code(name: str, others: Iterable[Category] | Iterable[Label], taken: str) -> str:
@@ -181,9 +179,8 @@ def free_code(name: str, others: Iterable[Category] | Iterable[Label], taken: st
     except ValueError as error:
         raise ServiceError(_("The name must contain at least one letter or digit."), code="name") from error
     if len(code) > LONGEST_CODE:
-        raise ServiceError(
-            _("The code made from this name has more than 60 characters. Choose a shorter name."), code="name"
-        )
+        message = _("The code made from this name has more than 60 characters. Choose a shorter name.")
+        raise ServiceError(message, code="name")
     if other := next((one for one in others if one.code.casefold() == code.casefold()), None):
         raise ServiceError(taken % {"code": code, "name": other.name}, code="name")
     return code

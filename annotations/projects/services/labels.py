@@ -41,9 +41,8 @@ EDITABLE = ("name", "hotkey", "description", "placeholder", "attributes")
 def check_hotkey(hotkey: str) -> str:
     hotkey = hotkey.strip().lower()
     if hotkey and (len(hotkey) != 1 or not hotkey.isascii() or not hotkey.isalnum()):
-        raise ServiceError(
-            _("The key must be one letter (a–z) or digit, not “%(hotkey)s”.") % {"hotkey": hotkey}, code="hotkey"
-        )
+        message = _("The key must be one letter (a–z) or digit, not “%(hotkey)s”.")
+        raise ServiceError(message % {"hotkey": hotkey}, code="hotkey")
     if hotkey in RESERVED_HOTKEYS:
         message = _("The key “%(hotkey)s” is reserved by the program. Choose another key.")
         raise ServiceError(message % {"hotkey": hotkey}, code="hotkey")
@@ -64,9 +63,8 @@ def update_label(
     attributes that they have. Raises ServiceError (`stale`) if somebody changed the label after the state `seen`.
     """
     if unknown := set(changes) - set(EDITABLE):
-        raise ServiceError(
-            _("Labels don't have these editable fields: %(choices)s.") % {"choices": ", ".join(sorted(unknown))}
-        )
+        message = _("Labels don't have these editable fields: %(choices)s.")
+        raise ServiceError(message % {"choices": ", ".join(sorted(unknown))})
     # A key from before it was reserved stays until it is changed.
     if changes.get("hotkey", label.hotkey) != label.hotkey:
         changes["hotkey"] = check_hotkey(changes["hotkey"])
@@ -116,18 +114,16 @@ def current(label: models.Label) -> dict[str, Any]:
 
 def _taken() -> ServiceError:
     """Another label got the name or the key at the same moment."""
-    return ServiceError(
-        _("Another label already has this name or key. Choose another. Nothing was changed."), code="taken"
-    )
+    message = _("Another label already has this name or key. Choose another. Nothing was changed.")
+    return ServiceError(message, code="taken")
 
 
 def _check_free(label_set_id: int, name: str, hotkey: str, but: int = 0) -> None:
     """Raise ServiceError (`name`, `hotkey`) where another label has the name or the key; empty ones are not checked."""
     others = models.Label.objects.filter(label_set=label_set_id, merged_into__isnull=True).exclude(pk=but)
     if name and (other := others.filter(name__iexact=name).first()):
-        raise ServiceError(
-            _("The label “%(name)s” already exists. Choose another name.") % {"name": other.name}, code="name"
-        )
+        message = _("The label “%(name)s” already exists. Choose another name.")
+        raise ServiceError(message % {"name": other.name}, code="name")
     if hotkey and (other := others.filter(hotkey=hotkey).first()):
         message = _(
             "The key “%(key)s” belongs to the label %(name)s. Choose another key, or remove it from %(name)s first."

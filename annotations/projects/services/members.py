@@ -35,9 +35,8 @@ def create_user(*, username: str, password: str | None = None, created_in: Proje
     """
     username = get_adapter().clean_username(username, shallow=True)
     if User.objects.filter(username__iexact=username).exists():
-        raise ServiceError(
-            gettext("The user name “%(username)s” is taken. Choose another.") % {"username": username}, code="exists"
-        )
+        message = gettext("The user name “%(username)s” is taken. Choose another.")
+        raise ServiceError(message % {"username": username}, code="exists")
     return User.objects.create_user(username=username, password=password, created_in=created_in)
 
 
@@ -125,9 +124,8 @@ def _keep_a_manager(project: Project, user: User, new_role: str | None) -> None:
     others = Membership.objects.filter(project=project, role=Role.MANAGER, active=True).exclude(user=user)
     is_manager = Membership.objects.filter(project=project, user=user, role=Role.MANAGER, active=True).exists()
     if is_manager and new_role != Role.MANAGER and not others.exists():
-        raise ServiceError(
-            gettext("A project needs at least one manager. Make another member a manager first."), code="last-manager"
-        )
+        message = gettext("A project needs at least one manager. Make another member a manager first.")
+        raise ServiceError(message, code="last-manager")
 
 
 def _release_open(project: Project, user: User) -> int:
@@ -163,9 +161,8 @@ def remove_member(
     with transaction.atomic():
         member = Membership.objects.select_for_update().filter(project=project, user=user, active=True).first()
         if member is None:
-            raise ServiceError(
-                gettext("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
-            )
+            message = gettext("%(username)s is not a member of this project.")
+            raise ServiceError(message % {"username": user.username}, code="member")
         if not provided_by:
             _keep_a_manager(project, user, None)
         preview = removal_preview(project=project, user=user)
@@ -198,9 +195,8 @@ def remove_member(
 
 def _hand_over(project: Project, user: User, heir: User) -> int:
     if not Membership.objects.filter(project=project, user=heir, role=Role.ANNOTATOR, active=True).exists():
-        raise ServiceError(
-            gettext("%(username)s is not an annotator of this project.") % {"username": heir.username}, code="heir"
-        )
+        message = gettext("%(username)s is not an annotator of this project.")
+        raise ServiceError(message % {"username": heir.username}, code="heir")
     open_notes = Assignment.objects.filter(project=project, user=user, state=AssignmentState.OPEN)
     theirs = Assignment.objects.filter(project=project, user=heir).values("document")
     rows = [

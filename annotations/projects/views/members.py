@@ -129,9 +129,8 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
             member_services.remove_member(
                 project=access.project, user=member.user, actor=access.user, hand_over_to=form.cleaned_data["heir"]
             )
-            messages.success(
-                request, _("%(name)s was removed. All annotations are kept.") % {"name": member.user.username}
-            )
+            message = _("%(name)s was removed. All annotations are kept.")
+            messages.success(request, message % {"name": member.user.username})
             return _back(request, access)
     context = {
         "access": access,

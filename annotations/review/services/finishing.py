@@ -163,9 +163,8 @@ def _reveal(here: LockedReview) -> bool:
 
 def _check_stage(now: str, first: str, seen: str | None) -> None:
     if now == "waiting":
-        raise ServiceError(
-            _("You reviewed this note first. A different person must finish the second review."), code="waiting"
-        )
+        message = _("You reviewed this note first. A different person must finish the second review.")
+        raise ServiceError(message, code="waiting")
     if seen is not None and seen != now:
         message = (
             _("%(name)s changed the stage of this review meanwhile, so it was not finished. Check the current state.")

@@ -89,9 +89,8 @@ def score_request(
             message = _("There is no split “%(split)s”. Choose one of: %(choices)s.")
             raise ServiceError(message % {"split": split, "choices": ", ".join(Split)}, code="split")
         if reference.version is None or not reference.version.split_seed:
-            raise ServiceError(
-                _("This gold is not split into train, dev and test. Split a frozen version first."), code="split"
-            )
+            message = _("This gold is not split into train, dev and test. Split a frozen version first.")
+            raise ServiceError(message, code="split")
     key = project.label_set.key
     if into and (key, into) not in mappings():
         choices = ", ".join(target for source, target in mappings() if source == key) or "none"
@@ -132,9 +131,8 @@ def _author(authors: QuerySet[Author], pk: int | None, name: str) -> Author:
         return found[0]
     if pk is not None:
         # Pages request an author by id. The message lists no names, because not everybody may know the annotators.
-        raise ServiceError(
-            _("This author has no annotations in this project. Choose an author from the list."), code="author"
-        )
+        message = _("This author has no annotations in this project. Choose an author from the list.")
+        raise ServiceError(message, code="author")
     known = ", ".join(f"{one.kind}:{one.name}" for one in authors) or "none yet"
     if found:
         message = _("Several authors have the name “%(name)s”. Choose one of: %(known)s.")

@@ -145,9 +145,8 @@ def map_group(*, project: Project, provider: str, group: str, role: str, actor: 
     if isinstance(known[provider], LdapDirectory):
         group = group.lower()  # as names are compared in LDAP
     if not 1 <= len(group) <= LONGEST:
-        raise ServiceError(
-            _("The name of a group has 1 to %(longest)s characters.") % {"longest": LONGEST}, code="group"
-        )
+        message = _("The name of a group has 1 to %(longest)s characters.")
+        raise ServiceError(message % {"longest": LONGEST}, code="group")
     with transaction.atomic():
         row, created = GroupRole.objects.select_for_update().get_or_create(
             project=project, provider=provider, group=group, defaults={"role": role}
