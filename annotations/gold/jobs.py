@@ -13,11 +13,9 @@ from annotations.models.notes import NOT_IN_BULK
 
 def run(claim: Claim) -> dict[str, Any]:
     """Make an author's submitted annotation sets gold. Notes with gold are skipped, so that the job can be repeated."""
+    author_id = int(claim.params["author_id"])
     return make_gold_bulk(
-        project_id=claim.project_id,
-        author_id=int(claim.params["author_id"]),
-        actor_id=claim.actor_id,
-        progress=claim.progress,
+        project_id=claim.project_id, author_id=author_id, actor_id=claim.actor_id, progress=claim.progress
     )
 
 

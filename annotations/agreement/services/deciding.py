@@ -170,10 +170,8 @@ def finish_adjudication(
             ]
             for annotator in found.submitted
         }
-        done, _made = models.Adjudication.objects.update_or_create(
-            document=document,
-            defaults={"heard": annotation_sets_hash(annotation_sets), "finished_by": user, "finished_at": now},
-        )
+        defaults = {"heard": annotation_sets_hash(annotation_sets), "finished_by": user, "finished_at": now}
+        done, _made = models.Adjudication.objects.update_or_create(document=document, defaults=defaults)
         spans = row.spans.count()
         events.ADJUDICATION_FINISHED.record(data={"spans": spans}, **whose(project, user, row))
     return done

@@ -205,11 +205,8 @@ _LATEST = PreparedRead(
 
 
 def _submitted(user: int, project: int, since: datetime) -> "QuerySet[models.AnnotationSet, tuple[int]]":
-    mine = (
-        models.Author.objects.filter(user_id=user, project_id=project, kind=models.AuthorKind.ANNOTATOR)
-        .order_by()
-        .values("pk")
-    )
+    kind = models.AuthorKind.ANNOTATOR
+    mine = models.Author.objects.filter(user_id=user, project_id=project, kind=kind).order_by().values("pk")
     return (
         models.AnnotationSet.objects.filter(author_id__in=mine, submitted_at__gte=since)
         .order_by()

@@ -221,11 +221,8 @@ def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, pro
         raise ServiceError(message % {"name": author.name}, code="run")
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=AuthorKind.GOLD)
-    todo = (
-        AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
-        .filter(~Exists(has_gold))
-        .order_by("id")
-    )
+    state = AnnotationSetState.SUBMITTED
+    todo = AnnotationSet.objects.filter(author=author, state=state).filter(~Exists(has_gold)).order_by("id")
     ids = list(todo.values_list("pk", flat=True))
     kept = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED).count() - len(ids)
     annotation_sets = AnnotationSet.objects.select_related("document__project").defer("document__text")

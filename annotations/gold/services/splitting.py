@@ -208,11 +208,8 @@ def split_table(version: GoldVersion) -> list[dict[str, Any]]:
     rows = GoldVersionNote.objects.filter(version=version).exclude(split="").order_by()
     notes = dict(rows.values_list("split").annotate(n=Count("pk")))
     alone = dict(rows.filter(document__patient_id="").values_list("split").annotate(n=Count("pk")))
-    patients = dict(
-        rows.exclude(document__patient_id="")
-        .values_list("split")
-        .annotate(n=Count("document__patient_id", distinct=True))
-    )
+    n = Count("document__patient_id", distinct=True)
+    patients = dict(rows.exclude(document__patient_id="").values_list("split").annotate(n=n))
     key = key_of(REVISION, version.pk, version.split_seed, version.split_shares, sorted(notes.items()))
     labels = kept(version.project, LABELS, key)
     if labels is None:

@@ -181,11 +181,9 @@ def _answer(resource: Resource[Any], wanted: SearchRequest[Any] | None = None, s
 
 
 def _list(found: list[Any], total: int, wanted: SearchRequest[Any] | None, model: type[Resource[Any]]) -> HttpResponse:
+    start_index = (wanted and wanted.start_index) or 1
     page = scim_resources.listing(model)(
-        total_results=total,
-        start_index=(wanted and wanted.start_index) or 1,
-        items_per_page=len(found),
-        resources=found,
+        total_results=total, start_index=start_index, items_per_page=len(found), resources=found
     )
     text = page.model_dump_json(scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=wanted)
     return HttpResponse(text, content_type=MEDIA_TYPE)

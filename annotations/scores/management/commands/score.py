@@ -59,11 +59,8 @@ class Command(JourneyCommand):
         parser.add_argument("--tokenizer", default="", choices=["", *KINDS], help=TOKENIZER_HELP)
         parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
         parser.add_argument("--unit", choices=["entity", "token"], help="Only the levels of this unit.")
-        parser.add_argument(
-            "--level",
-            choices=[Granularity.BINARY, Granularity.CATEGORY, Granularity.SUBCATEGORY],
-            help="Only the levels of this granularity.",
-        )
+        choices = [Granularity.BINARY, Granularity.CATEGORY, Granularity.SUBCATEGORY]
+        parser.add_argument("--level", choices=choices, help="Only the levels of this granularity.")
         parser.add_argument(
             "--counting", default=CountingRule.TOKENS, choices=list(CountingRule),
             help="How texts are counted in the rewritten text: whole tokens, or substrings (Miranda et al. 2025).",

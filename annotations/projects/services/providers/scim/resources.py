@@ -137,12 +137,9 @@ def group_resource(row: ProvisionedGroup, links: Links, *, with_members: bool = 
         Member(value=str(pk), ref=Reference[User[Any]](links.to("scim_user", pk)))
         for pk in (row.members.values_list("pk", flat=True) if with_members else ())
     ]
+    meta = _meta("Group", row, links.to("scim_group", row.pk))
     return PeopleGroup(
-        id=str(row.pk),
-        meta=_meta("Group", row, links.to("scim_group", row.pk)),
-        display_name=row.name,
-        external_id=row.external_id or None,
-        members=members or None,
+        id=str(row.pk), meta=meta, display_name=row.name, external_id=row.external_id or None, members=members or None
     )
 
 
