@@ -13,6 +13,7 @@ def attribute(name: str) -> BeforeValidator:
 
 Username = Annotated[str | None, attribute("username")]
 AsText = Annotated[str, BeforeValidator(str)]
+IsSet = Annotated[bool, BeforeValidator(bool)]
 
 
 class Answer(Schema):

@@ -9,14 +9,13 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
-from pydantic import BeforeValidator
 
 from annotations.core.access import Can, may_create_projects
 from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
-from annotations.core.api.schemas import Answer, Body, Done
+from annotations.core.api.schemas import Answer, Body, Done, IsSet
 from annotations.core.events import sentences
 from annotations.models import Assignment, Membership, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
@@ -35,7 +34,7 @@ class ProjectItem(Answer):
     name: str = Field(validation_alias="project.name")
     language: str = Field(validation_alias="project.language")
     role: str
-    archived: Annotated[bool, BeforeValidator(bool)] = Field(validation_alias="project.archived_at")
+    archived: IsSet = Field(validation_alias="project.archived_at")
     created_at: datetime = Field(validation_alias="project.created_at")
 
 
