@@ -306,9 +306,6 @@ def frozen_version(project: Project, number: int | str) -> GoldVersion:
     version = versions.filter(number=wanted).first() if wanted is not None else None
     if version is None:
         choices = ", ".join(map(str, versions.values_list("number", flat=True))) or gettext("none yet")
-        raise ServiceError(
-            gettext("There is no gold version %(number)s. Frozen versions: %(choices)s.")
-            % {"number": number, "choices": choices},
-            code="version",
-        )
+        message = gettext("There is no gold version %(number)s. Frozen versions: %(choices)s.")
+        raise ServiceError(message % {"number": number, "choices": choices}, code="version")
     return version

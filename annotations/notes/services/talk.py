@@ -277,9 +277,8 @@ def clear_flag(*, access: Access, document: Document, flag: int) -> None:
         if row is None or (access.blind and row.user_id != access.user.pk):
             raise ChangeRefused("gone", _("This flag does not exist. Reload the page."), status=404)
         if not may_clear(access, row):
-            raise ChangeRefused(
-                "author", _("Only a reviewer or the person who raised this flag can remove it."), status=403
-            )
+            message = _("Only a reviewer or the person who raised this flag can remove it.")
+            raise ChangeRefused("author", message, status=403)
         if row.cleared_at is not None:
             return
         row.cleared_at, row.cleared_by = timezone.now(), access.user

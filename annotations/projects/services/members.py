@@ -213,9 +213,8 @@ def reset_link_path(*, project: Project, user: User, actor: User | None) -> str:
     `actor` is None on the command line. Its user has access to the database anyway, so no further rule applies.
     """
     if not Membership.objects.filter(project=project, user=user, active=True).exists():
-        raise ServiceError(
-            gettext("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
-        )
+        message = gettext("%(username)s is not a member of this project.")
+        raise ServiceError(message % {"username": user.username}, code="member")
     if actor is not None and not may_make_link(actor, user):
         message = gettext(
             "You can't create a password link for %(username)s: the account was not created in a "
