@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from ninja import Schema
-from pydantic import BeforeValidator
+from pydantic import AliasChoices, BeforeValidator, Field
 
 
 def attribute(name: str) -> BeforeValidator:
@@ -12,6 +12,9 @@ def attribute(name: str) -> BeforeValidator:
 
 
 Username = Annotated[str | None, attribute("username")]
+JobNumber = Annotated[int | None, attribute("number")]
+# Of a row with a job, or of an answer that was made from one; null without a job.
+JobStateName = Annotated[str | None, Field(validation_alias=AliasChoices("state", "job.state", "job"))]
 AsText = Annotated[str, BeforeValidator(str)]
 IsSet = Annotated[bool, BeforeValidator(bool)]
 
@@ -23,6 +26,18 @@ class Answer(Schema):
     """
 
     model_config = {"populate_by_name": True}
+
+
+class SpanInSentence(Schema):
+    """A span in its sentence. Offsets are in code points, end-exclusive."""
+
+    note: int
+    name: str
+    start: int
+    end: int
+    before: str
+    marked: str
+    after: str
 
 
 class Body(Schema):

@@ -2,7 +2,6 @@
 
 import uuid
 from datetime import datetime
-from typing import Self
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -15,7 +14,7 @@ from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.exchange import selectors
@@ -27,7 +26,7 @@ from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
 from annotations.gold.services.sets import LAYOUTS, wanted_set
 from annotations.jobs.api import JobItem, started
-from annotations.models import Project, StoredFile
+from annotations.models import Project
 
 router = Router(tags=["Export"])
 PATH = "/projects/{slug:slug}/exports"
@@ -38,23 +37,16 @@ FIELDS = {
 }  # fmt: skip
 
 
-class FileItem(Schema):
+class FileItem(Answer):
     """A stored file, which can be downloaded until `expires_at`. `size` is in bytes."""
 
     id: int
     name: str
     size: int
     sha256: str
-    created_by: str | None
+    created_by: Username
     created_at: datetime
     expires_at: datetime | None
-
-    @classmethod
-    def of(cls, one: StoredFile) -> Self:
-        return cls(
-            id=one.pk, name=one.name, size=one.size, sha256=one.sha256, created_at=one.created_at,
-            created_by=one.created_by.username if one.created_by else None, expires_at=one.expires_at,
-        )  # fmt: skip
 
 
 class ExportChoices(Schema):
@@ -148,7 +140,7 @@ def new_export(request: ApiRequest, response: HttpResponse, slug: str, body: New
 def list_files(request: ApiRequest, slug: str) -> list[FileItem]:
     """List the exports that can be downloaded, the newest first, at most 100."""
     access = enter(request, slug, Can.EXPORT)
-    return [FileItem.of(one) for one in selectors.ready_files(access.project, without=access.closed_kinds)]
+    return [FileItem.from_orm(one) for one in selectors.ready_files(access.project, without=access.closed_kinds)]
 
 
 @router.get(

@@ -15,7 +15,7 @@ from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
 from annotations.exchange.forms.imports import UploadForm
@@ -156,31 +156,21 @@ PATH = "/projects/{slug:slug}/imports"
 ONE = f"{PATH}/{{int:import_id}}"
 
 
-class ImportItem(Schema):
+class ImportItem(Answer):
     """An import. `state` is staged, running, done, failed or canceled; `job` is null before it starts."""
 
     id: int
     format: str
-    annotations: str
+    annotations: str = Field(validation_alias="written_as")
     state: str
     take_duplicates: bool
     repair_offsets: bool
     all_or_nothing: bool
     encoding: str
-    job: int | None
-    created_by: str | None
+    job: int | None = Field(validation_alias="job_number")
+    created_by: Username
     created_at: datetime
     finished_at: datetime | None
-
-    @classmethod
-    def of(cls, one: Import) -> Self:
-        return cls(
-            id=one.pk, format=one.format, annotations=one.written_as, state=one.state,
-            take_duplicates=one.take_duplicates, repair_offsets=one.repair_offsets, all_or_nothing=one.all_or_nothing,
-            encoding=one.encoding, job=getattr(one, "job_number", None),
-            created_by=one.created_by.username if one.created_by else None, created_at=one.created_at,
-            finished_at=one.finished_at,
-        )  # fmt: skip
 
 
 class UnknownItem(Schema):
@@ -231,7 +221,7 @@ class ImportChoices(Body):
 def list_imports(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the imports of a project, the newest first."""
     access = enter(request, slug, Can.MANAGE)
-    return paged_rows(request, paging, imports_of(access.project), ImportItem.of, newest_first=True)
+    return paged_rows(request, paging, imports_of(access.project), ImportItem.from_orm, newest_first=True)
 
 
 @router.post(f"{PATH}/staged", response={201: ImportDetail})
@@ -322,6 +312,6 @@ def _detail(access: Access, pk: int) -> ImportDetail:
         except NoteError as error:
             raise invalid(*(("files", problem.message) for problem in error.problems)) from error
     return ImportDetail(
-        **ImportItem.of(listed).dict(), preview=preview, report=row.report,
+        **ImportItem.from_orm(listed).dict(), preview=preview, report=row.report,
         unknown_labels=[UnknownItem.of(one) for one in unknown_of(row).rows] if preview is not None else [],
     )  # fmt: skip

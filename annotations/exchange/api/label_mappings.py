@@ -1,6 +1,6 @@
 """Routes of label mappings: list, add, read, change, delete."""
 
-from typing import Any, Self
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
@@ -12,7 +12,7 @@ from annotations.core.api.etags import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body
 from annotations.core.errors import ServiceError
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import MappingForm, NewMappingForm
@@ -37,20 +37,16 @@ class MappingItem(Schema):
     open: int
 
 
-class MappedLabelItem(Schema):
+class MappedLabelItem(Answer):
     """A label of the project by its code, its spans in gold, and the code that exports write.
 
     `code` is null without a choice, and empty if the spans are left out. `suggestion` is a likely code, or empty.
     """
 
-    label: str
+    label: str = Field(validation_alias="label.code")
     spans: int
     code: str | None
     suggestion: str
-
-    @classmethod
-    def of(cls, row: selectors.MappingRow) -> Self:
-        return cls(label=row.label.code, spans=row.spans, code=row.code, suggestion=row.suggestion)
 
 
 class MappingWithLabels(MappingItem):
@@ -139,7 +135,7 @@ def _said(response: HttpResponse, mapping: LabelMapping) -> MappingWithLabels:
     rows = selectors.mapping_rows(mapping)
     return MappingWithLabels(
         id=mapping.pk, name=mapping.name, target=mapping.target, open=sum(row.code is None for row in rows),
-        labels=[MappedLabelItem.of(row) for row in rows],
+        labels=[MappedLabelItem.from_orm(row) for row in rows],
     )  # fmt: skip
 
 

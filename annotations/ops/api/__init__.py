@@ -113,7 +113,7 @@ class ArchiveContent(Schema):
 @archives_router.get(ARCHIVES, response=list[FileItem])
 def list_archives(request: ApiRequest, slug: str) -> list[FileItem]:
     """List the archives of a project that can be downloaded."""
-    return [FileItem.of(one) for one in staging.ready_archives(enter(request, slug, Can.ARCHIVE).project)]
+    return [FileItem.from_orm(one) for one in staging.ready_archives(enter(request, slug, Can.ARCHIVE).project)]
 
 
 @archives_router.post(ARCHIVES, response={202: JobItem})

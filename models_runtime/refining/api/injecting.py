@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -13,7 +13,7 @@ from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, SpanInSentence, attribute
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from annotations.models import Author
@@ -33,31 +33,23 @@ ONE = f"{PATH}/{{int:injection}}"
 FIELDS = {"gold": "gold", "empty": "gold", "rules": "rules", "log": "rules", "exists": "name", "name": "name"}
 
 
-class InjectionItem(Schema):
+class InjectionItem(Answer):
     """A copy of a gold version with injected errors. `author` has its annotation sets; `rate` is errors per gold span.
 
     `errors` is null until they are drawn.
     """
 
     id: int
-    author: int
-    name: str
-    gold: int
+    author: int = Field(validation_alias="author_id")
+    name: str = Field(validation_alias="author.name")
+    gold: Annotated[int, attribute("number")] = Field(validation_alias="gold_version")
     rules: list[str]
     rate: float
     seed: int
-    errors: int | None
-    job: int | None
-    state: str | None
+    errors: int | None = Field(validation_alias="injected")
+    job: JobNumber
+    state: JobStateName
     created_at: datetime
-
-    @classmethod
-    def of(cls, row: InjectedRun, **more: Any) -> Self:
-        return cls(
-            id=row.pk, author=row.author_id, name=row.author.name, gold=row.gold_version.number, rules=row.rules,
-            rate=row.rate, seed=row.seed, errors=row.injected, job=row.job.number if row.job else None,
-            state=row.job.state if row.job else None, created_at=row.created_at, **more,
-        )  # fmt: skip
 
 
 class Refiner(Schema):
@@ -112,22 +104,15 @@ class InjectedErrorsWanted(Schema):
     rule: str = Field("", max_length=40)
 
 
-class InjectedErrorOut(Schema):
+class InjectedErrorOut(SpanInSentence):
     """An injected error, or a changed gold span without rule. `gold` is the gold label; empty: no gold is there.
 
     `caught` is null, and `there` empty, without an author. Offsets are in code points, end-exclusive.
     """
 
-    note: int
-    name: str
-    start: int
-    end: int
     label: str
     gold: str
     rule: str
-    before: str
-    marked: str
-    after: str
     caught: bool | None
     there: list[tuple[int, int, str]]
 
@@ -137,7 +122,7 @@ def list_injections(request: ApiRequest, slug: str, paging: Query[Paging]) -> di
     """List the copies of gold with injected errors, the newest first."""
     access = enter(request, slug, Can.MANAGE)
     rows = InjectedRun.objects.filter(project=access.project).select_related("author", "gold_version", "job")
-    return paged_rows(request, paging, rows, InjectionItem.of, newest_first=True)
+    return paged_rows(request, paging, rows, InjectionItem.from_orm, newest_first=True)
 
 
 @router.post(PATH, response={202: InjectionItem})
@@ -153,7 +138,7 @@ def start_injection_now(
             project=access.project, gold=body.gold, actor=access.user, rules=rules, rate=body.rate, seed=body.seed,
             name=body.name, terms=terms, key=new_key(access),
         )  # fmt: skip
-    return located(response, slug, row.job, InjectionItem.of(row))
+    return located(response, slug, row.job, InjectionItem.from_orm(row))
 
 
 @router.get(ONE, response=InjectionOut)
@@ -162,11 +147,9 @@ def read_injection(request: ApiRequest, slug: str, injection: int) -> InjectionO
     access = enter(request, slug, Can.MANAGE)
     row = _injection(access, injection)
     authors = bench.refiners_of(row, authors_for(access)) if bench.is_complete(row) else []
-    return InjectionOut.of(
-        row,
-        possible=row.possible_by_rule() if row.possible else {},
-        authors=[Refiner(id=one.pk, name=one.name, kind=one.kind) for one in authors],
-    )
+    possible = row.possible_by_rule() if row.possible else {}
+    refiners = [Refiner.from_orm(one) for one in authors]
+    return InjectionOut(**InjectionItem.from_orm(row).dict(), possible=possible, authors=refiners)
 
 
 @router.get(f"{ONE}/scores/{{int:author}}", response=dict[str, Any])
@@ -268,16 +251,8 @@ class ClusterString(Schema):
     count: int
 
 
-class ClusterExample(Schema):
+class ClusterExample(SpanInSentence):
     """A rejected suggestion in its sentence. Offsets are in code points, end-exclusive."""
-
-    note: int
-    name: str
-    start: int
-    end: int
-    before: str
-    marked: str
-    after: str
 
 
 class ClusterOut(Schema):

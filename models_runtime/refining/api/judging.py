@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -14,7 +14,7 @@ from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, SpanInSentence, attribute
 from annotations.gold.selectors import versions
 from annotations.jobs.api import located
 from annotations.jobs.services.queue import LIVE
@@ -34,30 +34,21 @@ ONE = f"{PATH}/{{int:judging}}"
 FIELDS = JUDGING_REFUSED_AT | {"number": "notes", "notes": "notes", "author": "author", "preset": "preset"}
 
 
-class JudgingItem(Schema):
+class JudgingItem(Answer):
     """A judging of an author's annotations against a gold version. `judges` are “server/model”."""
 
     id: int
-    author: int
-    name: str
-    gold: int
-    judges: list[str]
+    author: int = Field(validation_alias="author_id")
+    name: str = Field(validation_alias="author.name")
+    gold: Annotated[int, attribute("number")] = Field(validation_alias="gold_version")
+    judges: list[Annotated[str, attribute("name")]]
     rules: str
     unit: str
     threshold: float
     language: str
-    job: int | None
-    state: str | None
+    job: JobNumber
+    state: JobStateName
     created_at: datetime
-
-    @classmethod
-    def of(cls, row: Judging, **more: Any) -> Self:
-        return cls(
-            id=row.pk, author=row.author_id, name=row.author.name, gold=row.gold_version.number,
-            judges=[one.name for one in row.judges.all()], rules=row.rules, unit=row.unit, threshold=row.threshold,
-            language=row.language, job=row.job.number if row.job else None, state=row.job.state if row.job else None,
-            created_at=row.created_at, **more,
-        )  # fmt: skip
 
 
 class JudgingOut(JudgingItem):
@@ -93,21 +84,14 @@ class EntitiesWanted(Schema):
     kind: Literal["discarded", "FN", "FP", "beyond", "TP"] = "FN"
 
 
-class EntityOut(Schema):
+class EntityOut(SpanInSentence):
     """An entity in its sentence, with each judge's verdict: null without one, empty without an answer on the note.
 
     Offsets are in code points, end-exclusive.
     """
 
-    note: int
-    name: str
-    start: int
-    end: int
     label: str
     in_gold: bool
-    before: str
-    marked: str
-    after: str
     verdict: str | None
     verdicts: dict[str, str | None]
 
@@ -118,7 +102,7 @@ def list_judgings(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict
     access = enter(request, slug, Can.READ_NOTES)
     rows = Judging.objects.filter(project=access.project, author__in=authors_for(access))
     rows = rows.select_related("author", "gold_version", "job").prefetch_related("judges")
-    return paged_rows(request, paging, rows, JudgingItem.of, newest_first=True)
+    return paged_rows(request, paging, rows, JudgingItem.from_orm, newest_first=True)
 
 
 @router.post(PATH, response={202: JudgingItem})
@@ -130,7 +114,7 @@ def start_judging_now(request: ApiRequest, response: HttpResponse, slug: str, bo
     wanted = check(JudgeForm(data, project=access.project, versions=frozen, servers=servers()), {"judge": "judges"})
     with named(FIELDS):
         row = start_judging(project=access.project, actor=access.user, key=new_key(access), **wanted)
-    return located(response, slug, row.job, JudgingItem.of(row))
+    return located(response, slug, row.job, JudgingItem.from_orm(row))
 
 
 @router.get(ONE, response=JudgingOut)
@@ -138,7 +122,7 @@ def read_judging(request: ApiRequest, slug: str, judging: int) -> JudgingOut:
     """Read a judging with its result."""
     row = _judging(enter(request, slug, Can.READ_NOTES), judging)
     live = row.job is not None and row.job.state in LIVE
-    return JudgingOut.of(row, result=None if live else result_of(row))
+    return JudgingOut(**JudgingItem.from_orm(row).dict(), result=None if live else result_of(row))
 
 
 @router.get(f"{ONE}/entities", response=Page[EntityOut])
@@ -159,7 +143,7 @@ def ask_judges_again(request: ApiRequest, response: HttpResponse, slug: str, jud
     access = enter(request, slug, Can.MANAGE)
     judge_again(judging=_judging(access, judging), actor=access.user)
     row = _judging(access, judging)
-    return located(response, slug, row.job, JudgingItem.of(row))
+    return located(response, slug, row.job, JudgingItem.from_orm(row))
 
 
 def _judging(access: Access, pk: int) -> Judging:

@@ -2,18 +2,18 @@
 
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Router
 from ninja.responses import Status
 
 from annotations.core.access import Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, attribute
 from annotations.jobs.api import JobItem, located, started
 from annotations.jobs.tokens import new_key
 from annotations.release.selectors.releases import release_for
@@ -31,28 +31,19 @@ FIELDS = {name: name for name in ("run", "method", "gold", "name", *ASKED)} | {
 }  # fmt: skip
 
 
-class RefinementItem(Schema):
+class RefinementItem(Answer):
     """A refinement of the annotations of `source`. `author` has the refined annotation sets."""
 
     id: int
-    author: int
-    name: str
-    source: int
-    source_name: str
+    author: int = Field(validation_alias="author_id")
+    name: str = Field(validation_alias="author.name")
+    source: int = Field(validation_alias="source_id")
+    source_name: str = Field(validation_alias="source.name")
     method: str
-    gold: int | None
-    job: int | None
-    state: str | None
+    gold: Annotated[int | None, attribute("number")] = Field(validation_alias="gold_version")
+    job: JobNumber
+    state: JobStateName
     created_at: datetime
-
-    @classmethod
-    def of(cls, row: Refinement, **more: Any) -> Self:
-        return cls(
-            id=row.pk, author=row.author_id, name=row.author.name, source=row.source_id, source_name=row.source.name,
-            method=row.method, gold=row.gold_version.number if row.gold_version else None,
-            job=row.job.number if row.job else None, state=row.job.state if row.job else None,
-            created_at=row.created_at, **more,
-        )  # fmt: skip
 
 
 class RefinementOut(RefinementItem):
@@ -90,7 +81,7 @@ def list_refinements(request: ApiRequest, slug: str, paging: Query[Paging]) -> d
     access = enter(request, slug, Can.MANAGE)
     rows = Refinement.objects.filter(project=access.project)
     rows = rows.select_related("author", "source", "gold_version", "job")
-    return paged_rows(request, paging, rows, RefinementItem.of, newest_first=True)
+    return paged_rows(request, paging, rows, RefinementItem.from_orm, newest_first=True)
 
 
 @router.post(PATH, response={202: RefinementItem})
@@ -104,7 +95,7 @@ def start_refinement_now(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name,
             gold=body.gold, key=new_key(access), asked=RefinementChoice(**body.dict(include=set(ASKED))),
         )  # fmt: skip
-    return located(response, slug, row.job, RefinementItem.of(row))
+    return located(response, slug, row.job, RefinementItem.from_orm(row))
 
 
 @router.get(f"{PATH}/{{int:refinement}}", response=RefinementOut)
@@ -113,7 +104,7 @@ def read_refinement(request: ApiRequest, slug: str, refinement: int) -> Refineme
     access = enter(request, slug, Can.MANAGE)
     rows = Refinement.objects.select_related("author", "source", "gold_version", "job")
     row = get_object_or_404(rows, project=access.project, pk=refinement)
-    return RefinementOut.of(row, effort=efforts_of([row])[row.pk])
+    return RefinementOut(**RefinementItem.from_orm(row).dict(), effort=efforts_of([row])[row.pk])
 
 
 # The route that compares a model on the original and the released texts of a release.

@@ -1,20 +1,18 @@
 """Routes of the guidance for refining agents (skills), which managers read and write."""
 
 from datetime import datetime
-from typing import Self
 
 from django.http import Http404, HttpResponse
-from ninja import Field, Router, Schema
+from ninja import Field, Router
 from ninja.responses import Status
 
 from annotations.core.access import Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.models import Project
-from models_runtime.models import ReviewSkill
 from models_runtime.refining.selectors import SkillItem, SkillOut, described, known, present, skill_versions
 from models_runtime.refining.services.skills import set_skill
 
@@ -25,21 +23,14 @@ FIELDS = {"name": "name", "labels": "labels", "text": "text"}
 MOST_LABELS = 1_000
 
 
-class SkillVersion(Schema):
+class SkillVersion(Answer):
     """One of the project's own texts."""
 
     version: int
     labels: list[str]
     text: str
-    created_by: str | None
+    created_by: Username
     created_at: datetime
-
-    @classmethod
-    def of(cls, row: ReviewSkill) -> Self:
-        return cls(
-            version=row.version, labels=row.labels, text=row.text,
-            created_by=row.created_by.username if row.created_by else None, created_at=row.created_at,
-        )  # fmt: skip
 
 
 class SkillText(Body):
@@ -88,7 +79,7 @@ def read_skill(request: ApiRequest, response: HttpResponse, slug: str, skill: st
 def list_skill_versions(request: ApiRequest, slug: str, skill: str) -> list[SkillVersion]:
     """List the project's own texts under this name, the newest first; none if only the shipped text is used."""
     project = enter(request, slug, Can.MANAGE).project
-    return [SkillVersion.of(row) for row in skill_versions(project, _known(project, skill))]
+    return [SkillVersion.from_orm(row) for row in skill_versions(project, _known(project, skill))]
 
 
 @router.patch(ONE, response=SkillOut)

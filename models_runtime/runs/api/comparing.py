@@ -11,7 +11,7 @@ from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging
 from annotations.core.api.problems import Problem, check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Body, SpanInSentence
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
@@ -63,21 +63,14 @@ class ComparisonOut(Schema):
     figures: dict[str, Any]
 
 
-class GoldSpanInContext(Schema):
+class GoldSpanInContext(SpanInSentence):
     """A gold span in its sentence: offsets in code points, end-exclusive, and the code of its label.
 
     `nearest` is the predicted span beside it: start, end and label.
     """
 
-    note: int
-    name: str
-    start: int
-    end: int
     label: str
     nearest: list[int | str] | None
-    before: str
-    marked: str
-    after: str
 
 
 class StrategiesWanted(Schema):

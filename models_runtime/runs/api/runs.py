@@ -15,7 +15,7 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from annotations.projects.selectors.labels import labels_of
@@ -41,18 +41,14 @@ PATH = "/projects/{slug:slug}/runs"
 STATES = frozenset({"empty", "live", "none"})
 
 
-class RunRef(Schema):
+class RunRef(Answer):
     """A run: its id, the id of its annotations' author (`run_author`, as in reviews), and the number of its job."""
 
     id: int
-    run_author: int
-    name: str
-    job: int | None
-    state: str | None
-
-    @classmethod
-    def of(cls, run: Run) -> Self:
-        return cls(**_ref(run))
+    run_author: int = Field(validation_alias="author_id")
+    name: str = Field(validation_alias="author.name")
+    job: JobNumber
+    state: JobStateName
 
 
 class RunListed(RunRef):
@@ -70,7 +66,7 @@ class RunListed(RunRef):
     def row(cls, row: RunRow) -> Self:
         run = row.run
         return cls(
-            **_ref(run), backend=run.backend, done=row.done, failed=row.failed, total=row.total,
+            **RunRef.from_orm(run).dict(), backend=run.backend, done=row.done, failed=row.failed, total=row.total,
             reviewed=row.reviewed, created_at=run.created_at,
             started_by=run.created_by.username if run.created_by else None,
         )  # fmt: skip
@@ -217,7 +213,7 @@ def refused(fields: Mapping[str, str]) -> Any:
 
 def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunRef]:
     """Return the answer of a route that started a run, with the address of its job in the header Location."""
-    return located(response, access.project.slug, run.job, RunRef.of(run))
+    return located(response, access.project.slug, run.job, RunRef.from_orm(run))
 
 
 def run_of(access: Access, pk: int) -> Run:
@@ -228,14 +224,6 @@ def run_of(access: Access, pk: int) -> Run:
 def _run(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, Run]:
     access = enter(request, slug, right)
     return access, run_of(access, pk)
-
-
-def _ref(run: Run) -> dict[str, Any]:
-    job = run.job
-    return {
-        "id": run.pk, "run_author": run.author_id, "name": run.author.name, "job": job.number if job else None,
-        "state": job.state if job else None,
-    }  # fmt: skip
 
 
 def _shown(access: Access, run: Run) -> RunOut:
