@@ -104,15 +104,6 @@ def test_today_is_the_persons_day(client, project, zone, pace):
         assert client.get(reverse("note_data", args=[SLUG, note.pk])).json()["work"]["pace"] == pace
 
 
-def test_an_amendment_has_the_day_of_its_author(mia, project):
-    with time_machine.travel(AT, tick=False):
-        mia.force_login(make.make_member(project, "manager", "max"), backend=BACKEND)
-        mia.cookies[COOKIE] = "Asia/Tokyo"
-        mia.post(reverse("amend", args=[SLUG]), {"text": "Titles stay outside.", "seen_version": 0, "do": "save"})
-    project.refresh_from_db()
-    assert "## Amendment 2 (24 Nov 2026)" in project.guidelines
-
-
 def test_downloads_have_times_with_an_offset(mia, project):
     Event.objects.create(project_id=project.pk, verb=REVIEW_REVEALED, data={"run": 1})
     mia.cookies[COOKIE] = "Asia/Tokyo"

@@ -1,7 +1,5 @@
 """Attributes from file to file: import, gold, frozen version, export; what the labels lack is reported."""
 
-import io
-import json
 import re
 from io import StringIO
 from pathlib import Path
@@ -12,7 +10,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
-from annotations.exchange.forms.exports import set_choices
 from annotations.exchange.services.exporting import export_to_path
 from annotations.exchange.services.importing import import_files
 from annotations.gold.selectors import has_changed
@@ -23,7 +20,6 @@ from tests import factories as make
 from tests.exchange.brat_files import brat
 from tests.worlds.checks import check_page
 from tests.worlds.pages import made_world, sign_in, world
-from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.django_db
 
@@ -156,17 +152,6 @@ def test_pages_mark_imported_work(marked, sign_in, place):
         if re.search(rf"{name}( \(?Model run\)?)?,? \(?imported", text, re.I)
     }
     assert found == {"theirs", "jeff"}
-
-
-def test_choices_the_api_and_exports_mark_imported_work(marked, tmp_path):
-    names = {one.spec: one.name for one in set_choices(marked.project)}
-    assert [spec for spec, name in names.items() if "imported" in name] == ["annotator:jeff", "run:theirs"]
-    rows = Program(marked.mia).get("/projects/covid/scores?gold=0").json()["items"]
-    assert {row["name"] for row in rows if row["imported"]} == {"jeff", "theirs"}
-    for name, imported in (("theirs", True), ("here-1", False)):
-        out = str(tmp_path / name)
-        call_command("export_documents", "covid", out, "--set", f"run:{name}", "--format", "brat", stdout=io.StringIO())
-        assert json.loads((tmp_path / name / "export.json").read_text())["imported"] is imported
 
 
 def test_an_archive_marks_its_runs_and_gold_but_nothing_that_came_later(marked):

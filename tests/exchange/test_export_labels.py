@@ -8,26 +8,24 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.core.progress import silent
 from annotations.exchange.events import NOTES_EXPORTED
-from annotations.exchange.services.exporting import export_to_path, run_export
-from annotations.exchange.services.label_mappings import labels_in_words, labels_of_mapping
+from annotations.exchange.services.exporting import export_to_path
+from annotations.exchange.services.label_mappings import labels_of_mapping
 from annotations.formats import FORMATS
 from annotations.formats.base import LabelFinder, LoadedFiles
 from annotations.formats.notes import NoteError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, JobState, MappedLabel, Span, StoredFile
+from annotations.models import Event, Job, JobState, MappedLabel, StoredFile
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
-from tests.exchange.brat_files import CODES, SPANS, files_of, make_mapping
+from tests.exchange.brat_files import SPANS, files_of, make_mapping
 from tests.held import fresh
 from tests.worlds.checks import check_page
 from tests.worlds.pages import make_world
 
 START = reverse("job_start_export", args=["covid"])
 PREVIEW = reverse("export_preview", args=["covid"])
-EXPORT = reverse("export", args=["covid"])
 WRITTEN = {"NAME": 1, "WHEN": 1, "PLACE": 1}
 
 
@@ -70,13 +68,6 @@ def body(world, **fields):
 def add_phone(gold):
     category = make.label_of(gold.project, "AGE").category
     add_label(label_set=gold.project.label_set, category=category, name="Phone", actor=None)
-
-
-def test_the_page_offers_the_mappings(gold, rev):
-    html = check_page(rev.get(EXPORT))
-    assert f'<option value="{gold.mapping.pk}">Partner</option>' in html
-    assert f'<option value="{gold.mapping.pk}" selected>' in rev.get(f"{EXPORT}?labels={gold.mapping.pk}").text
-    check_page(rev.get(f"{EXPORT}?labels=x"))
 
 
 def test_the_preview_counts_spans_by_written_label(gold, rev):
@@ -147,13 +138,6 @@ def test_a_mapping_that_changed_since_the_preview_is_shown_again(gold, rev):
     assert rev.post(START, body(gold)).url.startswith("/projects/covid/jobs/")
 
 
-def test_mappings_that_dont_exist_or_are_of_another_project(gold, rev):
-    for pk in (make_mapping(gold.other).pk, "0", "x", "²", "1" * 30):
-        for url in (START, PREVIEW):
-            assert rev.post(url, body(gold, labels=pk)).url == EXPORT
-    assert not Job.objects.exists()
-
-
 def test_the_preview_is_closed_as_the_export_is(gold, rev, sign_in):
     gold.project.anonymous_adjudication = True
     gold.project.save()
@@ -203,19 +187,6 @@ def test_the_command_takes_a_mapping_and_words_that_win(gold, tmp_path, export):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "written"),
-    [
-        (["--map-label", "DATE=DAY", "--skip-label", "AGE"], {"CITY": 1, "DAY": 1, "DOCTOR": 1, "PATIENT": 1}),
-        ([], None),
-    ],
-)
-def test_words_alone_keep_the_other_labels(gold, tmp_path, export, words, written):
-    export(*words)
-    labels = json.loads((tmp_path / "out/export.json").read_text())["labels"]
-    assert (labels and labels["written"]) == written
-
-
 def test_wrong_words_are_refused_before_anything_is_written(gold, tmp_path, export):
     for words, message in (
         (["--mapping", "Nobody"], "“Nobody”.*“Partner”"),
@@ -228,12 +199,3 @@ def test_wrong_words_are_refused_before_anything_is_written(gold, tmp_path, expo
         with pytest.raises(CommandError, match=message):
             export(*words)
     assert not (tmp_path / "out").exists()
-
-
-def test_labels_survive_the_parameters_of_a_job_and_an_old_job_has_none(gold):
-    labels = labels_of_mapping(gold.mapping)
-    assert type(labels).from_params(json.loads(json.dumps(labels.as_params()))) == labels
-    assert labels.by_code(gold.project) == CODES
-    assert not labels_in_words(gold.project).differ
-    report = run_export(project_id=gold.project.pk, set_spec="gold", format="brat", actor_id=None, progress=silent)
-    assert (report["labels"], report["spans"]) == (None, Span.objects.count())

@@ -14,7 +14,6 @@ from annotations.core.progress import silent
 from annotations.exchange.services import reading
 from annotations.exchange.services.importing import run_import
 from annotations.exchange.services.label_choices import MOST_LABELS, unknown_of
-from annotations.exchange.services.label_mappings import delete_mapping
 from annotations.exchange.services.staged import start_import
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.queue import cancel
@@ -154,14 +153,6 @@ def test_labels_renamed_and_merged_before_and_after_the_start(world, mia, row):
     merge_labels(source=patient, target=last, actor=None)
     work(job.pk)
     assert spans() == {("uno", 0, "PLACE"), ("uno", 5, "PLACE"), ("due", 0, "LAST"), ("due", 5, "PLACE")}
-
-
-def test_two_labels_mapped_to_one_give_one_span(world, mia):
-    row = take(mia, {"uno.txt": TEXT, "uno.ann": b"T1\tA1 0 4\tAnna\nT2\tB2 0 4\tAnna\n"})
-    target = f"map:{label(world, 'PATIENT').pk}"
-    choose(mia, row, {"A1": target, "B2": target})
-    start(mia, row)
-    assert spans() == {("uno", 0, "PATIENT")} and row.report["spans"] == 1
 
 
 def test_without_an_author_labels_do_not_matter(mia):
@@ -336,37 +327,3 @@ def test_a_mapping_preselects_what_it_knows_and_keeps_other_choices(world, mia, 
     run(waiting)
     found = spans_of(annotation_set__document__name="uno")
     assert found == [(0, 4, "DATE"), (0, 9, "DOCTOR"), (5, 9, "DATE")]
-
-
-def test_the_names_of_the_target_set_are_known_too(world, mia):
-    mapping = make_mapping(world.project, codes={"AGE": "ETA", "DATE": "DATA"}, target="it-4")
-    files = {"uno.txt": CODED["uno.txt"], "uno.ann": b"T1\tETA 0 4\tAnna\n"}
-    waiting = staged(upload(mia, files, **GOLD))
-    preselect(mia, waiting, mapping.pk)
-    assert [one.value for one in unknown(waiting).rows] == [f"map:{make.label_of(world.project, 'AGE').pk}"]
-
-
-def test_nothing_to_map_back(world, mia, waiting):
-    empty = make_mapping(world.project, "Empty", {})
-    response = preselect(mia, waiting, empty.pk)
-    assert "maps no other label back" in check_page(mia.get(response.url.partition("#")[0]))
-    for mapping in (empty, world.mapping):
-        delete_mapping(mapping=mapping, actor=None)
-    assert preselect(mia, waiting, empty.pk).status_code == 409
-    assert len(unknown(waiting).open) == 3
-    assert "Map back" not in check_page(mia.get(page_of(waiting)))
-
-
-def test_the_command_takes_a_mapping_and_words_that_win(world, tmp_path):
-    make_mapping(world.project)
-    for name, data in CODED.items():
-        (tmp_path / name).write_bytes(data)
-    words = ["covid", str(tmp_path), "--as", "gold", "--mapping"]
-    with pytest.raises(CommandError, match="“NAME”") as refused:
-        call_command("import_documents", *words, "Partner")
-    assert "“when”" not in str(refused.value)
-    call_command("import_documents", *words, "Partner", "--map-label", "NAME=PATIENT", "--skip-label", "DRAGON")
-    found = spans_of(annotation_set__document__name="uno")
-    assert found == [(0, 4, "DATE"), (0, 9, "DOCTOR"), (5, 9, "PATIENT")]
-    with pytest.raises(CommandError, match="“Nobody”"):
-        call_command("import_documents", *words, "Nobody")

@@ -51,18 +51,6 @@ def test_preview_then_start_then_report(mia):
     check_page(mia.get(PAGE))
 
 
-@pytest.mark.parametrize(
-    ("files", "paths", "expected"),
-    [
-        ({"set/a/1.txt": b"one", "set/b/1.txt": b"two"}, True, {"a/1", "b/1"}),  # without the top folder
-        ({"a.txt": b"one", "b.txt": b"two"}, False, {"a", "b"}),  # without a script
-    ],
-)
-def test_folders_in_names(mia, files, paths, expected):
-    run(staged(upload(mia, files, paths=paths)))
-    assert set(Document.objects.exclude(name__startswith="caso").values_list("name", flat=True)) == expected
-
-
 def test_annotations_get_the_chosen_author(world, mia):
     for whose, name, user in (("annotator", "ann", world.ann), ("run", "bert 2", None)):
         run(staged(upload(mia, NAMED, format="brat", annotations=whose, **{whose: name})))
@@ -87,12 +75,6 @@ def test_the_preview_asks_whose_spans_these_are(world, mia):
     assert AnnotationSet.objects.get(document__name="uno").author.name == "bert"
     assert mia.post(page_of(row), {"do": "author", "annotations": "gold"}).status_code == 409
     assert 'value="author"' not in mia.get(page_of(staged(upload(mia, {"due.txt": b"Bo"})))).content.decode()
-
-
-def test_language_and_patients(mia):
-    run(staged(upload(mia, {"uno.txt": b"Anna", "patients.csv": b"name;patient_id\nuno;P-7\n"}, language="ES")))
-    note = Document.objects.get(name="uno")
-    assert (note.language, note.patient_id) == ("es", "P-7")
 
 
 def test_paste(mia):
@@ -279,15 +261,6 @@ def test_a_damaged_file_inside_a_zip_is_refused_and_the_others_are_imported(worl
     assert (report["notes"], codes(report)) == (1, ["zip"])
 
 
-def test_a_zip_with_two_files_of_one_name_is_refused():
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive, pytest.warns(UserWarning):
-        archive.writestr("n.txt", "first")
-        archive.writestr("n.txt", "second")
-    with pytest.raises(ServiceError, match="two files named"):
-        importing.ZipSource(packed)
-
-
 def names_of(*names: str) -> list[str]:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -301,12 +274,6 @@ def test_hidden_files_are_skipped_but_a_dot_that_means_the_folder_itself_hides_n
     assert names_of("a/one.txt", "b/two.txt", *hidden) == ["a/one.txt", "b/two.txt"]
     for name in ("./one.txt", "a/./one.txt", "a//one.txt"):
         assert name in names_of(name, "other.txt", "b/two.txt")
-
-
-def test_a_single_top_folder_is_dropped():
-    assert names_of("all/one.txt", "all/b/two.txt", "__MACOSX/all/._one.txt") == ["b/two.txt", "one.txt"]
-    assert names_of("all/one.txt", "two.txt") == ["all/one.txt", "two.txt"]
-    assert names_of() == []
 
 
 def test_a_file_is_read_whole_after_the_archive_was_opened():

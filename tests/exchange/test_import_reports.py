@@ -68,13 +68,6 @@ def test_duplicates(world, mia):
     assert world.notes[1].text != "other text"
 
 
-def test_the_preview_says_if_there_is_nothing_to_import(world, mia):
-    html = check_page(mia.get(page_of(staged(upload(mia, {"a.pdf": b"x"})))))
-    assert "contain no notes" in html and "Start import" not in html
-    html = check_page(mia.get(page_of(staged(upload(mia, {"caso-001.txt": world.note.text.encode()})))))
-    assert "would change nothing" in html
-
-
 def test_the_report_is_safe_in_a_spreadsheet(mia, world):
     bad = {"file": "=1+1.txt", "line": 3, "code": "utf8", "message": "not; =UTF-8"}
     report = {"notes": 0, "refused": [bad], "refused_more": 5, "warnings": [bad | {"line": None}]}

@@ -114,32 +114,12 @@ def test_the_same_name_with_other_text_and_the_same_text_with_another_name(take)
     assert take([("b.txt", b"one")], "text", take_duplicates=True)["notes"] == 1
 
 
-def test_patients_come_from_the_csv_beside_the_notes(take):
-    take([("a.txt", b"one"), ("patients.csv", b"name,patient_id\na,P-7\n")], "text")
-    assert models.Document.objects.get().patient_id == "P-7"
-
-
 def test_a_merged_label_is_imported_as_its_target(project, take):
     labels = {label.code: label for label in project.label_set.labels.all()}
     labels["DOCTOR"].merged_into = labels["PATIENT"]
     labels["DOCTOR"].save()
     take(brat(ann="T1\tDOCTOR 0 11\tMario Rossi\n"))
     assert spans_of() == [(0, 11, "PATIENT")]
-
-
-def test_bad_author_specs(take):
-    for spec in ("nobody", "annotator:", "run:", "judge:x"):
-        with pytest.raises(ServiceError, match="must be gold, annotator:NAME or run:NAME"):
-            take(written_as=spec)
-    assert not models.Document.objects.exists()
-
-
-def test_notes_are_assigned_to_annotators():
-    project = make_project(distribution="some", annotators_per_note=1)
-    annotators = [make_member(project), make_member(project)]
-    files = [(f"{n}.txt", f"text {n}".encode()) for n in range(6)]
-    importing.import_files(project=project, files=files, format="text")
-    assert [models.Assignment.objects.filter(user=annotator).count() for annotator in annotators] == [3, 3]
 
 
 def test_the_size_limit_is_that_of_notes_and_not_of_their_conll(take, settings):

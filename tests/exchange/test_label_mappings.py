@@ -5,10 +5,10 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.exchange.events import LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
-from annotations.exchange.selectors import codes_of, mapping_rows, open_labels, seen_of, suggested_codes
+from annotations.exchange.selectors import open_labels, seen_of, suggested_codes
 from annotations.exchange.services.label_mappings import change_mapping
 from annotations.models import Event, Label, LabelMapping, LabelSet, MappedLabel
-from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label
+from annotations.projects.services.labels import add_label, merge_labels, update_label
 from tests import factories as make
 from tests.exchange.brat_files import CODES, SPANS, make_mapping
 from tests.worlds.checks import check_page
@@ -64,15 +64,6 @@ def test_suggestions(world):
         LabelSet.objects.filter(project=world.project).update(key=key)
         world.project.refresh_from_db()
         assert suggested_codes(world.project, list(labels.values()), target).get(labels[label].pk) == code
-
-
-def test_the_page_shows_spans_in_the_gold_standard(mia, mapping):
-    rows = {row.label.name: (row.spans, row.code) for row in mapping_rows(mapping)}
-    assert rows["PATIENT"] == (1, "NAME") and rows["AGE"] == (1, "") and rows["HOSPITAL"] == (0, "PLACE")
-    assert 'value="NAME"' in check_page(mia.get(page_of(mapping)))
-    hospital = make.label_of(mapping.project, "HOSPITAL")
-    delete_label(label=hospital, actor=None)
-    assert hospital.pk not in codes_of(mapping) and not open_labels(mapping)
 
 
 def test_saving_changes_all_rows_and_records_counts_only(world, mia, mapping):

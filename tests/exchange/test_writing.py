@@ -103,19 +103,6 @@ def test_tokens_of_the_language_of_each_note(attached, client, monkeypatch):
     assert rows_of(files)[:2] == ["Flew from ", "Gambia"]
 
 
-def test_spacy_tokens(client):
-    pytest.importorskip("spacy")
-    spaced = files_of(export(client, tokenizer="spacy", spaced="on"))
-    assert rows_of(spaced)[:4] == ["Flew", "from", "Gambia", "Home"]
-    # The default rule separates digits from letters, spaCy's tokenizer doesn't.
-    assert spaced["viaggio.txt"] == b"Flew from Gambia Home. She is 47 aa."
-    assert take(make.make_project("back"), spaced)["spans"] == 2
-    assert spans_of() == [(10, 16, "CITY"), (29, 31, "AGE")]
-    Document.objects.filter(name="viaggio").update(language="zz")
-    job = export(client, tokenizer="spacy")
-    assert job.state == JobState.FAILED and "“zz”" in job.error
-
-
 def test_a_tokenizer_that_is_not_there_fails_the_job_with_the_reason(client, monkeypatch):
     monkeypatch.setitem(KINDS, "gone", TokenizerKind("Gone", "nowhere.at_all", "Gone"))
     job = export(client, tokenizer="gone")

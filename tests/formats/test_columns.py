@@ -1,15 +1,12 @@
 """CoNLL without offsets: conll2003, iob1 and bioes."""
 
 import pytest
-from hypothesis import given
 
-from annotations.formats import FORMATS, detected, writer
+from annotations.formats import FORMATS, detected
 from annotations.formats.base import LoadedFiles
 from annotations.formats.token_tags import PLACED, REBUILT
-from annotations.text.bio import encode
 from annotations.text.spans import Span
 from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
-from tests.text.strategies import texts_with_apart_spans
 
 TEXT = "Dr. Neri\n\nVia 1"
 KINDS = ["conll2003", "iob1", "bioes"]
@@ -30,35 +27,6 @@ def test_writing(kind: str, rows: str) -> None:
     assert files["sub/a.conll"].decode() == f"-DOCSTART- -X- O O\n\n{rows}"
     assert files["sub/a.txt"] == TEXT.encode()
     assert detected(files, LoadedFiles(files.__getitem__)) == kind
-
-
-@every_kind
-@given(made=texts_with_apart_spans())
-def test_spans_without_overlaps_come_back_exactly(kind: str, made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    for sentences in (False, True):
-        files, losses = write_one(writer(kind, sentences=sentences), text, spans)
-        assert losses == []
-        note = read_one(kind, files)
-        assert (note.text, note.spans, note.warnings) == (text, spans, [])
-
-
-@every_kind
-@given(made=texts_with_apart_spans())
-def test_seqeval_finds_the_same_spans(kind: str, made: tuple[str, list[Span]]) -> None:
-    from seqeval.metrics.sequence_labeling import get_entities
-
-    text, spans = made
-    files, _ = write_one(kind, text, spans)
-    found = []
-    for block in files["a.conll"].decode().split("\n\n")[1:]:
-        rows = [row.split(" ") for row in block.split("\n") if row]
-        for label, first, last in get_entities([row[-1] for row in rows]):
-            found.append((label, [row[0] for row in rows[first : last + 1]]))
-    tokens = encode(text, spans).tokens
-    assert found == [
-        (span.label, [text[t.start : t.end] for t in tokens if span.start <= t.start < span.end]) for span in spans
-    ]
 
 
 # As in the file of the shared task, https://www.clips.uantwerpen.be/conll2003/ner/.

@@ -1,12 +1,9 @@
 import pytest
-from hypothesis import given
 
 from annotations.formats import FORMATS, writer
 from annotations.formats.base import Format
 from annotations.text.spans import Span
-from annotations.text.tokens import Token
 from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
-from tests.text.strategies import texts_with_apart_spans
 
 TEXT = "Dr. Neri\n\nVia 1"
 CONLL = FORMATS["conll"]
@@ -19,27 +16,6 @@ def test_writing() -> None:
         "# columns: token start end tag; note: sub/a\nDr\t0\t2\tO\n.\t2\t3\tO\nNeri\t4\t8\tB-NAME\n\n"
         "Via\t10\t13\tB-ID-1\n1\t14\t15\tI-ID-1\n\n"
     )
-
-
-def test_losses_by_overlap_name_the_winner() -> None:
-    spans = [Span(0, 8, "NAME"), Span(4, 8, "DATE"), Span(4, 13, "ID-1")]
-    files, losses = write_one("conll", TEXT, spans)
-    assert [(loss.span, "ID-1 4-13" in loss.reason) for loss in losses] == [(span, True) for span in spans[:2]]
-    assert read_one("conll", files).spans == [Span(0, 3, "NAME"), Span(4, 13, "ID-1")]
-
-
-def test_label_order_decides_between_equal_bounds() -> None:
-    for first, other in ("BA", "AB"):
-        files, _ = write_one("conll", "ab", [Span(0, 2, "B"), Span(0, 2, "A")], {first: first, other: other})
-        assert f"\tB-{first}\n".encode() in files["a.conll"]
-
-
-def test_another_tokenizer() -> None:
-    tokenizer = lambda text: [Token(0, 8), Token(10, 15)]  # noqa: E731
-    files, losses = write_one(writer("conll", tokenizer=tokenizer), TEXT, [Span(4, 8, "NAME")])
-    assert losses == []
-    assert b"Dr. \t0\t4\tO\nNeri\t4\t8\tB-NAME\n\nVia 1\t10\t15\tO\n" in files["a.conll"]
-    assert read_one("conll", files).spans == [Span(4, 8, "NAME")]
 
 
 def rows(*given_rows: str) -> dict[str, bytes | str]:
@@ -116,12 +92,3 @@ def test_an_empty_row_ends_a_sentence_on_request() -> None:
     text = "Via Roma 1. Milano\nItaly. She left."  # none inside a span
     assert blocks(SENTENCES, text, [Span(0, 24, "ID-1")]) == ["Via Roma 1 . Milano Italy .", "She left ."]
     assert blocks(SENTENCES, "Anna.\n\x1c", []) == ["Anna .", "\x1c"]  # signs that belong to no sentence
-
-
-@given(texts_with_apart_spans())
-def test_spans_come_back_exactly_with_rows_for_sentences(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    files, losses = write_one(SENTENCES, text, spans)
-    assert losses == []
-    note = read_one("conll", files)
-    assert (note.text, note.spans, note.warnings) == (text, spans, [])

@@ -69,20 +69,6 @@ def test_other_faults_are_still_refused() -> None:
     assert said(refused("brat", ann(rows, "Rita, 3 May. Anna e Anna."), REPAIR)) == [(3, "quote")]
 
 
-def test_offsets_that_count_line_breaks_twice() -> None:
-    """A file whose offsets count CR LF, for a text with LF: each line shifts them by one more."""
-    text = "".join(f"Nota {n}: Anna e Anna{' x' * 80}\n" for n in range(150))
-    windows, rows, wanted = text.replace("\n", "\r\n"), [], []
-    for n in range(150):
-        there, here = (source.index(f"Nota {n}:") for source in (windows, text))
-        second = len(f"Nota {n}: Anna e ")
-        rows.append(f"T{n}\tNAME {there + second} {there + second + 4}\tAnna\n")
-        rows.append(f"T{n}b\tDATE {there} {there + 5 + len(str(n))}\tNota {n}\n")
-        wanted += [Span(here, here + 5 + len(str(n)), "DATE"), Span(here + second, here + second + 4, "NAME")]
-    note = read_one("brat", ann("".join(reversed(rows)), text), REPAIR)
-    assert note.spans == wanted
-
-
 def test_right_files_read_the_same_with_the_option() -> None:
     files = ann("T1\tNAME 4 13\tAnna Neri\nT2\tNAME 22 26\tflew\nR1\tX Arg1:T1 Arg2:T2\n")
     assert read_one("brat", files, NAMES) == read_one("brat", files, REPAIR)

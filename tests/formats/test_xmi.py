@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import cassis
 import pytest
-from hypothesis import given
 
 from annotations.formats import FORMATS, detected, writer
 from annotations.formats.base import LoadedFiles
 from annotations.formats.uima import Layer
-from annotations.formats.xml_files import UNWRITABLE
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span
 from tests.formats.helpers import NAMES, facts, read_one, refused, said, write_one
-from tests.text.strategies import texts_with_spans
 
 NE = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 SENTENCE = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Sentence"
@@ -213,22 +210,6 @@ def test_what_cassis_writes_is_read(kind: str) -> None:
     note = read_one(kind, files)
     assert (note.text, note.warnings) == (cas.sofa_string, [])
     assert facts(note.spans) == [(3, 7, "NAME", (("Hidden", True), ("Sure", "no"))), (10, 14, "DATE", ())]
-
-
-@given(texts_with_spans(12))
-def test_any_note_comes_back_exactly(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    held = (("box", True), ("sure", 'é <"&>'))
-    spans = [replace(span, attributes=held if span.label == "DATE" else ()) for span in spans]
-    files, losses = write_one("xmi", text, spans)
-    note = read_one("xmi", files)
-    expected = sorted(set(facts(spans)))
-    assert (note.text, facts(note.spans)) == (text, expected)
-    assert (note.warnings, len(losses)) == ([], len(spans) - len(expected))
-    cas = by_cassis(files)
-    assert cas.sofa_string == UNWRITABLE.sub("\ufffd", text)
-    found = sorted((each.begin, each.end, each.value, getattr(each, "sure", None)) for each in cas.select(NE))
-    assert found == [(*each[:3], held[1][1] if each[3] else None) for each in expected]
 
 
 @pytest.mark.parametrize("kind", ["xmi", "cas-json", "webanno-tsv"])

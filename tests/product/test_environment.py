@@ -19,16 +19,6 @@ def test_defaults():
     assert options.address == "http://127.0.0.1:8000/"
 
 
-def test_empty_values_mean_the_defaults():
-    assert environment.read({"PORT": "", "HOST": " ", "DEIDREVIEW_DATA": "", "REDIS_URL": ""}) == environment.read({})
-
-
-@pytest.mark.parametrize("port", ["0", "65536", "-1", "8000x", "80.5", "१२३", "eight", "1e3"])
-def test_a_malformed_port_is_named(port):
-    with pytest.raises(StartError, match=r"PORT: .* is not a number from 1 to 65535"):
-        environment.read({"PORT": port})
-
-
 @pytest.mark.parametrize(("word", "demo"), [("1", True), ("TRUE", True), ("on", True), ("0", False), ("no", False)])
 def test_the_demo_switch(word, demo):
     assert environment.read({"DEIDREVIEW_DEMO": word}).demo is demo

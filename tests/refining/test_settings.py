@@ -208,22 +208,3 @@ def test_two_refinements_stand_side_by_side_with_what_the_server_counted(few, cl
     table = client.get(reverse("refinements", args=["ward"])).content.decode().split("</table>")[0]
     for author in Refinement.objects.values_list("author", flat=True):
         assert reverse("review_next", args=["ward", author]) in table
-
-
-def test_a_server_without_a_price_or_without_usage_shows_none(few, client, settings):
-    """Nothing is estimated: without a price there is no cost, and tokens that the server doesn't tell count as zero."""
-
-    def silent(body):
-        said = Counted(honest)(body)
-        return replace(said, body={name: value for name, value in said.body.items() if name != "usage"})
-
-    with asked(settings, silent):
-        found = refine("few", "single", server="ward")
-        assert [found[name] for name in COUNTS] == [PER_NOTE * NOTES, 0, 0]
-        pk = Refinement.objects.get().pk
-        effort = Program(few.mia).get(f"/projects/ward/refinements/{pk}").json()["effort"]
-        assert (effort["cost"], effort["currency"]) == (None, "")
-        client.force_login(few.mia)
-        refine("wide", "external")
-        rows, _shown = compared(client, pk, Refinement.objects.latest("pk").pk)
-    assert "no price" in rows["Cost"][0] and rows["Cost"][1] == "–"

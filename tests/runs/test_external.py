@@ -20,9 +20,8 @@ from models_runtime.runs.services.external import usual_labels
 from tests import factories as make
 from tests.backends.made import made_pipeline
 from tests.backends.remote.scripted import KEY, serving
-from tests.runs.conftest import command, fields_of, finished
+from tests.runs.conftest import command, finished
 from tests.worlds.checks import check_page
-from tests.worlds.programs import Program
 
 pytest.importorskip("torch")
 
@@ -275,36 +274,6 @@ def test_prompts_from_the_page_to_suggestions(asked, boss, client):
     make.make_member(make.make_project("bare", labels=[]), "manager", boss)
     bare = check_page(client.get(reverse("run_zero_shot", args=["bare", "tiny"])))
     assert "This project has no labels to write prompts for." in bare
-
-
-def test_prompts_from_the_command_line_and_by_the_api(asked, boss):
-    words, program = ("run_model", "ward", "gliner", "--folder"), Program(boss)
-    (listed,) = [one for one in program.get("/projects/ward/external-models").json() if one["backend"] == "gliner"]
-    assert (listed["model"], listed["labels"]) == ("tiny", {label.name.lower(): label.code for label in asked})
-
-    def labels():
-        return Run.objects.latest("pk").params["labels"]
-
-    both = {"name of a person": "PATIENT", "city": "CITY"}
-    answer = command(*words, "tiny", "--map", "name of a person=PATIENT,city=CITY", "--wait")
-    assert (answer["run"], answer["state"], answer["done"], labels()) == ("tiny-1", "done", 1, both)
-    command(*words, "tiny")
-    assert labels() == both, "without --map, those of the last run"
-    command(*words, "tiny", "--map", "ward = unit=HOSPITAL")
-    assert labels() == {"ward = unit": "HOSPITAL"}, "a prompt can contain “=”"
-    for more, why in (
-        (["tiny", "--map", "king=KING"], "no label KING"),
-        (["tiny", "--map", "city=CITY,city =HOSPITAL"], "“city” two labels: CITY and HOSPITAL"),
-        (["tiny", "--map", "ci\udc80ty=CITY"], "has a character that can't be stored"),
-        (["tiny", "--threshold", "0.05"], "threshold"),
-        (["none"], "Available: "),
-    ):
-        with pytest.raises(CommandError, match=why):
-            command(*words, *more)
-    started = {"backend": "gliner", "model": "tiny", "labels": {"person": "PATIENT"}}
-    assert program.post(f"{RUNS}/external", started).status_code == 202 and labels() == {"person": "PATIENT"}
-    for wrong in ({"person": "KING"}, {"city": "CITY", " city ": "HOSPITAL"}):
-        assert fields_of(program.post(f"{RUNS}/external", started | {"labels": wrong})) == ["labels"]
 
 
 # ── Models on other servers ──────────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from annotations import models
 from annotations.core.errors import ServiceError
-from annotations.gold.services.making import make_gold
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.batch_acts import begin_undo
 from annotations.review.events import REVIEW_DECIDED
@@ -21,7 +20,6 @@ from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.deciding import Request
-from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, review_together, start_ensemble
 from tests import factories as make
@@ -294,33 +292,3 @@ def said(command, *options):
     out = io.StringIO()
     call_command(command, "covid", *options, stdout=out)
     return out.getvalue()
-
-
-def test_gold_of_a_run_warns_at_the_merged_list(listed, sign_in):
-    client = sign_in(listed.rev)
-    for note in listed.notes:
-        make_gold(document=note, annotation_set=author("a").annotation_sets.get(document=note), actor=listed.rev)
-    warning = "4 of the 4 gold spans were copied from together-1 or from its runs, so its figures are too optimistic."
-    html = shown(client, "scores")
-    assert warning in html and "copied from b" not in html and html.count(">too optimistic<") == 2
-    assert warning in scored(client, listed.merged)
-    html = compared(client, listed.merged, author("b"))
-    assert warning in html and "copied from b" not in html
-    command = "4 gold spans were copied from together-1 or from its runs, so its figures are too optimistic."
-    assert command in said("score", "--author", "together-1")
-    assert command in said("compare_runs", "--runs", "together-1,b")
-    assert "too optimistic" not in said("score", "--author", "b")
-
-
-def test_gold_of_a_merged_list_warns_at_each_of_its_runs_that_suggested_it(listed, sign_in):
-    client = sign_in(listed.rev)
-    for note in listed.notes:
-        ids = set(listed.merged.annotation_sets.get(document=note).spans.values_list("pk", flat=True))
-        finish_review(document=note, author=listed.merged, user=listed.rev, rest=ids)
-    html = shown(client, "scores")
-    for name, own in (("a", 4), ("b", 4), ("c", 0)):
-        warning = f"{own} of the 6 gold spans were copied from {name}, so its figures are too optimistic."
-        for found in (html, scored(client, author(name)), compared(client, author(name), listed.merged)):
-            assert (warning in found) == bool(own), name
-    assert "6 of the 6 gold spans were copied from together-1 or from its runs" in html
-    assert "4 gold spans were copied from a, so" in said("score", "--author", "a")

@@ -161,29 +161,6 @@ def test_a_placeholder_can_be_dropped(run, manager):
     assert len(suggestions(run)) == 4 and "Nothing left to choose" in page_of(manager, run, "run_placeholders")
 
 
-def test_temperature_tokens_language_and_prompt_are_settings_of_the_run(manager, server):
-    html = check_page(manager.get(reverse("run_llm", args=["covid"])))
-    assert '<option value="it" selected>' in html, "the project's language"
-    for options in ({"temperature": "hot"}, {"temperature": "2.5"}, {"tokens": "9" * 5000}, {"template": "x" * 20_001}):
-        response = start(manager, **options)
-        check_page(response)
-        assert response.status_code == 422 and response.context["form"].errors.keys() == set(options)
-    assert not Run.objects.exists()
-    own = {"temperature": "0.7", "tokens": "8192", "template": "Sostituisci i dati. Costo $5.\n$labels"}
-    run = ran(manager, **own)
-    first = server.requests[0]
-    assert (first["temperature"], first["max_tokens"]) == (0.7, 8192)
-    system = first["messages"][0]["content"]
-    assert system.startswith("Sostituisci i dati. Costo $5.\n- [") and system == run.params["prompt"]
-    assert run.params["prompt_version"].startswith("own-")
-    html = page_of(manager, run)
-    assert "0.7" in html and "8,192" in html and "own-" in html
-    # A sampled answer of one run is not taken for that of another.
-    asked = len(server.requests)
-    ran(manager, **own)
-    assert len(server.requests) == 2 * asked
-
-
 def test_the_download_has_both_texts_and_the_prompt_if_asked(run, manager, project):
     address = reverse("run_rewritten", args=["covid", run.pk])
     answer = manager.get(address)

@@ -11,7 +11,6 @@ from django.db.models.functions import Now
 
 from annotations.jobs.runner import HandBack, LostLease, claims, execute, take, take_share, writing_share
 from annotations.jobs.runner import run as work
-from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.relay import sweep
 from annotations.models import AnnotationSet, Job, JobState, Share
@@ -114,20 +113,6 @@ def test_a_helper_writes_also_while_the_job_waits_for_another_worker(at_work):
         helper.check()
 
 
-@pytest.mark.parametrize("state", ["canceled", "failed", "done", "started again"])
-def test_nothing_is_written_after_the_end(at_work, state):
-    run, lead, helper = at_work
-    pick(helper, run)
-    if state == "started again":
-        Job.objects.update(state=JobState.FAILED, lease_token=None, lease_until=None)
-        queue.retry(job_of(run))
-    else:
-        lead.end(state)
-        assert not Share.objects.exists()
-    with pytest.raises(LostLease), writing_share(helper, 3):
-        pass
-
-
 def test_the_relay_frees_what_a_lost_worker_had(at_work):
     run, _, helper = at_work
     pick(helper, run)
@@ -176,16 +161,6 @@ def test_when_somebody_joins(run, settings):
     assert claims.join(run.job_id) is None, "at one note in 100 seconds, the rest takes only 600 seconds"
     Job.objects.update(done=2)
     assert claims.join(run.job_id) is not None
-
-
-@pytest.mark.parametrize("flag", ["cancel_requested", "pause_requested"])
-def test_who_helps_leaves_what_is_to_stop(at_work, flag):
-    run, _, helper = at_work
-    helper.check()
-    Job.objects.update(**{flag: True})
-    assert claims.join(run.job_id) is None
-    with pytest.raises(HandBack):
-        helper.check()
 
 
 def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Author, BulkAct, Document, Import, Job, Review
+from annotations.models import Author, Document, Import, Job, Review
 from models_runtime.core import registry
 from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.services.backends import chosen
@@ -210,30 +210,3 @@ def test_from_the_ticks_to_the_review(world, three, rev, sign_in):
     for name in ("review_strings", "review_bulk_new"):
         chosen = [one.name for one in rev.get(url(name)).context["chosen"]]
         assert chosen == ["one", "two", "three"], "without the merged list, so that no string is counted twice"
-
-
-def test_what_two_agree_on_with_its_count_first(three, rev):
-    sent(rev, "runs_together", run=three)
-    run = Run.objects.get()
-    finished(run)
-    assert "together-1 (a merged list of 3 runs)" in check_page(
-        rev.get(f"{url('review_bulk_new')}?run={run.author_id}")
-    )
-    known = {"kind": "agreed", "runs": [run.author_id], "agree": "2", "act": "accept", "least": ""}
-    answer = rev.post(url("review_bulk_new"), known)
-    page = rev.get(answer.url)
-    assert page.context["count"] == 2 and "rejected in the same act" in check_page(page)
-    bulk = BulkAct.objects.get()
-    rev.post(url("bulk_start", bulk.pk))
-    check_page(rev.get(answer.url))
-    bulk.refresh_from_db()
-    assert (bulk.decided, bulk.beside) == (2, 2)
-    rev.post(url("bulk_undo", bulk.pk))
-    bulk.refresh_from_db()
-    assert bulk.undone == 4
-    for wrong, words in (
-        ({"agree": "4"}, "at least as many runs"),
-        ({"runs": [run.author_id, three[0]]}, "either merged lists or single runs"),
-    ):
-        answer = rev.post(url("review_bulk_new"), known | wrong)
-        assert answer.status_code == 422 and words in check_page(answer)

@@ -81,14 +81,6 @@ def test_a_bad_tag_is_refused(tag: str) -> None:
     assert found == [Span(0, 3, "X"), Span(6, 7, "X"), Span(8, 9, "Y"), Span(10, 11, "Y")]
 
 
-@given(texts_with_apart_spans())
-def test_spans_without_overlaps_come_back_exactly(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    encoded = encode(text, spans)
-    assert decode(encoded.tokens, encoded.tags) == spans
-    assert encoded.losers == []
-
-
 @given(texts_with_spans())
 def test_each_token_has_the_label_of_its_winner(made: tuple[str, list[Span]]) -> None:
     text, spans = made
@@ -191,8 +183,3 @@ def test_labels_without_prefixes_keep_their_letters() -> None:
 
 def test_names_of_special_tokens_count_as_outside() -> None:
     assert without_special(["<unk>", "O", "B-PER", "<START>"]) == ["O", "O", "B-PER", "O"]
-
-
-def test_an_empty_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="empty name"):
-        labels_in(["O", ""])

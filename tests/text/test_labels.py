@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.exchange.rules import likely_labels, rewritten, written_set
-from annotations.formats.brat_config import annotation_conf
 from annotations.formats.notes import OutNote
 from annotations.release.rules.redaction.policy import kinds_of
 from annotations.text import attributes
@@ -229,11 +228,6 @@ TIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("votes", "tied"), TIES)
-def test_ties(votes: list[tuple[tuple[str, str | bool], ...]], tied: bool) -> None:
-    assert attributes.is_tied(votes) is tied
-
-
 def test_votes_and_hashes() -> None:
     # More than half decides.
     votes = [(KIN, ("S", "a")), (KIN, ("S", "b")), (("S", "c"),)]
@@ -255,12 +249,6 @@ def test_attributes_of_several_and_changed_ones() -> None:
 
 
 # ── brat ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_attributes_of_brats_configuration() -> None:
-    labels = (LabelDef("A", "A", attributes=(FAMILY, STATUS)), LabelDef("B", "B", attributes=(STATUS,)))
-    found = annotation_conf(LabelSetDef("k", "K", "", "", (), (CategoryDef("C", "C", labels),)))
-    assert found.endswith("[attributes]\nFamily\tArg:A\nStatus\tArg:A|B, Value:current|past\n")
 
 
 MEANT = [

@@ -1,4 +1,3 @@
-import random
 from collections.abc import Sequence
 from itertools import product
 
@@ -12,7 +11,6 @@ from annotations.text.segments import Line, Segment, lines
 from annotations.text.spans import Span, SpanError, checked, overlap_length, overlaps
 from tests.text.strategies import cases, texts, texts_with_spans
 from tests.text.twins import segment_lines
-from tests.timing import takes_at_most
 
 
 @pytest.mark.parametrize("case", cases("segments.json")["cases"], ids=lambda case: case["what"])
@@ -58,28 +56,12 @@ def test_joined_segments_are_the_text_and_list_exactly_their_covering_spans(made
         assert found == list(range(len(spans)))
 
 
-def test_a_long_note_with_many_spans_is_quick() -> None:
-    text = "Paciente de 53 años, NHC 2569870.\n" * 1000
-    spans = [Span(at, at + 30, "X") for at in range(0, 33_000, 50)] + [Span(0, 33_000, "Y")]
-    assert takes_at_most(1, lambda: segment_lines(text, spans))
-
-
 @given(*[st.integers(0, 12)] * 4)
 def test_overlap_is_sharing_a_character(a: int, b: int, c: int, d: int) -> None:
     first, second = Span(min(a, b), max(a, b) + 1, "X"), Span(min(c, d), max(c, d) + 1, "X")
     shared = set(range(first.start, first.end)) & set(range(second.start, second.end))
     assert overlap_length(first, second) == len(shared)
     assert overlaps(first, second) == bool(shared)
-
-
-def test_order_and_equality_leave_out_confidence_and_source() -> None:
-    assert Span(1, 2, "A", 0.9, "rules") == Span(1, 2, "A") and len({Span(1, 2, "A", 0.9), Span(1, 2, "A", 0.1)}) == 1
-    assert sorted([Span(2, 3, "A"), Span(1, 9, "B"), Span(1, 4, "C")])[0] == Span(1, 4, "C")
-    # The ends are trimmed after the quote was compared.
-    span = checked("Dr. Ann \n", Span(3, 9, "X", 0.5, "rules"), " Ann \n")
-    assert (span.start, span.end, span.label, span.confidence, span.source) == (4, 7, "X", 0.5, "rules")
-    # White space is the Unicode property and two characters more; str.isspace differs.
-    assert len(WHITE_SPACE) == 25 + 2 and not WHITE_SPACE & {"\x1c", "\u180e", "\u2060"}
 
 
 INVALID_SPANS = [
@@ -171,37 +153,3 @@ def test_it_is_the_best_of_all_matchings(compatible, predicted: list[Span], gold
         assert overlaps(predicted[p], gold[g])
         assert compatible is None or compatible(predicted[p], gold[g])
     assert worth(pairs, predicted, gold) == best_by_trying(predicted, gold, compatible)
-
-
-@given(spans(12, "ABC"), spans(12, "ABC"))
-def test_matching_is_symmetric(predicted: list[Span], gold: list[Span]) -> None:
-    there = match(predicted, gold)
-    back = [(p, g) for g, p in match(gold, predicted)]
-    assert worth(there, predicted, gold) == worth(back, predicted, gold)
-
-
-MATCHED = [
-    # Exact pairs come before more pairs,
-    ([Span(0, 10, "A"), Span(4, 6, "A")], [Span(4, 6, "A")], [(1, 0)]),
-    ([Span(0, 5, "A"), Span(5, 9, "A")], [Span(0, 5, "A"), Span(3, 4, "A")], [(0, 0)]),
-    # and more pairs before more overlap.
-    ([Span(0, 10, "A"), Span(10, 12, "A")], [Span(9, 11, "A"), Span(1, 10, "A")], [(0, 1), (1, 0)]),
-    ([Span(0, 4, "A"), Span(4, 8, "A")], [Span(3, 8, "A"), Span(0, 1, "A")], [(0, 1), (1, 0)]),
-    ([Span(0, 5, "A")], [Span(5, 9, "A")], []),  # touching
-]
-
-
-@pytest.mark.parametrize(("predicted", "gold", "pairs"), MATCHED)
-def test_by_hand(predicted: list[Span], gold: list[Span], pairs: list[tuple[int, int]]) -> None:
-    assert match(predicted, gold) == pairs
-
-
-def test_many_spans_are_quick() -> None:
-    shuffle = random.Random(7)
-    starts = list(range(700))
-    shuffle.shuffle(starts)
-    gold = [Span(at * 10, at * 10 + 16, "A") for at in starts]
-    chained = [Span(at * 10 + 5, at * 10 + 21, "A") for at in starts]
-    loose = [Span(at, at + shuffle.randint(1, 60), "A") for at in (shuffle.randrange(3_500) for _ in range(700))]
-    assert len(match(gold, gold)) == len(match(chained, gold)) == 700
-    assert all(takes_at_most(1, lambda: match(made, gold)) for made in (gold, chained, loose))  # noqa: B023

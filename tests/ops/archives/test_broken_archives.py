@@ -11,7 +11,6 @@ from annotations.core.errors import ServiceError
 from annotations.formats.files import archives as container
 from annotations.models import Document, Label, Project, User
 from annotations.ops.services.archives.reading import import_archive
-from annotations.ops.services.archives.staging import look_into
 from tests import factories as make
 from tests.ops.archives.archived_world import archive_of, changed, files_of, full_project, rows_of, zipped
 
@@ -222,10 +221,3 @@ def _refused_or_whole(archive: bytes) -> None:
         assert Project.objects.count() == projects
     else:
         assert Project.objects.count() == projects + 1 and imported.notes == 9
-
-
-def test_the_preview_refuses_what_is_no_archive(archive):
-    found = look_into(io.BytesIO(archive))
-    assert (found.slug, found.counts["notes"], [each.account for each in found.people]) == ("covid", 9, PEOPLE)
-    with pytest.raises(ServiceError):
-        look_into(io.BytesIO(b"PK"))

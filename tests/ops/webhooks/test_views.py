@@ -44,19 +44,6 @@ def test_without_a_list_of_hosts_and_above_the_limit(mia, webhook, receiver, mon
     assert "DEIDREVIEW_WEBHOOK_HOSTS" in check_page(mia.post(PAGE, sent))
 
 
-def test_a_test_and_its_result(mia, webhook, receiver):
-    page = f"{PAGE}{webhook.pk}/"
-    assert "Nothing was sent yet" in check_page(mia.get(page))
-    html = check_page(mia.post(page, {"do": "test"}, follow=True))
-    assert 'hx-trigger="every 1s"' in html
-    receiver.statuses = [302]
-    send_now(Delivery.objects.get().pk)
-    html = check_page(mia.get(page))
-    assert "Status 302." in html and "never followed" in html and "every 1s" not in html
-    fragment = check_page(mia.get(page, headers={"HX-Request": "true"}), fragment=True)
-    assert "Status 302." in fragment
-
-
 def test_changing_switching_and_removing(mia, webhook, receiver):
     page = f"{PAGE}{webhook.pk}/"
     answer = mia.post(page, {"do": "change", "url": "https://elsewhere.example.org/", "kinds": ["job.done"]})
@@ -73,15 +60,6 @@ def test_changing_switching_and_removing(mia, webhook, receiver):
     assert bytes(webhook.sealed) != before and "Unknown action" in mia.post(page, {"do": "x"}, follow=True).text
     check_page(mia.post(page, {"do": "remove"}, follow=True))
     assert not Webhook.objects.exists()
-
-
-def test_sending_again(mia, webhook, receiver):
-    mia.post(f"{PAGE}{webhook.pk}/", {"do": "test"})
-    delivery = Delivery.objects.get()
-    resend = f"{PAGE}{webhook.pk}/deliveries/{delivery.pk}/resend"
-    send_now(delivery.pk)
-    for words in ("is being sent again", "waiting to be sent already"):
-        assert words in check_page(mia.post(resend, follow=True))
 
 
 def test_a_stopped_webhook_is_shown_to_managers(world, mia, sign_in, webhook):

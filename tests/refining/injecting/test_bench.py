@@ -45,14 +45,6 @@ def test_all_rules_on_every_gold_span(frozen):
     assert (event.actor, event.data["seed"], event.data["gold"]) == (frozen.mia, 7, 1)
 
 
-def test_the_seed_decides_and_gold_stays(frozen):
-    before = spans_of("gold")
-    first, second, third = (inject(rate=0.5, seed=seed).author.name for seed in (7, 7, 8))
-    assert spans_of(first) == spans_of(second) != spans_of(third)
-    assert spans_of("gold") == before
-    assert inject(rate=0.001).injected == 1
-
-
 @pytest.fixture
 def bench(frozen):
     """Five errors. Ann repaired the city and the ward of the first note, and removed a name that was right."""
@@ -139,13 +131,6 @@ def test_errors_are_injected_from_the_page_once_and_a_wrong_form_keeps_its_value
     work(row.job_id)
     assert "Nobody has refined this copy yet" in client.get(there).content.decode()
     assert there in client.get(reverse("job", args=["ward", Job.objects.get().number])).content.decode()
-
-
-def test_a_project_without_gold_says_what_is_missing(db, no_redis):
-    client = client_of(make.make_member(make.make_project("bare"), "manager", "mia"))
-    for name, said in (("injections", "No gold version yet"), ("refinements", "Nothing to refine yet")):
-        html = client.get(reverse(name, args=["bare"])).content.decode()
-        assert said in html and '<form class="form"' not in html
 
 
 def test_the_heat_map_leads_to_the_errors(bench):

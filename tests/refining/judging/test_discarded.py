@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from annotations.models import Figures, Job, JobState
 from annotations.ops.services.erasing import erase_patient
-from models_runtime.models import Judging
 from models_runtime.refining.services.judging_results import discards_of
 from tests.refining.judging.test_rules import said
 from tests.refining.judging.world import asked, honest, judged_project, ward
@@ -78,13 +77,3 @@ def test_figures_are_stored_until_the_verdicts_change(client, project, settings)
     erase_patient(project=project, patient_id="p0", actor=None)
     assert not stored.filter(key=key).exists(), "figures about erased notes are deleted"
     assert listed(client)[1][1:] == ["0.2000", "0 of 2", "0 of 1", "0 of 2", "0 of 5"]
-
-
-def test_a_label_without_entities_in_one_judging_has_no_number(client, project, settings):
-    with ward(settings, honest):
-        row = asked(client).notes.last()
-        Judging.objects.get().notes.exclude(pk=row.pk).delete()
-        row.entities = [one for one in row.entities if one[2] != "CITY"]
-        row.save()
-        asked(client)
-    assert [row[3] for row in listed(client)] == ["CITY", "0 of 2", "–"]

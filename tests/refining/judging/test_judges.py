@@ -257,24 +257,6 @@ def test_errors_say_what_is_wrong_and_nothing_is_sent(client, project, server):
     assert not Judging.objects.exists() and not server.requests
 
 
-def test_three_judges_and_a_sample(client, project, server):
-    judging, _job = judged(client, "ward good", "ward odd", "ward fair", language="es")
-    found = result_of(judging)
-    micro = found["majority"]["micro"]
-    assert [micro[key] for key in ("tp", "fn", "fp")] == [6, 3, 3] and found["discarded"] == 0
-    assert [one["judge"] for one in found["judges"]] == ["ward/good", "ward/odd", "ward/fair"]
-    assert found["judges"][1]["micro"]["fn"] == 6
-    assert float(found["judges"][0]["usage"]["cost"]) == pytest.approx(0.36)
-    # In the rewritten text the name and both "54" are hidden, the town is visible, and one [AGE] is unnecessary.
-    # By exact spans, two of three are found, and one is unnecessary.
-    assert [found["rewritten"]["micro"][key] for key in ("tp", "fn", "fp")] == [9, 3, 3]
-    assert [found["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
-    project.language = "es"
-    project.save()
-    sample, _job = judged(client, "ward good", notes="1", language="")
-    assert (sample.language, result_of(sample)["notes"], result_of(sample)["entities"]) == ("es", 1, 4)
-
-
 def test_a_program_asks_again_for_missing_verdicts(client, project, server):
     program, path = Program(make.make_member(project, "manager", "max")), "/projects/covid/judgings"
     server.script = lambda body: Reply(status=401) if body["model"] == "fair" else panel(body)

@@ -11,7 +11,7 @@ from models_runtime.models import JudgedNote, Judging
 from models_runtime.refining.services.judging_results import result_of
 from tests.backends.llm.scripted import Reply, note_of
 from tests.backends.llm.test_judging import verdicts
-from tests.refining.judging.world import TEXT, ask, asked, honest, judged_project, ward
+from tests.refining.judging.world import ask, asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
@@ -103,28 +103,3 @@ def test_one_tp_of_three_judges_is_no_majority_if_all_judges_asked_count(client,
         work(miranda.job_id)
         assert {body["temperature"] for body in server.requests[before:]} == {0.7}
     assert micro(miranda) == [1, 2, 1, 0]
-
-
-def test_pages_name_the_rules_and_say_what_they_count(client, settings):
-    with ward(settings, honest):
-        html = page(client, "judge")
-        assert "Le annotazioni sono il riferimento" in html and "Giudichi quanto bene" in html
-        judging = asked(client, rules=MIRANDA)
-    html = page(client, "judging", judging.pk)
-    assert "Rules of Miranda et al. 2025." in html and "Temperature 0.7." in html and "Standard rules" not in html
-    assert "Accuracy" in html and "0.2500" in html
-    assert "2 occurrences" in page(client, "judging_entities", judging.pk, query="?kind=FN")
-    stored = json.dumps(JudgedNote.objects.get().entities)
-    assert "Rossi" not in stored and [52, 63] in json.loads(stored)[0][4] and TEXT[52:63] == "Mario Rossi"
-
-
-def test_an_entity_without_a_majority_is_discarded_by_label(client, settings):
-    def script(body):
-        return said(body, **{"54": {"one": "TP", "two": "FN", "three": "FP"}[body["model"]]})
-
-    with ward(settings, script):
-        found = result_of(asked(client, rules=MIRANDA, unit="occurrence"))
-    assert (found["rules"], found["unit"], found["temperature"]) == (MIRANDA, "occurrence", 0.7)
-    assert found["majority"]["micro"]["accuracy"] == 0 and found["discarded"] == 1
-    (row,) = (row for row in found["majority"]["labels"] if row["discarded"])
-    assert (row["label"], row["discarded"], row["entities"]) == ("AGE", 1, 2)

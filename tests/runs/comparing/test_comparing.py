@@ -16,7 +16,7 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import Author, Document, Event, Job
-from annotations.scores.services.scoring import kept_score, score, score_request
+from annotations.scores.services.scoring import score, score_request
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services import comparing
 from models_runtime.training.services.training import start_training
@@ -174,30 +174,6 @@ def test_gold_that_came_from_a_run_is_marked(read, viewer):
 # ── Few notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_f1_on_few_notes_has_its_interval(read, viewer):
-    gold, narrow, wide = (Author.objects.get(name=name) for name in ("gold", "narrow", "wide"))
-    for n in range(17):
-        note = make.make_note(read, TEXT, f"more-{n}")
-        make.make_set(note, gold, [ROSSI, AGE], submitted=True)
-        make.make_set(note, wide, [ROSSI, AGE] if n % 3 else [ROSSI], submitted=True)
-        make.make_set(note, narrow, [ROSSI] if n % 2 else [DATE], submitted=True)
-    here = url("runs_compare", read, "narrow", "wide", gold=0)
-    html, said, printed = check_page(viewer.get(here)), figures(), command()
-    assert said["notes"] == 19
-    for run in said["runs"]:
-        few = run["few_notes"]
-        assert 0 < few["low"] < run["strict_f1"] < few["high"] < 1
-        assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
-        assert f"{run['run']}: 95% interval {few['low']:.4f} to {few['high']:.4f}" in printed
-    assert html.count(">few notes<") == 2, "beside the figures and beside F1 by label"
-    last = make.make_note(read, TEXT, "last")
-    for author in (gold, narrow, wide):
-        make.make_set(last, author, [ROSSI], submitted=True)
-    html = check_page(viewer.get(here))
-    assert "few notes" not in html and "95% interval" not in html
-    assert [run["few_notes"] for run in figures()["runs"]] == [None, None] and "Few notes" not in command()
-
-
 @pytest.fixture
 def ward(no_redis):
     return make_ward()
@@ -224,24 +200,6 @@ def test_the_page_shows_the_strategies_beside_the_published_ones(ward, client):
     assert '<option value="it" selected>' in html
     assert "F1 on 2 notes" in html and "EN→IT" in html and "table 4.17" in html
     assert client.get(page, {"language": "de"}).status_code == client.get(page, {"gold": 9}).status_code == 404
-
-
-def test_scores_and_comparisons_in_one_language_are_stored_separately(ward, client):
-    wanted = [score_request(ward, version=1, author="run-two", language=code) for code in ("", "it", "en")]
-    assert [score(one).table["notes"] for one in wanted] == [6, 4, 2]
-    assert [kept_score(one).table["language"] for one in wanted] == [None, "it", "en"]
-    with pytest.raises(ServiceError, match="Its languages: en, it"):
-        score_request(ward, version=1, author="run-two", language="de")
-    said = program("compare_runs", "--gold", "1", "--runs", "run-one,run-two", "--language", "en")
-    assert said.startswith("2 notes in en, compared")
-    client.force_login(make.make_member(ward, "viewer", "vic"))
-    ids = [one.author_id for one in Run.objects.filter(project=ward)]
-    for page, query, words in (
-        (reverse("scores", args=["ward"]), {"gold": 1, "language": "it"}, "?language=it"),
-        (reverse("score", args=["ward", 1, ids[0]]), {"language": "it"}, "4 notes, scored"),
-        (reverse("runs_compare", args=["ward"]), {"gold": 1, "a": ids[:2], "language": "en"}, "the 2 notes"),
-    ):
-        assert words in check_page(client.get(page, query))
 
 
 def test_a_training_refuses_a_starting_model_with_labels_that_the_project_lacks(ward):

@@ -7,7 +7,6 @@ from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import withdraw_gold
-from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import Author, AuthorKind, GoldVersion, GoldVersionNote, Job, Span
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
@@ -106,26 +105,6 @@ def test_round_by_round_from_the_page(world, client):
     assert "not comparable" in printed("loop", "ward")
 
 
-def test_f1_on_few_held_out_notes_has_its_interval(world, client):
-    client.post(page("loop_freeze"), {"share": "20"})
-    train_and_run(client, world, 1)
-    (row,) = by_command()["rounds"]
-    few = row["few_notes"]
-    assert row["held_out"] == 4 and few["low"] <= row["f1"] <= few["high"]
-    shown = check_page(client.get(page("loop")))
-    assert shown.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1, "in the table"
-    assert shown.count(">few notes<") == 2 and "plot-whisker" in shown, "in the table and beside the plot"
-    said = f"F1 {row['f1']:.4f} (few notes: "
-    words = printed("loop", "ward")
-    assert said in words and f"interval {few['low']:.4f} to {few['high']:.4f})" in words
-    model = TrainedModel.objects.get()
-    model.card["scores"] |= {"notes": 20, "few_notes": None}
-    model.save()
-    shown = check_page(client.get(page("loop")))
-    assert "few notes" not in shown and 'class="interval"' not in shown
-    assert by_command()["rounds"][0]["few_notes"] is None
-
-
 def test_an_invalid_share_shows_an_error_beside_its_field(world, client):
     for share in ("0", "91", "x", "²", "9" * 5000, ""):
         answer = client.post(page("loop_freeze"), {"share": share})
@@ -135,17 +114,6 @@ def test_an_invalid_share_shows_an_error_beside_its_field(world, client):
         assert html.count(why) == 2, "on top, and at the field"
         assert not share or f'name="share" value="{share}"' in html, "what was filled in stays"
     assert GoldVersion.objects.count() == 1
-
-
-def test_unknown_figures_are_shown_as_unknown(world, client):
-    client.force_login(world.viewer)
-    shown = check_page(client.get(page("loop")))
-    assert "no model" in shown and "no run" in shown and "no note finished" in shown
-    assert "<form" not in shown.split("<main")[1], "a viewer looks on"
-    split_version(version=world.version, seed="mine", shares={"train": 100, "dev": 0, "test": 0}, actor=None)
-    (one,) = rounds(world.project)
-    assert one.f1 is None and not one.comparable
-    assert by_command()["rounds"][0]["f1"] is None
 
 
 def test_an_empty_project_says_how_to_begin(client):

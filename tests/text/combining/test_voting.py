@@ -1,11 +1,11 @@
 import math
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.combining import SOURCE, Method, VotingModel, conflicting_spans, merge, source_of, vote
+from annotations.text.combining import Method, VotingModel, conflicting_spans, merge, vote
 from annotations.text.provenance import Doubtful, doubtful
 from annotations.text.spans import Span, overlaps
 
@@ -106,14 +106,6 @@ def test_spans_with_different_labels_don_t_replace_a_winner() -> None:
     assert plain(vote(Method.MAJORITY, [A, B, C], annotation_sets)) == [(5, 12, "NAME"), (14, 20, "CITY")]
 
 
-def test_of_overlapping_spans_the_highest_confidence_wins_and_a_union_keeps_all_characters() -> None:
-    high, low = Span(0, 10, "NAME", 0.9), Span(5, 15, "CITY", 0.6)
-    both = [[high, low], [high, low]]
-    assert vote(Method.MAJORITY, [A, B], both) == [high]
-    assert vote(Method.UNION, [A, B], both) == [high, low]
-    assert vote(Method.UNION, [A, B], [[Span(0, 30, "ADDRESS")], [Span(4, 9, "CITY", 0.5)]]) == [Span(0, 30, "ADDRESS")]
-
-
 def test_confidence_is_the_mean_over_members() -> None:
     (span,) = vote(Method.MAJORITY, [A, B, C], [[Span(0, 10, "X", 0.9)], [Span(0, 10, "X")], []])
     assert (span.confidence, span.source) == (round(1.9 / 3, 4), "majority:a+b")
@@ -122,14 +114,6 @@ def test_confidence_is_the_mean_over_members() -> None:
     assert (span.confidence, span.source) == (round((3 * 0.5 + 1 * 0.25) / 4, 4), "weighted:a+b")
     (span,) = vote(Method.UNION, [A, B], [[Span(0, 10, "X", 0.0)], []])
     assert (span.confidence, span.source) == (0.0, "union:a")
-
-
-def test_a_long_source_still_names_all_members() -> None:
-    names = [f"{letter}" * 60 for letter in "abcd"]
-    source = source_of(Method.INTERSECTION, names)
-    assert len(source) <= SOURCE
-    assert [name[:3] for name in source.removeprefix("intersection:").split("+")] == ["aaa", "bbb", "ccc", "ddd"]
-    assert len(source_of(Method.UNION, [str(number) for number in range(100)])) <= SOURCE
 
 
 INVALID_MEMBERS = [
@@ -157,20 +141,6 @@ def marked(annotation_set):
 
 def members_of(sets):
     return [VotingModel(str(at)) for at in range(len(sets))]
-
-
-@given(annotation_sets, st.sampled_from(ALL))
-def test_results_are_sorted_and_distinct_and_have_bounds_from_members(sets, method) -> None:
-    out = vote(method, [VotingModel(str(at), 1 + at) for at in range(len(sets))], sets)
-    assert out == sorted(set(out))
-    given_spans = [span for annotation_set in sets for span in annotation_set]
-    assert {span.start for span in out} <= {span.start for span in given_spans}
-    assert {span.end for span in out} <= {span.end for span in given_spans}
-    assert all(0 <= span.confidence <= 1 and span.source for span in out)
-    if method is not Method.UNION:
-        assert all(one.end <= two.start for one, two in pairwise(out))
-    if method is not Method.WEIGHTED:  # the order of members changes no span
-        assert vote(method, members_of(sets), sets) == vote(method, members_of(sets)[::-1], sets[::-1])
 
 
 @given(annotation_sets)

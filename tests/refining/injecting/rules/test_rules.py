@@ -8,7 +8,6 @@ from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 from annotations.text.spans import Span, overlaps
 from models_runtime.refining.rules.injection import Draw, Injection, ticket
 from models_runtime.refining.rules.rules import InjectionRule, Labels, candidates, missing
-from tests.timing import grows_in_proportion
 
 
 def labels_of(label_set="i2b2-2014"):
@@ -149,15 +148,6 @@ def test_errors_never_overlap_each_other_nor_spurious_ones_gold(words, places):
             assert by_bounds[one.start, one.end].label == one.was
         else:
             assert not any(overlaps(one, span) for span in gold)
-
-
-def test_a_long_note_takes_time_in_proportion():
-    text = "brown WBC 12 BP 120/80 in ICU with Parkinson's disease, " * 200
-
-    def find(times):
-        return candidates(text * times, [Span(at, at + 3, "CITY") for at in range(0, 400 * times, 7)], I2B2)
-
-    assert grows_in_proportion(lambda: find(1), lambda: find(4))
 
 
 # ── Drawing errors ───────────────────────────────────────────────────────────────────────────────────────────────────

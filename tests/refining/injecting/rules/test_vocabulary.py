@@ -108,14 +108,6 @@ def test_new_strings_in_similar_sentences_are_like_them():
     assert places("Vive en Puerto Rico desde 2010.\nAcude al Centro Galego.") == []
 
 
-def test_words_around_the_examples_are_no_errors_themselves():
-    rows = rejected()
-    drugs = next(one for one in clusters(rows, 7) if one.label == "CITY" and one.examples[0].string in DRUGS)
-    text = "Ahora toma amoxicilina 20 mg al día, y toma agua."
-    found = candidates(text, (), Labels({}, {}), rules=[], sources=[Systemic("drugs", drugs.examples, Space(rows))])
-    assert [text[one.start : one.end] for one in found] == ["amoxicilina"]
-
-
 def test_the_same_string_is_like_them_anywhere_and_no_two_overlap():
     text = "Ayer vio al Real Betis.\nNada más. Club de fútbol Real Betis Real Oviedo."
     found = places(text)
