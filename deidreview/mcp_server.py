@@ -48,12 +48,8 @@ class NoToken(Exception):
     """The token is missing, unknown, revoked or expired, or its account is not active. The message is a sentence."""
 
 
-def check_token(secret: str) -> None:
-    """Raises NoToken, and LimitReached for too many requests with one token."""
-    _signed(secret)
-
-
-def _signed(secret: str) -> Any:
+def check_token(secret: str) -> Any:
+    """The token. Raises NoToken, and LimitReached for too many requests with one token."""
     token = token_of(secret)
     if token is None:
         raise NoToken(_("This is not a valid token. Create one on the page “API tokens”."))
@@ -64,7 +60,7 @@ def _signed(secret: str) -> Any:
 def _called(secret: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The answer of a tool. Errors say nothing about notes."""
     try:
-        return call(_signed(secret), name, arguments)
+        return call(check_token(secret), name, arguments)
     except (NoToken, LimitReached) as error:
         return {"refused": str(error)}
     except Exception:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
 from threading import Lock
 from typing import Any
@@ -306,27 +305,23 @@ def _early_response(request: HttpRequest) -> HttpResponse | None:
     user = get_user(request)
     if not isinstance(user, User) or is_idle(request):
         return ask_to_sign_in(request)
-    if found.right is not None:
-        enter(user, found.slug, found.right)
+    slug, right = found
+    if right is not None:
+        enter(user, slug, right)
     return None
 
 
-@dataclass(frozen=True)
-class _Upload:
-    """The project that receives files, and the right that this takes; None and "" at a URL of no project."""
+def _upload(request: HttpRequest) -> tuple[str, Can | None] | None:
+    """The project that receives files at the URL, and the right that this takes; "" and None at a URL of no project.
 
-    slug: str
-    right: Can | None
-
-
-def _upload(request: HttpRequest) -> _Upload | None:
-    """Return who receives files at the URL, or None if it takes none."""
+    None if the URL takes none.
+    """
     try:
         match = resolve(request.path_info)
     except Resolver404:
         return None
     uploads = getattr(match.func, UPLOADS, None)
-    return None if uploads is None else _Upload(match.kwargs.get("slug", ""), uploads.right)
+    return None if uploads is None else (match.kwargs.get("slug", ""), uploads.right)
 
 
 def _refused(request: HttpRequest, status: int, most: int) -> HttpResponse:

@@ -25,14 +25,6 @@ from models_runtime.backends.remote.servers import read_remote_models
 env = environ.Env()
 
 
-def _read(kind: str, name: str, default: Any, expected: str) -> Any:
-    """Read one environment variable. The error says what is expected."""
-    try:
-        return getattr(env, kind)(name, default=default)
-    except (ValueError, TypeError, environ.ImproperlyConfigured) as error:
-        raise ImproperlyConfigured(f"{name}: “{env.str(name, default='')}” is not {expected}.") from error
-
-
 def _yes_no(name: str) -> bool:
     """Read a switch strictly: a typing error must not silently switch HTTPS off."""
     value = str(env.str(name, default="")).strip().lower()
@@ -58,17 +50,13 @@ def _time_zone() -> str:
         raise ImproperlyConfigured(f"TZ: “{value}” is not a time zone name such as Europe/Rome.") from error
 
 
-def _positive(name: str, default: int) -> int:
-    value: int = _read("int", name, default, "a whole number")
-    if value < 1:
-        raise ImproperlyConfigured(f"{name}: {value} is not a number above 0.")
-    return value
-
-
-def _count(name: str) -> int:
-    value: int = _read("int", name, 0, "a whole number")
-    if value < 0:
-        raise ImproperlyConfigured(f"{name}: {value} is below 0. Set it to 0 or more.")
+def _number(name: str, default: int, least: int = 1) -> int:
+    try:
+        value: int = env.int(name, default=default)
+    except (ValueError, environ.ImproperlyConfigured) as error:
+        raise ImproperlyConfigured(f"{name}: “{env.str(name, default='')}” is not a whole number.") from error
+    if value < least:
+        raise ImproperlyConfigured(f"{name}: {value} is below {least}. Set it to {least} or more.")
     return value
 
 
@@ -93,15 +81,13 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
-ALLOWED_HOSTS: list[str] = _read(
-    "list", "DEIDREVIEW_HOSTS", ["127.0.0.1", "localhost", "[::1]"], "a list of host names"
-)
-CSRF_TRUSTED_ORIGINS: list[str] = _read("list", "DEIDREVIEW_ORIGINS", [], "a list of origins such as https://host")
+ALLOWED_HOSTS: list[str] = env.list("DEIDREVIEW_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("DEIDREVIEW_ORIGINS", default=[])
 if not all(origin.startswith(("https://", "http://")) for origin in CSRF_TRUSTED_ORIGINS):
     raise ImproperlyConfigured("DEIDREVIEW_ORIGINS: Every origin must begin with https:// or http://.")
 HTTPS = _yes_no("DEIDREVIEW_HTTPS")
 # How many proxies of the deployment each request passes. That many addresses at the end of X-Forwarded-For are trusted.
-PROXIES = _count("DEIDREVIEW_PROXIES")
+PROXIES = _number("DEIDREVIEW_PROXIES", 0, least=0)
 
 # ── Database ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 DEFAULT_DATABASE_URL = f"sqlite:///{quote(str(DATA_DIR / 'deidreview.sqlite3'))}"
@@ -117,8 +103,7 @@ def _database() -> dict[str, Any]:
         raise ImproperlyConfigured(
             "DATABASE_URL: The value is not a database URL (postgres://… or sqlite:///…)."
         ) from error
-    engine = config.get("ENGINE", "")
-    if engine.endswith("sqlite3"):
+    if url.startswith("sqlite"):
         config["ENGINE"] = "deidreview.sqlite3"
         config["OPTIONS"] = {
             # IMMEDIATE: a writing transaction waits for its turn at its start instead of failing half way.
@@ -133,10 +118,8 @@ def _database() -> dict[str, Any]:
                 "PRAGMA secure_delete=ON; PRAGMA journal_size_limit=67108864;"
             ),
         }
-    elif engine.endswith("postgresql"):
-        config["CONN_HEALTH_CHECKS"] = True
     else:
-        raise ImproperlyConfigured("DATABASE_URL: Only postgres:// and sqlite:/// are supported.")
+        config["CONN_HEALTH_CHECKS"] = True
     config["CONN_MAX_AGE"] = None
     return config
 
@@ -145,7 +128,7 @@ DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # ── Queue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-REDIS_URL: str = _read("str", "REDIS_URL", f"unix://{quote(str(DATA_DIR / 'redis' / 'redis.sock'))}", "a Redis URL")
+REDIS_URL: str = env.str("REDIS_URL", default=f"unix://{quote(str(DATA_DIR / 'redis' / 'redis.sock'))}")
 
 
 def _check_redis(url: str) -> None:
@@ -175,7 +158,7 @@ _check_redis(REDIS_URL)
 # JSON, not pickle: a second barrier, since workers read no data of RQ's jobs (annotations.jobs.services.worker).
 _QUEUE = {"URL": REDIS_URL, "DEFAULT_TIMEOUT": -1, "SERIALIZER": "rq.serializers.JSONSerializer"}
 RQ_QUEUES = {"cpu": _QUEUE, "gpu": _QUEUE, "llm": _QUEUE}
-JOB_LEASE_SECONDS = _positive("DEIDREVIEW_LEASE_SECONDS", 30)
+JOB_LEASE_SECONDS = _number("DEIDREVIEW_LEASE_SECONDS", 30)
 RELAY_INTERVAL_SECONDS = 1.0
 # Another worker joins a run only if the run would take longer than this, since the worker must load the model first.
 JOB_JOIN_SECONDS = 10.0
@@ -194,12 +177,12 @@ except ValueError as error:
     raise ImproperlyConfigured(f"DEIDREVIEW_WEBHOOK_HOSTS: {error}") from error
 
 # ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-UPLOAD_MAX_BYTES = _positive("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
-NOTE_MAX_BYTES = _positive("DEIDREVIEW_NOTE_MB", 5) * 1024 * 1024
+UPLOAD_MAX_BYTES = _number("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
+NOTE_MAX_BYTES = _number("DEIDREVIEW_NOTE_MB", 5) * 1024 * 1024
 # How many requests a person may make (deidreview.limits); far more than manual work needs.
 REQUESTS_PER_WINDOW, ANONYMOUS_PER_WINDOW, REQUEST_WINDOW_SECONDS = 3000, 600, 10
-WEB_THREADS = _positive("DEIDREVIEW_WEB_THREADS", 4)
-STORED_FILE_HOURS = _positive("DEIDREVIEW_FILE_HOURS", 24)
+WEB_THREADS = _number("DEIDREVIEW_WEB_THREADS", 4)
+STORED_FILE_HOURS = _number("DEIDREVIEW_FILE_HOURS", 24)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 5000
 FILE_UPLOAD_TEMP_DIR = None
@@ -223,12 +206,7 @@ if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
 # The packages of deidreview among the applications.
 OWN_PACKAGES = ("annotations", "models_runtime", "deidreview")
 INSTALLED_APPS = [
-    "django.contrib.admin",
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "django.contrib.staticfiles",
+    *(f"django.contrib.{app}" for app in ["admin", "auth", "contenttypes", "sessions", "messages", "staticfiles"]),
     "django.forms",
     "allauth",
     "allauth.account",
@@ -240,22 +218,10 @@ INSTALLED_APPS = [
     "django_rq",
     "ninja",
     "annotations",
-    "annotations.core",
-    "annotations.jobs",
-    "annotations.projects",
-    "annotations.notes",
-    "annotations.gold",
-    "annotations.exchange",
-    "annotations.annotate",
-    "annotations.agreement",
-    "annotations.review",
-    "annotations.scores",
-    "annotations.release",
-    "annotations.ops",
+    *(f"annotations.{app}" for app in ["core", "jobs", "projects", "notes", "gold", "exchange"]),
+    *(f"annotations.{app}" for app in ["annotate", "agreement", "review", "scores", "release", "ops"]),
     "models_runtime",
-    "models_runtime.training",
-    "models_runtime.runs",
-    "models_runtime.refining",
+    *(f"models_runtime.{app}" for app in ["training", "runs", "refining"]),
     "deidreview",
 ]
 AUTH_USER_MODEL = "annotations.User"
@@ -347,8 +313,8 @@ MFA_FORMS = {
     "activate_totp": "annotations.projects.forms.signing_in.FirstCode",
 }
 AXES_HANDLER = "annotations.projects.services.accounts.Handler"
-AXES_FAILURE_LIMIT = _positive("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
-AXES_COOLOFF_TIME = _positive("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
+AXES_FAILURE_LIMIT = _number("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
+AXES_COOLOFF_TIME = _number("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
 # Attempts during a lock don't extend the lock, so that the page can say how long it lasts.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_PARAMETERS = "annotations.projects.services.accounts.lockout_parameters"
@@ -380,7 +346,7 @@ def _providers() -> tuple[Provider, ...]:
 
 SIGN_IN = _providers()
 # The accounts that can sign in with a password of deidreview's own; None: all accounts.
-PASSWORD_ACCOUNTS: list[str] | None = _read("list", "DEIDREVIEW_PASSWORD_ACCOUNTS", [], "a list of user names") or None
+PASSWORD_ACCOUNTS: list[str] | None = env.list("DEIDREVIEW_PASSWORD_ACCOUNTS", default=[]) or None
 if PASSWORD_ACCOUNTS is not None:
     AUTHENTICATION_BACKENDS[1] = "annotations.projects.services.accounts.NamedAccountsOnly"
 if any(isinstance(one, LdapDirectory) for one in SIGN_IN):
@@ -389,7 +355,7 @@ SOCIALACCOUNT_ADAPTER = "annotations.projects.services.providers.apps.Apps"
 # Seconds that a provider may take to answer.
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 
-IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
+IDLE_MINUTES = _number("DEIDREVIEW_IDLE_MINUTES", 30)
 # Messages are stored on the server, since a cookie would stay in the browser's folder. Messages name no notes.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_ENGINE = "deidreview.sessions"

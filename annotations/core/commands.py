@@ -198,6 +198,11 @@ def add_fields(parser: CommandParser, form: type[forms.Form], names: Iterable[st
         parser.add_argument("--" + name.replace("_", "-"), **about)
 
 
+def add_several(parser: CommandParser, option: str, metavar: str, about: str) -> None:
+    """Add an option that may be given several times. Not given: an empty list."""
+    parser.add_argument(option, action="append", default=[], metavar=metavar, help=f"{about} Repeatable.")
+
+
 class FailingCommand(BaseCommand):
     """A command that ends with the reason on stderr, and with `--json` also {"error", "code"} on stdout."""
 

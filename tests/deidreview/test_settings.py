@@ -61,8 +61,8 @@ def test_https_makes_the_cookies_strict(load):
     ("name", "value", "says"),
     [
         ("DEIDREVIEW_IDLE_MINUTES", "half an hour", "is not a whole number"),
-        ("DEIDREVIEW_IDLE_MINUTES", "0", "is not a number above 0"),
-        ("DEIDREVIEW_LOGIN_ATTEMPTS", "-1", "is not a number above 0"),
+        ("DEIDREVIEW_IDLE_MINUTES", "0", "Set it to 1 or more"),
+        ("DEIDREVIEW_LOGIN_ATTEMPTS", "-1", "Set it to 1 or more"),
         ("DEIDREVIEW_LOCKOUT_MINUTES", "1.5", "is not a whole number"),
         ("DEIDREVIEW_PROXIES", "nginx", "is not a whole number"),
         ("DEIDREVIEW_PROXIES", "-1", "0 or more"),

@@ -1,5 +1,6 @@
 """Pages of label mappings: list and add, view and change, delete."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Can, enter, require
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
+from annotations.core.forms import add_error, attempted
 from annotations.core.requests import Request
 from annotations.exchange import selectors
 from annotations.exchange.events import LABEL_MAPPING_DELETED
@@ -28,17 +29,9 @@ def label_mappings(request: Request, slug: str) -> HttpResponse:
     form = NewMappingForm(request.POST if request.method == "POST" else None, sets=sets)
     if request.method == "POST":
         require(access, Can.MANAGE)
-        if form.is_valid():
-            try:
-                mapping = add_mapping(
-                    project=access.project,
-                    name=form.cleaned_data["name"],
-                    target=form.cleaned_data["target"],
-                    actor=access.user,
-                )
-                return redirect("label_mapping", slug, mapping.pk)
-            except ServiceError as error:
-                add_error(form, error)
+        act = partial(add_mapping, project=access.project, actor=access.user)
+        if mapping := attempted(form, lambda: act(**form.cleaned_data)):
+            return redirect("label_mapping", slug, mapping.pk)
     missing = selectors.open_counts(access.project)
     lines = [
         {"mapping": one, "target": _target_name(one), "open": missing[one.pk]}
@@ -65,13 +58,8 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
         seen = str(form["seen"].value() or "")
         if form.is_valid():
             try:
-                saved = change_mapping(
-                    mapping=mapping,
-                    name=form.cleaned_data["name"],
-                    codes=form.codes(),
-                    seen=seen or None,
-                    actor=access.user,
-                )
+                name, codes = form.cleaned_data["name"], form.codes()
+                saved = change_mapping(mapping=mapping, name=name, codes=codes, seen=seen or None, actor=access.user)
                 messages.success(request, _saved(saved))
                 return redirect("label_mapping", slug, pk)
             except ServiceError as error:

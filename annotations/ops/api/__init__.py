@@ -248,8 +248,8 @@ class ErasedNotes(Schema):
         return cls(
             **counts,
             texts=free_texts(access.project),
-            models_elsewhere=[ModelElsewhere.from_orm(one) for one in weights.shown],
-            hidden_models=weights.hidden,
+            models_elsewhere=[ModelElsewhere.from_orm(one) for one in weights["shown"]],
+            hidden_models=weights["hidden"],
             backups=backups_before_erasing(access.project),
         )
 

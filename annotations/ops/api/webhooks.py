@@ -15,7 +15,7 @@ from annotations.core.api.requests import ApiRequest, enter, shows_once
 from annotations.core.api.schemas import Body
 from annotations.models import Delivery, Webhook
 from annotations.ops.forms import WebhookForm
-from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of
+from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of
 from annotations.ops.services.webhooks import webhooks
 
 router = Router(tags=["Webhooks"])
@@ -77,10 +77,10 @@ class DeliveryItem(Schema):
 
     @classmethod
     def of(cls, delivery: Delivery) -> Self:
-        (row,) = delivery_rows([delivery])
+        row = delivery_row(delivery)
         return cls(
             id=delivery.pk, key=str(delivery.key), kind=delivery.kind, state=delivery.state, attempts=delivery.tried,
-            status=row.status or None, reason=row.reason, ms=row.ms, at=delivery.created_at,
+            status=row["status"] or None, reason=row["reason"], ms=row["ms"], at=delivery.created_at,
         )  # fmt: skip
 
 

@@ -126,27 +126,12 @@ def weights_elsewhere(project: models.Project) -> list[KeptWeights]:
     return [weights for found in more_weights(project=project) for weights in found]
 
 
-@dataclass(frozen=True)
-class SeenWeights:
+def seen_weights(project: models.Project, person: models.User) -> dict[str, Any]:
     """What a person may know about weights in other projects: those in projects of theirs, and a count of the others.
 
     The existence of a project stays unknown to people who are not members.
     """
-
-    shown: list[KeptWeights]
-    hidden: int
-
-    @property
-    def count(self) -> int:
-        return len(self.shown) + self.hidden
-
-
-def seen_weights(project: models.Project, person: models.User) -> SeenWeights:
     found = weights_elsewhere(project)
-    own = (
-        set(models.Membership.objects.filter(user=person, active=True).values_list("project_id", flat=True))
-        if found
-        else ()
-    )
-    shown = [weights for weights in found if weights.project_id in own]
-    return SeenWeights(shown, len(found) - len(shown))
+    own = models.Membership.objects.filter(user=person, active=True).values_list("project_id", flat=True)
+    shown = [weights for weights in found if weights.project_id in set(own)]
+    return {"shown": shown, "hidden": len(found) - len(shown), "count": len(found)}

@@ -1,8 +1,6 @@
 """The kinds of messages, and the data of each: ids, counts and links, never a name or text."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -56,42 +54,19 @@ REASONS: Final = {
 # What webhooks there are and what became of their deliveries, for pages and commands.
 
 
-@dataclass(frozen=True)
-class WebhookRow:
-    """A webhook in a list, with its last delivery, if there is one."""
-
-    webhook: Webhook
-    last: Delivery | None
-
-    @property
-    def events(self) -> list[str]:
-        return [str(KINDS[kind]) for kind in self.webhook.kinds if kind in KINDS]
-
-
-@dataclass(frozen=True)
-class DeliveryRow:
-    """A delivery in the log. `status`, `reason` and `ms` are those of the last attempt."""
-
-    delivery: Delivery
-    status: int
-    reason: str
-    ms: int | None
-
-    @property
-    def event(self) -> str:
-        return str(KINDS.get(self.delivery.kind, _("A test")))
-
-    @property
-    def can_resend(self) -> bool:
-        return self.delivery.state != DeliveryState.WAITING
-
-
-def webhook_rows(project: Project) -> list[WebhookRow]:
-    """List the project's webhooks, with two queries."""
+def webhook_rows(project: Project) -> list[dict[str, Any]]:
+    """List the project's webhooks, each with its events and its last delivery, if there is one, with two queries."""
     newest = Delivery.objects.filter(webhook=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     webhooks = list(Webhook.objects.filter(project=project).defer("sealed").annotate(newest=Subquery(newest)))
     last = {row.webhook_id: row for row in Delivery.objects.filter(pk__in=[each.newest for each in webhooks])}
-    return [WebhookRow(webhook, last.get(webhook.pk)) for webhook in webhooks]
+    return [
+        {
+            "webhook": webhook,
+            "last": last.get(webhook.pk),
+            "events": [str(KINDS[kind]) for kind in webhook.kinds if kind in KINDS],
+        }
+        for webhook in webhooks
+    ]
 
 
 def webhook_of(project: Project, pk: int) -> Webhook | None:
@@ -111,13 +86,14 @@ def delivery_of(webhook: Webhook, pk: int) -> Delivery:
     return found
 
 
-def delivery_rows(deliveries: Iterable[Delivery]) -> list[DeliveryRow]:
-    return [_row(delivery) for delivery in deliveries]
-
-
-def _row(delivery: Delivery) -> DeliveryRow:
-    if not delivery.tries:
-        return DeliveryRow(delivery, 0, "", None)
-    last = delivery.tries[-1]
-    reason = REASONS.get(last["reason"], "")
-    return DeliveryRow(delivery, last["status"], str(reason), last["ms"])
+def delivery_row(delivery: Delivery) -> dict[str, Any]:
+    """A delivery in the log. `status`, `reason` and `ms` are those of the last attempt."""
+    last: dict[str, Any] = delivery.tries[-1] if delivery.tries else {"status": 0, "reason": "", "ms": None}
+    return {
+        "delivery": delivery,
+        "event": str(KINDS.get(delivery.kind, _("A test"))),
+        "can_resend": delivery.state != DeliveryState.WAITING,
+        "status": last["status"],
+        "reason": str(REASONS.get(last["reason"], "")),
+        "ms": last["ms"],
+    }

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotations.core.access import Can, enter, may_create_projects
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, takes_uploads
+from annotations.core.forms import error_beside
+from annotations.core.requests import Request, error_as_message, takes_uploads
 from annotations.jobs.tokens import form_token
 from annotations.models import StoredFile, StoredFileKind
 from annotations.ops.forms import ArchiveForm
@@ -61,14 +61,9 @@ def archive_import(request: Request) -> HttpResponse:
         raise PermissionDenied("Only administrators and managers can create projects.")
     form = ArchiveForm(request.POST, request.FILES) if request.method == "POST" else ArchiveForm()
     if form.is_valid():
-        upload = form.cleaned_data["archive"]
-        try:
-            project, stored = staging.stage_archive(
-                file=upload, name=upload.name, slug=form.cleaned_data["slug"], actor=request.user
-            )
-        except ServiceError as error:
-            add_error(form, error, {"archive": "archive", "exists": "slug", "slug": "slug"})
-        else:
+        upload, slug = form.cleaned_data["archive"], form.cleaned_data["slug"]
+        with error_beside(form, {"exists": "slug"}):
+            project, stored = staging.stage_archive(file=upload, name=upload.name, slug=slug, actor=request.user)
             return redirect("archive_confirm", project.slug, stored.pk)
     return render(request, "ops/archives/import.html", {"form": form}, status=422 if form.errors else 200)
 
@@ -80,18 +75,15 @@ def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
     stored = staging.upload_of(access.project, pk)
     if stored is None:
         raise Http404("This upload does not exist.")
-    try:
+    with error_as_message(request):
         if request.method == "POST":
             job = staging.start_loading(project=access.project, stored=stored, actor=access.user)
             return redirect("job", slug, job.number)
         found = staging.staged(stored)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("project", slug)
-    counts = [(_(name.replace("_", " ").capitalize()), count) for name, count in found.counts.items()]
-    return render(
-        request, "ops/archives/confirm.html", {"access": access, "stored": stored, "found": found, "counts": counts}
-    )
+        counts = [(_(name.replace("_", " ").capitalize()), count) for name, count in found.counts.items()]
+        context = {"access": access, "stored": stored, "found": found, "counts": counts}
+        return render(request, "ops/archives/confirm.html", context)
+    return redirect("project", slug)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -105,10 +97,9 @@ def archive_claim(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             staging.claim(project=access.project, user=access.user)
-        except ServiceError as refused:
-            error = str(refused)
-        else:
             messages.success(request, _("The imported work is shown under your name now."))
             return redirect("project", slug)
+        except ServiceError as refused:
+            error = str(refused)
     context = {"access": access, "sets": author.annotation_sets.count(), "error": error}
     return render(request, "ops/archives/claim.html", context, status=409 if error else 200)

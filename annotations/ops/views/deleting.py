@@ -1,5 +1,6 @@
 """Pages that delete an archived project, or one note."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED
-from annotations.core.forms import add_error
+from annotations.core.forms import attempted, error_beside
 from annotations.core.requests import Request, takes_uploads
 from annotations.models import Document
 from annotations.ops.forms import DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm
@@ -33,14 +34,11 @@ def project_delete(request: Request, slug: str) -> HttpResponse:
         return redirect("project_settings", slug)
     form = DeleteProjectForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        try:
-            deleted = delete_project(project=access.project, name=form.cleaned_data["name"], actor=access.user)
-            n = deleted["notes"]
+        with error_beside(form):
+            n = delete_project(project=access.project, name=form.cleaned_data["name"], actor=access.user)["notes"]
             text = ngettext("A project with %(n)d note was deleted.", "A project with %(n)d notes was deleted.", n)
             messages.success(request, text % {"n": n})
             return redirect("projects")
-        except ServiceError as error:
-            add_error(form, error, {"name": "name"})
     context = {
         "access": access,
         "form": form,
@@ -98,38 +96,26 @@ def patients(request: Request, slug: str) -> HttpResponse:
         context["texts"] = free_texts(access.project)
         context["weights"] = seen_weights(access.project, access.user)
     failed = any(form.errors for form in context.values() if hasattr(form, "errors"))
-    return render(request, "ops/patients.html", context, status=_status(context, failed=failed))
-
-
-def _status(context: dict[str, Any], *, failed: bool) -> int:
-    if context.get("refused"):
-        return 409
-    return 422 if failed else 200
+    status = 422 if failed else 200
+    return render(request, "ops/patients.html", context, status=409 if context.get("refused") else status)
 
 
 def _preview(request: Request, access: Access) -> dict[str, Any]:
     """Count what an erasure would delete, and ask for the id again."""
     form = PatientForm(request.POST)
-    if not form.is_valid():
+    act = partial(erasure_preview, project=access.project)
+    counts = attempted(form, lambda: act(**form.cleaned_data), {"none": "patient_id"})
+    if counts is None:
         return {"form": form}
-    patient = form.cleaned_data["patient_id"]
-    try:
-        counts = erasure_preview(project=access.project, patient_id=patient)
-    except ServiceError as error:
-        add_error(form, error, {"none": "patient_id"})
-        return {"form": form}
-    return {"form": form, "preview": counts, "erase_form": EraseForm(initial={"patient_id": patient})}
+    return {"form": form, "preview": counts, "erase_form": EraseForm(initial=form.cleaned_data)}
 
 
 def _erase(request: Request, access: Access) -> dict[str, Any]:
     form, refused = EraseForm(request.POST), ""
     if form.is_valid():
+        patient = form.cleaned_data["patient_id"]
         try:
-            return {
-                "erased": erase_patient(
-                    project=access.project, patient_id=form.cleaned_data["patient_id"], actor=access.user
-                )
-            }
+            return {"erased": erase_patient(project=access.project, patient_id=patient, actor=access.user)}
         except ServiceError as error:
             if error.code == "none":
                 return {"gone": True}

@@ -7,12 +7,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, paged, wants_fragment
+from annotations.core.forms import attempted, error_beside
+from annotations.core.requests import Request, error_as_message, paged, wants_fragment
 from annotations.models import DeliveryState, Webhook
 from annotations.ops.forms import WebhookForm
-from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of, webhook_rows
+from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of, webhook_rows
 from annotations.ops.services.webhooks.webhooks import (
     add_webhook,
     change_webhook,
@@ -31,12 +30,9 @@ def webhooks(request: Request, slug: str) -> HttpResponse:
     """The webhooks of a project. A POST adds one, and only its answer shows the secret."""
     access = enter(request.user, slug, Can.MANAGE)
     form = WebhookForm(request.POST if request.method == "POST" else None, auto_id="webhook-%s")
-    if request.method == "POST" and form.is_valid():
-        try:
-            made = add_webhook(project=access.project, actor=access.user, **form.cleaned_data)
-            return _show_secret(request, access, made.webhook, made.secret, new=True)
-        except ServiceError as error:
-            add_error(form, error)
+    made = attempted(form, lambda: add_webhook(project=access.project, actor=access.user, **form.cleaned_data))
+    if made:
+        return _show_secret(request, access, made.webhook, made.secret, new=True)
     context = {"access": access, "rows": webhook_rows(access.project), "form": form}
     return render(request, "ops/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
@@ -73,11 +69,9 @@ def webhook_resend(request: Request, slug: str, pk: int, delivery: int) -> HttpR
     """Send a delivery again."""
     access, row = _found(request, slug, pk)
     found = delivery_of(row, delivery)
-    try:
+    with error_as_message(request):
         send_again(delivery=found, actor=access.user)
         messages.success(request, _("The delivery is being sent again."))
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("webhook", slug, pk)
 
 
@@ -92,26 +86,24 @@ def _found(request: Request, slug: str, pk: int) -> tuple[Access, Webhook]:
 def _change(request: Request, access: Access, row: Webhook) -> HttpResponse:
     form = WebhookForm(request.POST, auto_id="webhook-%s")
     if form.is_valid():
-        try:
+        with error_beside(form):
             change_webhook(webhook=row, actor=access.user, **form.cleaned_data)
             messages.success(request, _("The webhook was changed."))
             return redirect("webhook", access.project.slug, row.pk)
-        except ServiceError as error:
-            add_error(form, error)
     return _page(request, access, row, form)
 
 
 def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> HttpResponse:
     """The page, or for htmx only the log, which is loaded again while a delivery is about to be sent."""
     page = paged(request, deliveries_of(row), ROWS)
-    rows = delivery_rows(page)
+    rows = [delivery_row(one) for one in page]
     context = {
         "access": access,
         "webhook": row,
         "form": form,
         "page": page,
         "rows": rows,
-        "live": any(each.delivery.state == DeliveryState.WAITING and not each.delivery.tried for each in rows),
+        "live": any(one.state == DeliveryState.WAITING and not one.tried for one in page),
     }
     if wants_fragment(request) and request.method == "GET":
         return render(request, "ops/webhooks/log.html", context)

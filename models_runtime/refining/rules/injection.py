@@ -38,16 +38,10 @@ class Injection:
 class SpuriousSpans(Protocol):
     """What makes spurious spans besides the ten rules. `rule` is its name in commands, files and figures."""
 
-    @property
-    def rule(self) -> str: ...
-
-    @property
-    def strategy(self) -> Strategy: ...
-
-    @property
-    def notes(self) -> Collection[int]:
-        """The notes that get none of these errors."""
-        ...
+    rule: str
+    strategy: Strategy
+    notes: Collection[int]
+    """The notes that get none of these errors."""
 
     def places(self, text: str) -> Iterator[Place]:
         """Where errors can stand in a text, the best first. Those that overlap gold or another error are left out."""

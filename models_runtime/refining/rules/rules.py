@@ -135,7 +135,6 @@ NEAR: Final = 40
 _TWO: Final = re.compile(r"(?<![\w.,/%-])[1-9][0-9](?![\w%]|[.,/:-][0-9])")
 _PRESSURE: Final = re.compile(r"(?<![\w.,/-])(?P<high>[1-9][0-9]{1,2})/(?P<low>[1-9][0-9]{1,2})(?![\w/]|[.,-][0-9])")
 _YEARS: Final = re.compile(r"[0-9]{2}(?:[0-9]{2})?")
-_ZIP: Final = re.compile(r"[0-9]{4,5}(?:-[0-9]{3,4})?")
 _HIGH, _LOW = range(60, 261), range(30, 161)
 _MMHG: Final = re.compile(r" ?mm ?Hg", re.IGNORECASE)
 
@@ -178,10 +177,6 @@ def _city(note: InjectedNote, span: Span) -> IdentifierType:
     """An organization where the place treats somebody, else a region."""
     around = note.text[max(0, span.start - NEAR) : span.end + NEAR // 2]
     return IdentifierType.ORGANIZATION if note.words.stays.search(around) else IdentifierType.REGION
-
-
-def _place(note: InjectedNote, span: Span, kind: IdentifierType) -> IdentifierType:
-    return IdentifierType.ZIP if kind is IdentifierType.CITY else IdentifierType.CITY
 
 
 Spurious = tuple[IdentifierType, Callable[[InjectedNote], Iterator[Bounds]]]

@@ -8,7 +8,7 @@ embeds with a sentence transformer and projects with UMAP; this needs no model a
 import hashlib
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
@@ -132,7 +132,7 @@ class Systemic:
 
     def __init__(self, name: str, examples: Sequence[RejectedAnnotation], space: Space) -> None:
         self.rule = PREFIX + name
-        self.notes = {one.note for one in examples}
+        self.notes: Collection[int] = {one.note for one in examples}
         self._space = space
         self._label = examples[0].label if examples else ""
         self._strings = {one.string for one in examples}

@@ -157,35 +157,23 @@ class HeatMapCell:
     rule: str
     share: Share
 
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        return self.share.interval()
 
+def bench_of(run: InjectedRun, authors: Sequence[Author]) -> dict[str, list[Any]]:
+    """The heat map: a column for each author, a row for each rule, and rows for all errors, lost and collateral.
 
-@dataclass(frozen=True)
-class Bench:
-    """The heat map: a column for each author, a row for each rule, and rows for all errors, lost and collateral."""
-
-    scores: list[InjectionScore]
-    rules: list[tuple[str, list[HeatMapCell]]]
-    total: list[HeatMapCell]
-    lost: list[HeatMapCell]
-    collateral: list[HeatMapCell]
-
-
-def bench_of(run: InjectedRun, authors: Sequence[Author]) -> Bench:
-    """Score the authors. Raises ServiceError `unfinished`."""
+    Raises ServiceError `unfinished`.
+    """
     scores = score_authors(run, authors)
-    return Bench(
-        scores,
-        [
-            (rule, [HeatMapCell(one.author, "all", rule, one.caught.rules.get(rule, Share())) for one in scores])
+    return {
+        "scores": scores,
+        "rules": [
+            [rule, [HeatMapCell(one.author, "all", rule, one.caught.rules.get(rule, Share())) for one in scores]]
             for rule in run.rules
         ],
-        [HeatMapCell(one.author, "all", "", one.caught.errors) for one in scores],
-        [HeatMapCell(one.author, "lost", "", Share(one.caught.lost, one.caught.errors.of)) for one in scores],
-        [HeatMapCell(one.author, "collateral", "", one.caught.collateral) for one in scores],
-    )
+        "total": [HeatMapCell(one.author, "all", "", one.caught.errors) for one in scores],
+        "lost": [HeatMapCell(one.author, "lost", "", Share(one.caught.lost, one.caught.errors.of)) for one in scores],
+        "collateral": [HeatMapCell(one.author, "collateral", "", one.caught.collateral) for one in scores],
+    }
 
 
 @dataclass(frozen=True)

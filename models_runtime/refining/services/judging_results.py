@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 from django.db import transaction
 from django.db.models import Count, Max
@@ -179,23 +179,8 @@ def judged_entities(judging: Judging, kind: str) -> list[JudgedEntity]:
 REVISION: Final = 1
 
 
-class LabelDiscards(TypedDict):
-    """Entities with a label, and how many of them were discarded."""
-
-    label: str
-    entities: int
-    discarded: int
-
-
-class Discards(TypedDict):
-    """The figures of one judging, by the majority of its judges."""
-
-    entities: int
-    discarded: int
-    accuracy: float | None
-    labels: list[LabelDiscards]
-
-
+Discards = dict[str, Any]
+"""The entities of a judging, how many were discarded, and the accuracy by the majority; and both counts by label."""
 DISCARDS: FigureKind[Discards] = FigureKind("judging-discards")
 
 

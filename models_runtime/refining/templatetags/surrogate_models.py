@@ -1,7 +1,6 @@
 """What models did for a release's surrogates, for the page of the release and that of the index."""
 
 import uuid
-from dataclasses import dataclass, field
 from typing import Any
 
 from django import template
@@ -9,46 +8,34 @@ from django import template
 from annotations.core.access import Access, Can
 from annotations.models import Release, ReleaseState
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from models_runtime.refining.jobs.model_scores import Choice, choices
+from models_runtime.refining.jobs.model_scores import choices
 from models_runtime.runs.services.llm import Usage, usage_of_project, usage_of_release
 
 register = template.Library()
 
 
-@dataclass(frozen=True)
-class ModelsOfRelease:
+@register.simple_tag
+def models_of_release(access: Access, release: Release) -> dict[str, Any]:
     """The language model that makes the surrogates, what it cost, and a model's F1 on both texts.
 
     `dropped`: the model whose F1 was dropped because the notes were prepared again; empty if none was.
     """
-
-    has_surrogates: bool
-    maker: str
-    usage: Usage | None
-    f1: dict[str, Any] | None
-    dropped: str
-    labels: list[tuple[LabelLook, dict[str, Any]]] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
-    token: str = ""
-
-
-@register.simple_tag
-def models_of_release(access: Access, release: Release) -> ModelsOfRelease:
     measures = release.figures.get("surrogates") or {}
     f1 = measures.get("f1")
     looks = label_looks(access.project) if f1 else {}
     server, model = release.surrogate_maker.get("server", ""), release.surrogate_maker.get("model", "")
     may_compare = release.state == ReleaseState.PREPARED and access.can(Can.RELEASE)
-    return ModelsOfRelease(
-        has_surrogates=bool(measures.get("entities")),
-        maker=f"{server}/{model}" if model else "",
-        usage=usage_of_release(release),
-        f1=f1,
-        dropped=(measures.get("f1_dropped") or {}).get("backend", ""),
-        labels=[(looks.get(code) or LabelLook(code, code), row) for code, row in (f1 or {}).get("labels", {}).items()],
-        choices=choices(access.project) if may_compare else [],
-        token=str(uuid.uuid4()),
-    )
+    rows = (f1 or {}).get("labels", {}).items()
+    return {
+        "has_surrogates": bool(measures.get("entities")),
+        "maker": f"{server}/{model}" if model else "",
+        "usage": usage_of_release(release),
+        "f1": f1,
+        "dropped": (measures.get("f1_dropped") or {}).get("backend", ""),
+        "labels": [(looks.get(code) or LabelLook(code, code), row) for code, row in rows],
+        "choices": choices(access.project) if may_compare else [],
+        "token": str(uuid.uuid4()),
+    }
 
 
 @register.simple_tag

@@ -91,7 +91,7 @@ def injection(request: Request, slug: str, pk: int) -> HttpResponse:
         bench = bench_of(row, refiners)
         context |= {
             "bench": bench,
-            "rules": [(rule, rule_name(rule), cells) for rule, cells in bench.rules],
+            "rules": [(rule, rule_name(rule), cells) for rule, cells in bench["rules"]],
             "possible": [(rule_name(rule), count) for rule, count in row.possible_by_rule().items()],
         }
     return render_part(request, "refining/injecting/injection.html", "refining/injecting/state.html", context)

@@ -228,7 +228,7 @@ def _run(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, R
 
 def _shown(access: Access, run: Run) -> RunOut:
     (row,) = run_rows([run], access.user)
-    usage, facts = usage_of(run), rewritten_facts(run)
+    usage = usage_of(run)
     return RunOut(
         **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
         pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
@@ -237,7 +237,7 @@ def _shown(access: Access, run: Run) -> RunOut:
         masking_threshold=run.params.get("threshold"), threshold_for=run.params.get("threshold_for"),
         on_hold_out=OnHoldOut.model_validate(found) if (found := expected(run)) else None,
         usage=usage.as_dict() if usage else None,
-        rewritten={"notes": facts.notes, "doubtful": facts.doubtful, "unmapped": facts.unmapped} if facts else None,
+        rewritten=rewritten_facts(run),
     )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """The forms that start a run of a backend or model, and that merge several runs for review."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -148,15 +147,6 @@ METHODS = [
 ]
 
 
-@dataclass(frozen=True)
-class EnsembleRow:
-    """A member on the page: its checkbox and the field for its weight."""
-
-    option: Option
-    ticked: bool
-    weight: forms.BoundField
-
-
 class CombineForm(forms.Form):
     """Has a field `weight:MEMBER` for each offered member. Weights of members that are not chosen are ignored."""
 
@@ -201,9 +191,10 @@ class CombineForm(forms.Form):
             self.add_error("member", _("Choose at most %(most)d members.") % {"most": MOST_MEMBERS})
         return cleaned
 
-    def rows(self) -> list[EnsembleRow]:
+    def rows(self) -> list[tuple[Option, bool, forms.BoundField]]:
+        """Each member, whether its checkbox is ticked, and the field for its weight."""
         ticked = self["member"].value() or []
-        return [EnsembleRow(option, option.spec in ticked, self[_weight(option.spec)]) for option in self._options]
+        return [(option, option.spec in ticked, self[_weight(option.spec)]) for option in self._options]
 
     def start(self, access: Access, key: str) -> Run:
         """Start the ensemble that a valid form asks for. Raises ServiceError."""

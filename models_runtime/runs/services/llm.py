@@ -100,29 +100,18 @@ def default_language(project: Project) -> str:
     return project.language if project.language in prompts.LANGUAGES else ""
 
 
-@dataclass(frozen=True)
-class PromptView:
-    """A prompt with its title, for a page."""
-
-    title: str
-    text: str
-
-
-def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[PromptView]:
-    """Return each task's prompt in each language, with the project's labels. `tasks` maps keys to titles.
+def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return each task's prompt in each language, with a title and the project's labels. `tasks` maps keys to titles.
 
     The prompt for one label has the first label, as an example. The printed prompts for these tasks follow.
     """
     labels = prompt_labels(project)
     built_in = [
-        PromptView(
-            f"{title}, {language}",
-            prompts.system_prompt(task, code, labels[:1] if task == prompts.BY_LABEL else labels),
-        )
+        (f"{title}, {language}", prompts.system_prompt(task, code, labels[:1] if task == prompts.BY_LABEL else labels))
         for task, title in tasks.items()
         for code, language in prompts.LANGUAGES.items()
     ]
-    return built_in + [PromptView(source, prompts.printed(name)) for name, source in prompts.presets_of(tasks).items()]
+    return built_in + [(source, prompts.printed(name)) for name, source in prompts.presets_of(tasks).items()]
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,6 @@ def _compared(found: list[Round]) -> list[Round]:
 
 
 Step = Literal["freeze", "train", "run", "review"]
-STEPS: tuple[Step, ...] = ("freeze", "train", "run", "review")
 
 
 @dataclass(frozen=True)

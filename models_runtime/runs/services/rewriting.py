@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -143,25 +142,13 @@ def _store(run: Run, made: list[SpanRow], note_of: Mapping[int, int]) -> None:
 LINES_AT_ONCE = 100
 
 
-@dataclass(frozen=True)
-class RewrittenFacts:
-    """Numbers of a run: rewritten notes, suggestions with doubtful words, and spans without a label."""
-
-    notes: int
-    doubtful: int
-    unmapped: int
-
-
-def rewritten_facts(run: Run) -> RewrittenFacts | None:
-    """Return the numbers of a run that rewrites notes, or None for other runs."""
+def rewritten_facts(run: Run) -> dict[str, int] | None:
+    """Count the rewritten notes, suggestions with doubtful words, and spans without a label; None for other runs."""
     if run.params.get("strategy") != "rewrite":
         return None
     doubtful = Span.objects.filter(DOUBTFUL, annotation_set__author=run.author_id)
-    return RewrittenFacts(
-        notes=RewrittenNote.objects.filter(author=run.author_id).count(),
-        doubtful=doubtful.count(),
-        unmapped=sum(unmapped_placeholders(run).values()),
-    )
+    notes = RewrittenNote.objects.filter(author=run.author_id).count()
+    return {"notes": notes, "doubtful": doubtful.count(), "unmapped": sum(unmapped_placeholders(run).values())}
 
 
 def rewritten_lines(run: Run, *, prompt: bool) -> Iterator[str]:

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
-from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error, reasons
+from annotations.core.forms import attempted, error_beside, reasons
 from annotations.core.requests import Request, one_of, paged
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
@@ -67,10 +66,8 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
         "most": MOST,
     }
     if form.is_valid() and form.cleaned_data["a"]:
-        try:
+        with error_beside(form, COMPARISON_REFUSED_AT):
             context |= _result(access, _wanted(access, form))
-        except ServiceError as error:
-            add_error(form, error, COMPARISON_REFUSED_AT)
     return render(request, "runs/comparing/compare.html", context)
 
 
@@ -166,15 +163,13 @@ def compare_spans(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.READ_NOTES)
     back, here = reverse("runs_compare", args=[slug]), reverse("compare_spans", args=[slug])
     form = CompareForm(request.GET)
-    if not form.is_valid():
-        return _sent_back(request, form, back)
-    try:
-        wanted = _wanted(access, form)
-        if comparing.takes_long(wanted, common_notes(wanted)):
-            return redirect(back + _query(wanted))
-        spans = telling_spans(wanted)
-    except ServiceError as error:
-        add_error(form, error)
+    if form.is_valid():
+        with error_beside(form):
+            wanted = _wanted(access, form)
+            if comparing.takes_long(wanted, common_notes(wanted)):
+                return redirect(back + _query(wanted))
+            spans = telling_spans(wanted)
+    if form.errors:
         return _sent_back(request, form, back)
     names = {UNTOUCHED: _("Marked by none"), MISSED: _("Marked by some, but exactly by none")}
     names |= {f"{ONLY}{author.pk}": _("Found only by %(name)s") % {"name": author.name} for author in wanted.authors}
@@ -200,12 +195,8 @@ def compare_start(request: Request, slug: str) -> HttpResponse:
     """Start the job for a comparison. POST the parameters of the page and a `token`."""
     access = enter(request.user, slug, Can.READ_NOTES)
     back, form = reverse("runs_compare", args=[slug]), CompareForm(request.POST)
-    if not form.is_valid():
-        return _sent_back(request, form, back)
-    try:
-        wanted = _wanted(access, form)
-    except ServiceError as error:
-        add_error(form, error)
+    wanted = attempted(form, lambda: _wanted(access, form))
+    if wanted is None:
         return _sent_back(request, form, back)
     job = comparing.start_comparison(wanted=wanted, actor=access.user, token=form_token(request))
     return redirect("job", slug, job.number)

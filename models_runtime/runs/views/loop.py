@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.errors import ServiceError
-from annotations.core.requests import Request
+from annotations.core.requests import Request, error_as_message
 from annotations.core.templatetags.plots import Point
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.services.splitting import begin_round
@@ -99,18 +98,14 @@ def loop_freeze(request: Request, slug: str) -> HttpResponse:
     form = HoldOutForm(request.POST)
     if not form.is_valid():
         return _loop(request, access, form)
-    try:
+    with error_as_message(request):
         begun = begin_round(project=access.project, actor=access.user, share=form.cleaned_data["share"])
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("loop", slug)
-    number = {"number": begun.version.number}
-    if begun.made:
-        messages.success(request, _("Version %(number)s was frozen. A new round begins.") % number)
-    elif begun.split:
-        messages.success(request, _("Notes of version %(number)s were held out. A new round begins.") % number)
-    else:
-        messages.info(
-            request, _("Gold has not changed since version %(number)s, so no new version was frozen.") % number
-        )
+        if begun.made:
+            text = _("Version %(number)s was frozen. A new round begins.")
+        elif begun.split:
+            text = _("Notes of version %(number)s were held out. A new round begins.")
+        else:
+            text = _("Gold has not changed since version %(number)s, so no new version was frozen.")
+        say = messages.success if begun.made or begun.split else messages.info
+        say(request, text % {"number": begun.version.number})
     return redirect("loop", slug)

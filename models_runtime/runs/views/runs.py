@@ -1,7 +1,7 @@
 """Pages of model runs: the list, starting a run, and one run with its state and failed notes."""
 
 import uuid
-from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Page
@@ -66,22 +66,13 @@ def _runs(request: Request, access: Access, form: RunForm) -> HttpResponse:
     return render(request, "runs/runs.html", context, status=422 if form.errors else 200)
 
 
-@dataclass(frozen=True)
-class ImportedRun:
-    """Imported suggestions, with the number of notes that have them and of notes that a person has reviewed."""
-
-    author: Author
-    notes: int
-    reviewed: int
-    second: WaitingCounts
-
-
 def _imported_page(request: Request, access: Access) -> Page[Author]:
     authors = Author.objects.filter(project=access.project, kind=AuthorKind.RUN, run__isnull=True).order_by("-id")
     return paged(request, authors, ROWS, "imported")
 
 
-def _imported(access: Access, authors: list[Author]) -> list[ImportedRun]:
+def _imported(access: Access, authors: list[Author]) -> list[dict[str, Any]]:
+    """Imported suggestions, with the number of notes that have them and of notes that a person has reviewed."""
     submitted = AnnotationSet.objects.filter(author__in=authors, state=AnnotationSetState.SUBMITTED)
     finished = Review.objects.filter(author__in=authors, finished_at__isnull=False)
     notes, reviewed = (
@@ -89,9 +80,12 @@ def _imported(access: Access, authors: list[Author]) -> list[ImportedRun]:
     )
     between = waiting_of([author.pk for author in authors], access.user)
     return [
-        ImportedRun(
-            author, notes.get(author.pk, 0), reviewed.get(author.pk, 0), between.get(author.pk, WaitingCounts())
-        )
+        {
+            "author": author,
+            "notes": notes.get(author.pk, 0),
+            "reviewed": reviewed.get(author.pk, 0),
+            "second": between.get(author.pk, Waiting()),
+        }
         for author in authors
     ]
 

@@ -39,7 +39,7 @@ def run_combine(request: Request, slug: str) -> HttpResponse:
         "form": form,
         "methods": METHODS,
         "rows": form.rows(),
-        "some_have_rules": any(row.option.has_rules for row in form.rows()),
+        "some_have_rules": any(option.has_rules for option, _ticked, _weight in form.rows()),
         "token": form_token(request) or uuid.uuid4(),
     }
     return render(request, "runs/combine.html", context, status=422 if form.is_bound else 200)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, check_shown, find_project
+from annotations.core.commands import JourneyCommand, Needs, add_several, check_shown, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.core.tokenizers import KINDS
@@ -62,20 +62,10 @@ class Command(JourneyCommand):
             help="Layer of the spans in INCEpTION and feature of the label, such as webanno.custom.PHI:kind.",
         )
         parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
-        parser.add_argument(
-            "--map-label",
-            action="append",
-            default=[],
-            metavar="LABEL=CODE",
-            help="Write this code for a label of the project. Repeatable; wins over --mapping.",
-        )
-        parser.add_argument(
-            "--skip-label",
-            action="append",
-            default=[],
-            metavar="LABEL",
-            help="Leave out the spans of a label of the project. Repeatable; wins over --mapping.",
-        )
+        mapped = "Write this code for a label of the project. Wins over --mapping."
+        add_several(parser, "--map-label", "LABEL=CODE", mapped)
+        skipped = "Leave out the spans of a label of the project. Wins over --mapping."
+        add_several(parser, "--skip-label", "LABEL", skipped)
 
     def needs_for(self, options: Mapping[str, Any]) -> Needs:
         return Can.ARCHIVE if options["format"] == WHOLE else Can.EXPORT
@@ -92,23 +82,11 @@ class Command(JourneyCommand):
         labels = labels_in_words(
             project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )
+        writing = Writing(options["sentences"], options["spaces"], options["tokenizer"], options["layer"])
+        asked = {"set_spec": options["set"], "format": options["format"], "split": options["split"]}
+        asked |= {"writing": writing, "labels": labels, "out": options["out"].absolute()}
         with progress_bar("Exporting") as progress:
-            report = export_to_path(
-                project=project,
-                out=options["out"].absolute(),
-                format=options["format"],
-                set_spec=options["set"],
-                split=options["split"],
-                writing=ExportOptions(
-                    sentences=options["sentences"],
-                    spaced=options["spaces"],
-                    tokenizer=options["tokenizer"],
-                    layer=options["layer"],
-                ),
-                labels=labels,
-                actor=actor,
-                progress=progress,
-            )
+            report = export_to_path(project=project, actor=actor, progress=progress, **asked)
         return report | {"losses": named_losses(project, report["losses"])}
 
     def say(self, result: dict[str, Any]) -> str:

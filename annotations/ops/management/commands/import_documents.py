@@ -5,9 +5,9 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, RequiredStanding, find_project
+from annotations.core.commands import JourneyCommand, Needs, Standing, add_several, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.progress import Progress, progress_bar
+from annotations.core.progress import progress_bar
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.formats import DETECT
@@ -40,27 +40,11 @@ class Command(JourneyCommand):
             help=f"Format of the files: {', '.join((DETECT, *INPUT_FORMATS, WHOLE))}. Without it, the files decide. "
             "“gate:NAME” reads the annotation set NAME of GATE files.",
         )
-        parser.add_argument(
-            "--map-label",
-            action="append",
-            default=[],
-            metavar="NAME=LABEL",
-            help="Import the spans of an unknown label with a label of the project. Repeatable.",
-        )
-        parser.add_argument(
-            "--add-label",
-            action="append",
-            default=[],
-            metavar="NAME[=CATEGORY]",
-            help="Add an unknown label to the project, in a category or in the first one. Repeatable.",
-        )
-        parser.add_argument(
-            "--skip-label",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help="Leave out the spans of an unknown label. Repeatable.",
-        )
+        mapped = "Import the spans of an unknown label with a label of the project."
+        added = "Add an unknown label to the project, in a category or in the first one."
+        add_several(parser, "--map-label", "NAME=LABEL", mapped)
+        add_several(parser, "--add-label", "NAME[=CATEGORY]", added)
+        add_several(parser, "--skip-label", "NAME", "Leave out the spans of an unknown label.")
         parser.add_argument(
             "--mapping",
             default="",
@@ -111,7 +95,7 @@ class Command(JourneyCommand):
             )
             return import_from(path=options["path"], slug=options["project"], actor=actor)
         try:
-            report = self._import(actor, options)
+            report = _imported(actor, options)
         except ServiceError as error:
             if error.code == "open-labels":
                 hint = "Use --map-label NAME=LABEL, --add-label NAME and --skip-label NAME, or --mapping."
@@ -121,33 +105,6 @@ class Command(JourneyCommand):
         if not taken:
             report["failed"] = f"Nothing was imported. {_refused(report)}"
         return report
-
-    def _import(self, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
-        with progress_bar("Importing") as progress:
-            return self._import_with(progress, actor, options)
-
-    def _import_with(self, progress: Progress, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
-        return import_path(
-            progress=progress,
-            project=find_project(options["project"]),
-            path=options["path"],
-            format=options["format"],
-            written_as=options["written_as"],
-            language=options["language"],
-            patients=options["patients"],
-            take_duplicates=options["take_duplicates"],
-            repair_offsets=options["repair_offsets"],
-            all_or_nothing=options["all_or_nothing"],
-            encoding=options["encoding"],
-            no_cleanup=[str(rule) for rule in options["no_cleanup"]],
-            actor=actor,
-            labels={
-                "mapped": options["map_label"],
-                "added": options["add_label"],
-                "skipped": options["skip_label"],
-                "mapping": options["mapping"],
-            },
-        )
 
     def say(self, result: dict[str, Any]) -> str:
         if "project" in result:
@@ -169,6 +126,16 @@ class Command(JourneyCommand):
             if result[f"{kind}_more"]:
                 lines.append(f"{word}: {result[f'{kind}_more']} more problems are not listed.")
         return "\n".join(lines)
+
+
+def _imported(actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Import the notes, and return the report."""
+    project = find_project(options["project"])
+    names = {"mapped": "map_label", "added": "add_label", "skipped": "skip_label", "mapping": "mapping"}
+    labels = {name: options[option] for name, option in names.items()}
+    given = {name: options[name] for name in ("path", "format", *_OF_NOTES) if name not in names.values()}
+    with progress_bar("Importing") as progress:
+        return import_path(progress=progress, project=project, actor=actor, labels=labels, **given)
 
 
 def _refused(report: dict[str, Any]) -> str:

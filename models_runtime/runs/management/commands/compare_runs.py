@@ -34,15 +34,8 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         names = [name.strip() for name in options["runs"].split(",") if name.strip()]
-        wanted = comparison_request(
-            project,
-            version=options["gold"],
-            names=names,
-            split=options["split"],
-            language=options["language"],
-            among=authors_shown(actor, project),
-        )
-        return as_dict(wanted)
+        part = {"version": options["gold"], "split": options["split"], "language": options["language"]}
+        return as_dict(comparison_request(project, names=names, among=authors_shown(actor, project), **part))
 
     def say(self, result: dict[str, Any]) -> str:
         runs = result["runs"]

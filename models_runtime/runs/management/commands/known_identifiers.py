@@ -58,8 +58,8 @@ class Command(JourneyCommand):
 
     def _run(self, project: Project, name: str, actor: User | None, *, quiet: bool) -> dict[str, Any]:
         run = start_run(project=project, backend=KNOWN, actor=actor, name=name, key=uuid.uuid4().hex)
-        wait_for(Job.objects.get(run=run), tell=None if quiet else self.stderr)
         job = Job.objects.get(run=run)
+        wait_for(job, tell=None if quiet else self.stderr)
         if job.state in (JobState.FAILED, JobState.CANCELED):
             raise ServiceError(
                 f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"

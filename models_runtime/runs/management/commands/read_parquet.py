@@ -30,19 +30,11 @@ class Command(JourneyCommand):
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        given = {name: options[name] for name in ("model", "source", "target", "threshold", "processes")}
+        given |= {"id_column": options["id"], "text_column": options["text"]}
         with progress_bar("Reading notes") as progress:
-            outcome = read_parquet(
-                project=find_project(options["project"]),
-                model=options["model"],
-                source=options["source"],
-                target=options["target"],
-                actor=actor,
-                id_column=options["id"],
-                text_column=options["text"],
-                threshold=options["threshold"],
-                processes=options["processes"],
-                progress=progress,
-            )
+            project = find_project(options["project"])
+            outcome = read_parquet(project=project, actor=actor, progress=progress, **given)
         return outcome.as_dict() | {"target": str(options["target"])}
 
     def say(self, result: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, add_fields, find_project
+from annotations.core.commands import JourneyCommand, add_fields, find_project, read_text
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
@@ -41,12 +41,8 @@ class Command(JourneyCommand):
             "--members", default="", metavar="A,B", help="Members of an ensemble: backends, models, run:NAME."
         )
         parser.add_argument("--method", choices=list(Method), help="Method of an ensemble.")
-        parser.add_argument(
-            "--weights",
-            default="",
-            metavar="X,Y",
-            help="Weights in the order of the members. Default: hold-out scores.",
-        )
+        weights = "Weights in the order of the members. Default: hold-out scores."
+        parser.add_argument("--weights", default="", metavar="X,Y", help=weights)
         parser.add_argument(
             "--server",
             metavar="NAME",
@@ -91,9 +87,9 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         run = self._started(project, actor, options)
-        if options["wait"]:
-            wait_for(Job.objects.get(run=run), tell=None if options["json"] else self.stderr)
         job = Job.objects.get(run=run)
+        if options["wait"]:
+            wait_for(job, tell=None if options["json"] else self.stderr)
         run.refresh_from_db()
         counts = run_counts(run)
         took = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else None
@@ -118,7 +114,7 @@ class Command(JourneyCommand):
         name, key = options["name"] or "", uuid.uuid4().hex
         given = {word: options[word] for word in OF_LLM if options[word] is not None}
         if "template" in given:
-            given["template"] = _read(given["template"])
+            given["template"] = read_text(Path(given["template"]), "Nothing was started.")
         wanted = ThresholdGoal(options["threshold"], options["recall"], options["precision"])
         if wanted and options["backend"] == registry.LLM:
             raise ServiceError(
@@ -208,13 +204,3 @@ class Command(JourneyCommand):
 def _option(name: str) -> str:
     """The option of a parameter of a language model."""
     return "--without-descriptions" if name == "descriptions" else "--" + name.replace("_", "-")
-
-
-def _read(path: str) -> str:
-    """Read a prompt from a file. Raises ServiceError `template`."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ServiceError(f"The file “{path}” can't be read: {error.strerror}.", code="template") from error
-    except UnicodeDecodeError as error:
-        raise ServiceError(f"The file “{path}” is not UTF-8. Save it as UTF-8.", code="template") from error
