@@ -84,7 +84,7 @@ def _imported(access: Access, authors: list[Author]) -> list[dict[str, Any]]:
             "author": author,
             "notes": notes.get(author.pk, 0),
             "reviewed": reviewed.get(author.pk, 0),
-            "second": between.get(author.pk, Waiting()),
+            "second": between.get(author.pk, WaitingCounts()),
         }
         for author in authors
     ]

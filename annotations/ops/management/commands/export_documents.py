@@ -82,7 +82,7 @@ class Command(JourneyCommand):
         labels = labels_in_words(
             project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )
-        writing = Writing(options["sentences"], options["spaces"], options["tokenizer"], options["layer"])
+        writing = ExportOptions(options["sentences"], options["spaces"], options["tokenizer"], options["layer"])
         asked = {"set_spec": options["set"], "format": options["format"], "split": options["split"]}
         asked |= {"writing": writing, "labels": labels, "out": options["out"].absolute()}
         with progress_bar("Exporting") as progress:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, Standing, add_several, find_project
+from annotations.core.commands import JourneyCommand, Needs, RequiredStanding, add_several, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.exchange.services.importing import import_path
