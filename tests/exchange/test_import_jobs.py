@@ -94,7 +94,6 @@ def test_long_notes_make_small_batches(project, monkeypatch):
         return plan_notes(context, parsed, seen)
 
     monkeypatch.setattr(import_plan, "plan_notes", watched)
-    monkeypatch.setattr(staged, "plan_notes", watched)
     files = [(f"n{number}.txt", f"{number} ".encode() * 30) for number in range(7)]
     row = stage(project, staged.pack(files), format="text", written_as="")
     preview = staged.preview_import(row)
