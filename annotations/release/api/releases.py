@@ -310,5 +310,5 @@ def _detail(access: Access, release: Release) -> ReleaseDetail:
     return ReleaseDetail(
         **item.dict(), outdated=outdated(release), notes_by_state=note_counts(release),
         findings=leak_counts(release), figures=release.figures, steps=steps,
-        files=[FileItem.of(one) for one in ready_exports(release)],
+        files=[FileItem.from_orm(one) for one in ready_exports(release)],
     )  # fmt: skip
