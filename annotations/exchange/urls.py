@@ -1,15 +1,15 @@
 from django.urls import URLPattern, path
 
-from annotations.exchange.views import exports, imports, label_mappings
+from annotations.exchange.views import exports, imports
 
 PROJECT = "projects/<slug:slug>"
 
 urlpatterns: list[URLPattern] = [
     path(f"{PROJECT}/export/", exports.export, name="export"),
     path(f"{PROJECT}/export/preview", exports.export_preview, name="export_preview"),
-    path(f"{PROJECT}/export/labels/", label_mappings.label_mappings, name="label_mappings"),
-    path(f"{PROJECT}/export/labels/<int:pk>/", label_mappings.label_mapping, name="label_mapping"),
-    path(f"{PROJECT}/export/labels/<int:pk>/delete", label_mappings.label_mapping_delete, name="label_mapping_delete"),
+    path(f"{PROJECT}/export/labels/", exports.label_mappings, name="label_mappings"),
+    path(f"{PROJECT}/export/labels/<int:pk>/", exports.label_mapping, name="label_mapping"),
+    path(f"{PROJECT}/export/labels/<int:pk>/delete", exports.label_mapping_delete, name="label_mapping_delete"),
     path(f"{PROJECT}/files/<int:pk>", exports.file_download, name="file_download"),
     path(f"{PROJECT}/notes/<int:pk>/original", exports.note_original, name="note_original"),
     path(f"{PROJECT}/notes/<int:pk>/original/pages/<int:page>", exports.source_page, name="source_page"),

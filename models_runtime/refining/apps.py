@@ -14,8 +14,7 @@ class RefiningConfig(AppConfig):
         from annotations.ops.selectors.free_texts import more_texts, more_weights
         from annotations.release.services.surrogates.makers import MAKERS
         from models_runtime.refining.jobs.keeping import forget_reasons
-        from models_runtime.refining.selectors import notes_learned, removed
-        from models_runtime.refining.services.free_texts import free_texts, kept_weights
+        from models_runtime.refining.selectors import free_texts, kept_weights, notes_learned, removed
         from models_runtime.refining.services.injecting import forget_terms
         from models_runtime.refining.services.relexicalizing import LANGUAGE_MODEL, forget_answers
 

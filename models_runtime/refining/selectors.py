@@ -1,12 +1,13 @@
-"""What an injection reads: the project's labels, the frozen gold, the rejected suggestions, and the drawn errors."""
+"""What an injection reads, and the free texts and weights that are listed at an erasure."""
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.db.models import Count, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -14,6 +15,7 @@ from annotations.core.hooks import notes_learned_from
 from annotations.core.suggestions import ProposedRemoval
 from annotations.models import Author, AuthorKind, Decision, Document, GoldVersion, GoldVersionNote, Project
 from annotations.models import Span as StoredSpan
+from annotations.ops.selectors.free_texts import FreeText, KeptWeights
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.known import kinds_of_labels
@@ -22,7 +24,18 @@ from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.backends.refining.state import DEFAULT_LANGUAGE, Skill, for_project, shipped, title_of
 from models_runtime.backends.refining.todo import Action
-from models_runtime.models import InjectedError, InjectedRun, RefinedItem, Refinement, ReviewSkill, SystemicError
+from models_runtime.core.gold_sources import models_elsewhere
+from models_runtime.models import (
+    InjectedError,
+    InjectedRun,
+    Judging,
+    RefinedItem,
+    Refinement,
+    ReviewSkill,
+    Run,
+    SystemicError,
+    TrainedModel,
+)
 from models_runtime.refining.rules.injection import Injection, SpuriousSpans, Strategy
 from models_runtime.refining.rules.rules import Labels
 from models_runtime.refining.rules.systemic import PREFIX, RejectedAnnotation, Space, Systemic, examples_in
@@ -287,3 +300,41 @@ def notes_learned(author: Author) -> set[int]:
         return set()
     row = Refinement.objects.filter(author=author).select_related("source__project").first()
     return set().union(*notes_learned_from(author=row.source)) if row else set()
+
+
+# Free texts about runs, models and judges, listed at an erasure (annotations.ops.selectors.free_texts).
+
+
+def free_texts(project: Project) -> Iterator[FreeText]:
+    """List the names and prompts that people wrote."""
+    slug = project.slug
+    if runs := Author.objects.filter(project=project, kind__in=Author.MODELS).count():
+        yield FreeText(_("Names of runs"), runs, reverse("runs", args=[slug]))
+    for run in Run.objects.filter(project=project, params__has_key="prompt").select_related("author"):
+        what = _("Prompt of the run %(name)s") % {"name": run.author.name}
+        yield FreeText(what, 1, reverse("run", args=[slug, run.pk]))
+    if skills := ReviewSkill.objects.filter(project=project).count():
+        yield FreeText(_("Guidance for agents, in all versions"), skills, reverse("skills", args=[slug]))
+    if reasons := RefinedItem.objects.filter(refinement__project=project).exclude(reason="").count():
+        yield FreeText(_("Reasons of refiners for their decisions"), reasons, reverse("refinements", args=[slug]))
+    if models := TrainedModel.objects.filter(project=project).count():
+        yield FreeText(_("Names of trained models"), models, reverse("models", args=[slug]))
+    for model in TrainedModel.objects.filter(project=project, card__has_key="probe"):
+        what = _("Fill-mask probe of the model %(name)s, with its words") % {"name": model.name}
+        yield FreeText(what, 1, reverse("model", args=[slug, model.pk]))
+    for judging in Judging.objects.filter(project=project).exclude(prompt="").select_related("author", "gold_version"):
+        what = _("Prompt of the judges of %(name)s, gold version %(number)s") % {
+            "name": judging.author.name, "number": judging.gold_version.number
+        }  # fmt: skip
+        yield FreeText(what, 1, reverse("judging", args=[slug, judging.pk]))
+
+
+# Models of other projects that learned from a project's gold (annotations.ops.selectors.free_texts).
+
+
+def kept_weights(project: Project) -> Iterator[KeptWeights]:
+    """List the models that still have weights."""
+    for model in models_elsewhere(project):
+        if model.stored_file_id is not None:
+            slug = model.project.slug
+            yield KeptWeights(model.name, reverse("model", args=[slug, model.pk]), model.project_id, slug)

@@ -11,8 +11,7 @@ from annotations.models import AnnotationSet, Document, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import LlmAnswer, RefinedItem, Refinement
 from models_runtime.refining.jobs import keeping
-from models_runtime.refining.services.refining import RefinementChoice, start_refinement
-from models_runtime.refining.services.skills import set_skill
+from models_runtime.refining.services.refining import RefinementChoice, set_skill, start_refinement
 from tests import factories as make
 from tests.backends.llm.scripted import Reply
 from tests.backends.refining.test_agent import answer as acting

@@ -12,7 +12,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state
 from annotations.scores.services.scoring import score, score_request
 from models_runtime.models import LlmAnswer, Run, RunItem, RunItemState
-from models_runtime.runs.services.rewriting import map_placeholders
+from models_runtime.runs.services.llm import map_placeholders
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of
 from tests.runs.conftest import asked, finished, listed

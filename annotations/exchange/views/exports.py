@@ -1,9 +1,11 @@
-"""Page of exports: the form, and the files that are ready. `views.starting` starts the job."""
+"""Pages of exports and of label mappings: the forms, the files that are ready, and the start of imports and exports."""
 
 import shutil
 import tempfile
 import uuid
+from functools import partial
 from posixpath import splitext
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -11,18 +13,27 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, closed_to, enter, note_for
+from annotations.core.access import Access, Can, closed_to, enter, note_for, require
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
+from annotations.core.forms import add_error, attempted
 from annotations.core.requests import Request
 from annotations.core.stored_files import open_stored
 from annotations.exchange import selectors
-from annotations.exchange.forms.exports import ABOUT, ExportForm, set_choices
+from annotations.exchange.events import LABEL_MAPPING_DELETED
+from annotations.exchange.forms.exports import ABOUT, ExportForm, MappingForm, NewMappingForm, set_choices
 from annotations.exchange.services.exporting import ExportOrder
-from annotations.exchange.services.label_mappings import ExportLabels, labels_of_mapping, written_lines
+from annotations.exchange.services.label_mappings import (
+    ExportLabels,
+    add_mapping,
+    change_mapping,
+    delete_mapping,
+    labels_of_mapping,
+    written_lines,
+)
 from annotations.exchange.services.staged import import_job, start_export, start_import, unknown_set
 from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
@@ -32,6 +43,7 @@ from annotations.formats.notes import NoteError
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.tokens import form_token
 from annotations.models import LabelMapping, StoredFile
+from annotations.projects.services.projects import shipped_label_sets
 
 # What the export form asks for, and the answer if the export can't be had.
 
@@ -224,3 +236,88 @@ def source_page(request: Request, slug: str, pk: int, page: int) -> HttpResponse
     response = HttpResponse(picture, content_type=kind)
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+# Pages of label mappings: list and add, view and change, delete.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def label_mappings(request: Request, slug: str) -> HttpResponse:
+    """The label mappings of a project. A POST adds one."""
+    access = enter(request.user, slug, Can.EXPORT)
+    sets = shipped_label_sets()
+    form = NewMappingForm(request.POST if request.method == "POST" else None, sets=sets)
+    if request.method == "POST":
+        require(access, Can.MANAGE)
+        act = partial(add_mapping, project=access.project, actor=access.user)
+        if mapping := attempted(form, lambda: act(**form.cleaned_data)):
+            return redirect("label_mapping", slug, mapping.pk)
+    missing = selectors.open_counts(access.project)
+    lines = [
+        {"mapping": one, "target": _target_name(one), "open": missing[one.pk]}
+        for one in selectors.mappings_of(access.project)
+    ]
+    context = {"access": access, "form": form, "lines": lines}
+    return render(request, "exchange/label_mappings.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
+    """A label mapping. A POST changes it; after another person's change nothing is saved, and the page shows both."""
+    access = enter(request.user, slug, Can.EXPORT)
+    mapping = selectors.mapping_of(access, pk)
+    lines = selectors.mapping_rows(mapping)
+    target = selectors.target_of(mapping.target)
+    seen = selectors.seen_of(mapping)
+    form = MappingForm(
+        request.POST if request.method == "POST" else None, lines=lines, target=target, initial={"name": mapping.name}
+    )
+    context: dict[str, Any] = {"access": access, "mapping": mapping}
+    if request.method == "POST":
+        require(access, Can.MANAGE)
+        seen = str(form["seen"].value() or "")
+        if form.is_valid():
+            try:
+                name, codes = form.cleaned_data["name"], form.codes()
+                saved = change_mapping(mapping=mapping, name=name, codes=codes, seen=seen or None, actor=access.user)
+                messages.success(request, _saved(saved))
+                return redirect("label_mapping", slug, pk)
+            except ServiceError as error:
+                add_error(form, error)
+                if error.code == "stale":
+                    mapping.refresh_from_db()
+                    seen = selectors.seen_of(mapping)
+                    context |= {"theirs": selectors.mapping_rows(mapping), "their_name": mapping.name}
+    context |= {
+        "form": form,
+        "lines": lines,
+        "seen": seen,
+        "target": _target_name(mapping),
+        "open": [line for line in lines if line.code is None],
+        "suggested": any(line.code is None and line.suggestion for line in lines),
+    }
+    return render(request, "exchange/label_mapping.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def label_mapping_delete(request: Request, slug: str, pk: int) -> HttpResponse:
+    access = enter(request.user, slug, Can.MANAGE)
+    if LABEL_MAPPING_DELETED.happened(access.project.pk, data__mapping=pk):
+        return redirect("label_mappings", slug)
+    mapping = selectors.mapping_of(access, pk)
+    delete_mapping(mapping=mapping, actor=access.user)
+    messages.success(request, _("The label mapping “%(name)s” was deleted.") % {"name": mapping.name})
+    return redirect("label_mappings", slug)
+
+
+def _target_name(mapping: LabelMapping) -> str:
+    target = selectors.target_of(mapping.target)
+    return target.name if target else ""
+
+
+def _saved(mapping: LabelMapping) -> str:
+    if missing := selectors.open_labels(mapping):
+        return _("Saved. Labels without a choice: %(labels)s. Exports refuse this mapping until all have one.") % {
+            "labels": ", ".join(f"“{label.name}”" for label in missing)
+        }
+    return _("Saved. Exports can use this mapping.")

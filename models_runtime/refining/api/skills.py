@@ -14,7 +14,7 @@ from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.models import Project
 from models_runtime.refining.selectors import SkillItem, SkillOut, described, known, present, skill_versions
-from models_runtime.refining.services.skills import set_skill
+from models_runtime.refining.services.refining import set_skill
 
 router = Router(tags=["Guidelines"])
 PATH = "/projects/{slug:slug}/skills"

@@ -1,12 +1,17 @@
-"""One injected error, and where it comes from."""
+"""One injected error, where it comes from, and who caught it."""
 
 import hashlib
 import heapq
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol
+from operator import attrgetter
+from typing import Any, Final, Protocol
+
+from annotations.scores.rules.intervals import exact
+from annotations.text.spans import Span
 
 Place = tuple[int, int, str]
 """Start, end and the code of the wrong label, in code points, end-exclusive."""
@@ -101,3 +106,121 @@ class Draw:
                 if queue and len(found) < self._most:
                     found.append(queue.pop())
         return found
+
+
+# How many injected errors a refiner caught, and how much of the untouched gold it changed.
+
+
+START: Final = attrgetter("start")
+
+
+@dataclass
+class Share:
+    """Hits among trials, with the exact two-sided 95% interval of Clopper and Pearson."""
+
+    hits: int = 0
+    of: int = 0
+
+    def add(self, hit: bool) -> None:
+        self.hits += hit
+        self.of += 1
+
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.of if self.of else None
+
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of the share; None without trials."""
+        return exact(self.hits, self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionOutcome:
+    """What became of an injected error. `there`: the annotations that overlap its place, in order."""
+
+    error: Injection
+    there: tuple[Span, ...]
+
+    @property
+    def caught(self) -> bool:
+        """A spurious span is gone, or a relabeled identifier has its gold label again."""
+        return any(span.label == self.error.was for span in self.there) if self.error.was else not self.there
+
+    @property
+    def lost(self) -> bool:
+        """Whether a relabeled identifier is no longer marked at all."""
+        return bool(self.error.was) and not self.there
+
+
+def outcomes(injected: Iterable[Injection], refined: Iterable[Span]) -> Iterator[InjectionOutcome]:
+    """The outcome of each error of a note, by place. `refined` are the spans of the refiner's annotation set."""
+    there = sorted(refined)
+    at = 0
+    for one in sorted(injected):
+        while at < len(there) and there[at].end <= one.start:
+            at += 1
+        # Spans may nest, so a later one may still reach the error; all that begin before its end are looked at.
+        upto = bisect_left(there, one.end, lo=at, key=START)
+        yield InjectionOutcome(one, tuple(span for span in there[at:upto] if span.end > one.start))
+
+
+def collateral(
+    gold: Iterable[Span], injected: Iterable[Injection], refined: Iterable[Span]
+) -> Iterator[InjectionOutcome]:
+    """The untouched gold spans of a note that are no longer there with the same bounds and label.
+
+    Each is an outcome whose error has the gold span's label as both labels, and no rule.
+    """
+    there = sorted(refined)
+    exact = set(there)
+    changed = {Span(one.start, one.end, one.was) for one in injected if one.was}
+    gone = [span for span in gold if span not in changed and span not in exact]
+    return outcomes((Injection(span.start, span.end, span.label, span.label, "") for span in gone), there)
+
+
+@dataclass
+class Caught:
+    """Caught errors, in all, by rule and by strategy.
+
+    `lost`: relabeled identifiers that are no longer marked at all, which are not caught. `collateral`: untouched gold
+    spans that are no longer there with the same bounds and label.
+    """
+
+    errors: Share = field(default_factory=Share)
+    lost: int = 0
+    collateral: Share = field(default_factory=Share)
+    rules: defaultdict[str, Share] = field(default_factory=lambda: defaultdict(Share))
+    strategies: defaultdict[str, Share] = field(default_factory=lambda: defaultdict(Share))
+
+    def add(self, gold: Iterable[Span], injected: Sequence[Injection], refined: Iterable[Span]) -> None:
+        """Count one note. `gold` are the spans of the frozen version, `refined` those of the refiner's set."""
+        there = sorted(refined)
+        exact = set(there)
+        changed = {Span(one.start, one.end, one.was) for one in injected if one.was}
+        for found in outcomes(injected, there):
+            one = found.error
+            self.lost += found.lost
+            for share in (self.errors, self.rules[one.rule], self.strategies[str(one.strategy)]):
+                share.add(found.caught)
+        for span in gold:
+            if span not in changed:
+                self.collateral.add(span not in exact)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures of the command: shares from 0 to 1, and None where there is nothing to count."""
+        return {
+            "injected": self.errors.of,
+            "caught": self.errors.hits,
+            "share": self.errors.value,
+            "interval": self.errors.interval(),
+            "lost": self.lost,
+            "untouched": self.collateral.of,
+            "collateral": self.collateral.hits,
+            "collateral_share": self.collateral.value,
+            "by_rule": {rule: _figures(share) for rule, share in self.rules.items()},
+            "by_strategy": {strategy: _figures(share) for strategy, share in sorted(self.strategies.items())},
+        }
+
+
+def _figures(share: Share) -> dict[str, Any]:
+    return {"injected": share.of, "caught": share.hits, "share": share.value, "interval": share.interval()}

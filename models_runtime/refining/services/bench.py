@@ -12,9 +12,16 @@ from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Span
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem
-from models_runtime.refining.rules.injection import Injection, Strategy
+from models_runtime.refining.rules.injection import (
+    Caught,
+    Injection,
+    InjectionOutcome,
+    Share,
+    Strategy,
+    collateral,
+    outcomes,
+)
 from models_runtime.refining.rules.rules import InjectionRule
-from models_runtime.refining.rules.scoring import Caught, InjectionOutcome, Share, collateral, outcomes
 from models_runtime.refining.rules.systemic import PREFIX
 from models_runtime.refining.rules.vocabulary import CSV, LOG
 from models_runtime.refining.selectors import BATCH, errors_in, frozen_gold

@@ -1,11 +1,12 @@
-"""Start refinements. The work itself is in models_runtime.refining.jobs.refining."""
+"""Start refinements, and keep the guidance for agents. The work itself is in models_runtime.refining.jobs.refining."""
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
@@ -13,15 +14,17 @@ from annotations.core.errors import ServiceError, check_choice, good_name
 from annotations.gold.selectors import versions
 from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, GoldVersion, Job, Project, User
+from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.names import WordingError, worded
 from models_runtime.backends.llm.prompts import VERSION, digest
-from models_runtime.backends.refining.state import Component
+from models_runtime.backends.refining.state import LONGEST, NAME, Component
 from models_runtime.backends.refining.todo import Action
 from models_runtime.core.registry import LLM, SET_UP
-from models_runtime.models import InjectedRun, RefinedItem, Refinement
-from models_runtime.refining.events import REFINEMENT_STARTED, RefinementStarted
+from models_runtime.models import InjectedRun, RefinedItem, Refinement, ReviewSkill
+from models_runtime.refining.events import REFINEMENT_STARTED, SKILL_CHANGED, RefinementStarted
 from models_runtime.refining.jobs.by_model import MOST
 from models_runtime.refining.jobs.refining import METHODS, WITH_MODEL
-from models_runtime.refining.selectors import gold_version, skills_of
+from models_runtime.refining.selectors import gold_version, present, skills_of
 from models_runtime.runs.services.llm import checked_params, default_language, prompt_labels, prompt_of, servers
 from models_runtime.runs.services.runs import free_name
 
@@ -284,3 +287,62 @@ def _seconds(job: Job | None) -> float | None:
     if job is None or job.started_at is None or job.finished_at is None:
         return None
     return (job.finished_at - job.started_at).total_seconds()
+
+
+# Change the skills of a project.
+
+
+def set_skill(
+    *,
+    project: Project,
+    name: str,
+    labels: Iterable[str],
+    text: str,
+    actor: User | None,
+    seen_version: int | None = None,
+) -> int:
+    """Save a new version of a skill, and return its number. Without a change, the present number is returned.
+
+    An empty text switches the skill off. Raises ServiceError `name`, `labels`, `text`, and `stale` if somebody saved
+    another version after `seen_version`.
+    """
+    if not NAME.fullmatch(name):
+        raise ServiceError(
+            _(
+                "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 40 "
+                "characters."
+            ),
+            code="name",
+        )
+    try:
+        text = worded(text, LONGEST, blank=True)
+    except WordingError as error:
+        raise ServiceError(str(error), code="text") from error
+    codes = sorted(set(labels))
+    _accepted, ids = accepted_labels(project)
+    unknown = [code for code in codes if code != "*" and code not in ids]
+    if unknown:
+        raise ServiceError(
+            _("There is no label “%(code)s”. Labels: %(known)s.")
+            % {"code": unknown[0][:40], "known": ", ".join(sorted(ids))},
+            code="labels",
+        )
+    if text and not codes:
+        raise ServiceError(_("Name at least one label, or * for all."), code="labels")
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        old = present(project, name)
+        if seen_version is not None and seen_version != old.version:
+            raise ServiceError(
+                _("Someone else saved this guidance meanwhile. Your text was not saved. It is still in the form."),
+                code="stale",
+            )
+        if (codes, text) == (sorted(old.labels), old.text):
+            return old.version
+        row = ReviewSkill.objects.create(
+            project=project, name=name, version=old.version + 1, labels=codes, text=text, created_by=actor
+        )
+        SKILL_CHANGED.record(
+            actor=actor, project_id=project.pk, data={"skill": row.pk, "version": row.version, "length": len(text)}
+        )
+    return row.version

@@ -24,14 +24,14 @@ from models_runtime.runs.forms.models import MOST, PlaceholderForm
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backend_rows import BackendItem, backend_rows
 from models_runtime.runs.services.backends import expected
-from models_runtime.runs.services.llm import usage_of
-from models_runtime.runs.services.rewriting import (
+from models_runtime.runs.services.llm import (
     export_rewritten,
     map_placeholders,
     placeholder_choices,
     rewriting_for,
     rewritten_facts,
     unmapped_placeholders,
+    usage_of,
 )
 from models_runtime.runs.services.runs import LONGEST_NAME, RunRow, rename_run, retry_failed, run_counts, run_rows
 

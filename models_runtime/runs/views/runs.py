@@ -1,4 +1,4 @@
-"""Pages of model runs: the list, starting a run, and one run with its state and failed notes."""
+"""Pages of model runs: the list, the forms that start one, and one run with its state and failed notes."""
 
 import uuid
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Page
 from django.db.models import Count
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -17,21 +17,24 @@ from annotations.core.answers import streamed
 from annotations.core.forms import attempted
 from annotations.core.requests import Request, error_as_message, paged, render_part
 from annotations.jobs.services.status import status_of
-from annotations.jobs.tokens import form_key
-from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Review
+from annotations.jobs.tokens import form_key, form_token
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Review
 from annotations.projects.selectors.labels import labels_of
 from annotations.projects.selectors.projects import runs_with_notes
 from annotations.review.selectors.reviewing import WaitingCounts, waiting_of
+from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.backends.llm.servers import STRATEGIES
-from models_runtime.core.external import external_models
-from models_runtime.core.registry import BACKENDS
+from models_runtime.core.external import external_model_named, external_models
+from models_runtime.core.registry import BACKENDS, FLAIR, PIPELINE
 from models_runtime.models import Run, RunItem, RunItemState
-from models_runtime.runs.forms.models import PlaceholderForm
-from models_runtime.runs.forms.runs import METHODS, REFUSED_AT, RunForm
-from models_runtime.runs.services import rewriting
+from models_runtime.runs.forms.models import ExternalForm, LlmForm, PlaceholderForm, ZeroShotForm
+from models_runtime.runs.forms.runs import METHODS, REFUSED_AT, CombineForm, MergeForm, RunForm
+from models_runtime.runs.services import llm
 from models_runtime.runs.services.backend_rows import backend_rows
 from models_runtime.runs.services.backends import expected, points_of, ready_models
-from models_runtime.runs.services.llm import server_of, suggests_all_places, usage_of
+from models_runtime.runs.services.ensembles import options_of
+from models_runtime.runs.services.external import choices_of
+from models_runtime.runs.services.llm import leaving, prompts_of, server_of, servers, suggests_all_places, usage_of
 from models_runtime.runs.services.runs import LONGEST_NAME, SHOWN_ERRORS, rename_run, retry_failed, run_counts, run_rows
 from models_runtime.training.services.calibration import calibration_in_use
 
@@ -125,7 +128,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "usage": usage_of(row),
         "all_places": suggests_all_places(row),
         "server": server_of(row),
-        "rewritten": rewriting.rewritten_facts(row),
+        "rewritten": llm.rewritten_facts(row),
         "expected": expected(row),
         "poll_url": request.path,
         "longest_name": LONGEST_NAME,
@@ -174,15 +177,15 @@ def backends(request: Request, slug: str) -> HttpResponse:
 def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
     """Choose labels for the placeholders of a run that are not a label's. Their spans then become suggestions."""
     access = enter(request.user, slug, Can.MANAGE)
-    run = rewriting.rewriting_for(access.project, pk)
-    counts = rewriting.unmapped_placeholders(run)
+    run = llm.rewriting_for(access.project, pk)
+    counts = llm.unmapped_placeholders(run)
     form = PlaceholderForm(
         request.POST if request.method == "POST" else None,
-        choices=rewriting.placeholder_choices(run, counts),
+        choices=llm.placeholder_choices(run, counts),
         labels=labels_of(access.project),
         auto_id="choose-%s",
     )
-    made = attempted(form, lambda: rewriting.map_placeholders(run=run, labels=form.decided, actor=access.user))
+    made = attempted(form, lambda: llm.map_placeholders(run=run, labels=form.decided, actor=access.user))
     if made is not None:
         said = ngettext("%(count)s suggestion was added.", "%(count)s suggestions were added.", made)
         messages.success(request, said % {"count": made} if form.decided else _("Nothing was changed."))
@@ -200,6 +203,115 @@ def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
 def run_rewritten(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
     """Download the rewritten notes as JSON Lines. `?prompt=yes` adds the prompt to each line."""
     access = enter(request.user, slug, Can.EXPORT)
-    run = rewriting.rewriting_for(access.project, pk)
-    lines, name = rewriting.export_rewritten(run=run, prompt=request.GET.get("prompt") == "yes", actor=access.user)
+    run = llm.rewriting_for(access.project, pk)
+    lines, name = llm.export_rewritten(run=run, prompt=request.GET.get("prompt") == "yes", actor=access.user)
     return streamed(lines, "application/jsonl", name)
+
+
+# The page that starts an ensemble.
+
+
+# The field beside which an error of the service is shown, by its code.
+ENSEMBLE_REFUSED_AT = dict.fromkeys(("members", "weight", "live", "backend"), "member") | {"exists": "name"}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_combine(request: Request, slug: str) -> HttpResponse:
+    """Show the form, or start the ensemble. After an error, the form keeps its values."""
+    access = enter(request.user, slug, Can.MANAGE)
+    posted = request.POST if request.method == "POST" else None
+    form = CombineForm(posted, auto_id="run-%s", options=options_of(access.project))
+    if run := attempted(form, lambda: form.start(access, form_key(request, access)), ENSEMBLE_REFUSED_AT):
+        return redirect("run", slug, run.pk)
+    context = {
+        "access": access,
+        "form": form,
+        "methods": METHODS,
+        "rows": form.rows(),
+        "some_have_rules": any(option.has_rules for option, _ticked, _weight in form.rows()),
+        "token": form_token(request) or uuid.uuid4(),
+    }
+    return render(request, "runs/combine.html", context, status=422 if form.is_bound else 200)
+
+
+# Merge several runs into one list of suggestions, to review them together.
+
+
+@require_POST
+def runs_together(request: Request, slug: str) -> HttpResponse:
+    """Merge the runs. POST `run` (ids of authors) and the form's `token`.
+
+    Redirects to the review if the merged list is complete, else to the page of its run.
+    """
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    if access.withheld:
+        # A merged list names the runs that suggest a span. This would reveal what the review of one run hides.
+        messages.error(request, access.withheld)
+        return redirect("runs", slug)
+    form = MergeForm(request.POST)
+    run = None
+    with error_as_message(request):
+        run = form.start(access, form_key(request, access))
+    if run is None:
+        return redirect("runs", slug)
+    if run.job is not None and run.job.state == JobState.DONE:
+        return redirect("review_next", slug, run.author_id)
+    return redirect("run", slug, run.pk)
+
+
+# The page that starts a run of an external model, with a project label for each of the model's labels.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_external(request: Request, slug: str, name: str, backend: str) -> HttpResponse:
+    """Show the form, or start the run. After an error, the form keeps its values."""
+    access = enter(request.user, slug, Can.MANAGE)
+    model = external_model_named(backend, name)
+    if model is None:
+        raise Http404("This model does not exist.")
+    form = (ZeroShotForm if model.zero_shot else ExternalForm)(
+        request.POST if request.method == "POST" else None,
+        auto_id="run-%s",
+        choices=choices_of(access.project, model),
+        labels=labels_of(access.project),
+    )
+    at = {"exists": "name", "leaves": "may_leave"}
+    if run := attempted(form, lambda: form.start(access, model, form_key(request, access)), at):
+        return redirect("run", slug, run.pk)
+    context = {
+        "access": access,
+        "model": model,
+        "is_pipeline": backend == PIPELINE,
+        "is_flair": backend == FLAIR,
+        "leaving": [model.server] if model.server and model.server.leaves_machine else [],
+        "form": form,
+        "rows": form.rows(),
+        "token": form_token(request) or uuid.uuid4(),
+    }
+    return render(request, "runs/external.html", context, status=422 if form.is_bound else 200)
+
+
+# The page that starts a run of a language model. It says beforehand which machine receives the notes.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_llm(request: Request, slug: str) -> HttpResponse:
+    """Show the form, or start the run. After an error, the form keeps its values."""
+    access = enter(request.user, slug, Can.MANAGE)
+    posted = request.POST if request.method == "POST" else None
+    form = LlmForm(posted, auto_id="llm-%s", servers=servers(), language=access.project.language)
+    at = {"leaves": "may_leave", "exists": "name"}
+    if run := attempted(form, lambda: form.start(access, form_key(request, access)), at):
+        return redirect("run", slug, run.pk)
+    context = {
+        "access": access,
+        "form": form,
+        "servers": servers(),
+        "leaving": leaving(),
+        "token": form_token(request) or uuid.uuid4(),
+        "prompts": prompts_of(
+            access.project, {"extract": "Extract", "by_label": "Extract by label", "rewrite": "Rewrite"}
+        ),
+        "prompt_version": VERSION,
+    }
+    return render(request, "runs/llm.html", context, status=422 if form.is_bound else 200)

@@ -3,8 +3,7 @@
 import pytest
 
 from annotations.text.spans import Span
-from models_runtime.refining.rules.injection import Injection, Strategy
-from models_runtime.refining.rules.scoring import Caught
+from models_runtime.refining.rules.injection import Caught, Injection, Strategy
 
 GOLD = [Span(0, 5, "DOCTOR"), Span(10, 15, "CITY"), Span(20, 24, "AGE"), Span(30, 40, "DATE")]
 ERRORS = [

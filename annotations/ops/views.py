@@ -1,0 +1,339 @@
+"""Pages of project archives, of deletions, of patients, and of webhooks."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter, may_create_projects, note_for
+from annotations.core.answers import attachment
+from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_DELETED
+from annotations.core.forms import attempted, error_beside
+from annotations.core.requests import Request, error_as_message, paged, takes_uploads, wants_fragment
+from annotations.jobs.tokens import form_token
+from annotations.models import DeliveryState, Document, StoredFile, StoredFileKind, Webhook
+from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm, WebhookForm
+from annotations.ops.selectors.free_texts import free_texts, seen_weights
+from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of, webhook_rows
+from annotations.ops.services.archives import staging
+from annotations.ops.services.archives.writing import LEFT_OUT
+from annotations.ops.services.backup import backups_before_erasing, backups_of
+from annotations.ops.services.deleting import delete_project, deletion_preview
+from annotations.ops.services.erasing import delete_note, erase_patient, erasure_preview, note_preview, set_rows
+from annotations.ops.services.webhooks.webhooks import (
+    add_webhook,
+    change_webhook,
+    remove_webhook,
+    renew_secret,
+    send_again,
+    send_test,
+    switch,
+)
+from annotations.projects.selectors.projects import live_jobs
+
+
+@require_safe
+def archive_export(request: Request, slug: str) -> HttpResponse:
+    """What an archive holds and leaves out, the button that starts it, and the archives that are ready."""
+    access = enter(request.user, slug, Can.ARCHIVE)
+    context = {
+        "access": access,
+        "token": uuid.uuid4(),
+        "files": staging.ready_archives(access.project),
+        "left_out": LEFT_OUT.items(),
+        "hours": settings.STORED_FILE_HOURS,
+    }
+    return render(request, "ops/archives/export.html", context)
+
+
+@require_POST
+def archive_start(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.ARCHIVE)
+    job = staging.start_archive(project=access.project, actor=access.user, token=form_token(request))
+    return redirect("job", slug, job.number)
+
+
+@require_safe
+def archive_file(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
+    access = enter(request.user, slug, Can.ARCHIVE)
+    stored = get_object_or_404(StoredFile, project=access.project, kind=StoredFileKind.ARCHIVE, pk=pk)
+    if stored.expires_at is not None and stored.expires_at <= timezone.now():
+        raise Http404("This archive has expired.")
+    return attachment(request, access, stored)
+
+
+@takes_uploads(None)
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive_import(request: Request) -> HttpResponse:
+    """Upload an archive. It waits in a new, empty project for the confirmation of its people."""
+    if not may_create_projects(request.user):
+        raise PermissionDenied("Only administrators and managers can create projects.")
+    form = ArchiveForm(request.POST, request.FILES) if request.method == "POST" else ArchiveForm()
+    if form.is_valid():
+        upload, slug = form.cleaned_data["archive"], form.cleaned_data["slug"]
+        with error_beside(form, {"exists": "slug"}):
+            project, stored = staging.stage_archive(file=upload, name=upload.name, slug=slug, actor=request.user)
+            return redirect("archive_confirm", project.slug, stored.pk)
+    return render(request, "ops/archives/import.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The people of the archive, and which accounts here have their names; a POST starts the import."""
+    access = enter(request.user, slug, Can.MANAGE)
+    stored = staging.upload_of(access.project, pk)
+    if stored is None:
+        raise Http404("This upload does not exist.")
+    with error_as_message(request):
+        if request.method == "POST":
+            job = staging.start_loading(project=access.project, stored=stored, actor=access.user)
+            return redirect("job", slug, job.number)
+        found = staging.staged(stored)
+        counts = [(_(name.replace("_", " ").capitalize()), count) for name, count in found.counts.items()]
+        context = {"access": access, "stored": stored, "found": found, "counts": counts}
+        return render(request, "ops/archives/confirm.html", context)
+    return redirect("project", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive_claim(request: Request, slug: str) -> HttpResponse:
+    """What an archive brought under the person's user name; a POST takes it over."""
+    access = enter(request.user, slug)
+    author = staging.imported_self(access.project, access.user)
+    if author is None:
+        raise Http404("No archive brought work under this user name.")
+    error = ""
+    if request.method == "POST":
+        try:
+            staging.claim(project=access.project, user=access.user)
+            messages.success(request, _("The imported work is shown under your name now."))
+            return redirect("project", slug)
+        except ServiceError as refused:
+            error = str(refused)
+    context = {"access": access, "sets": author.annotation_sets.count(), "error": error}
+    return render(request, "ops/archives/claim.html", context, status=409 if error else 200)
+
+
+# Pages that delete an archived project, or one note.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def project_delete(request: Request, slug: str) -> HttpResponse:
+    """Say what is deleted with the project; delete it by POST if its name was typed."""
+    access = enter(request.user, slug, Can.ARCHIVE)
+    if not access.archived:
+        messages.error(request, _("Only an archived project can be deleted. Archive it first."))
+        return redirect("project_settings", slug)
+    form = DeleteProjectForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        with error_beside(form):
+            n = delete_project(project=access.project, name=form.cleaned_data["name"], actor=access.user)["notes"]
+            text = ngettext("A project with %(n)d note was deleted.", "A project with %(n)d notes was deleted.", n)
+            messages.success(request, text % {"n": n})
+            return redirect("projects")
+    context = {
+        "access": access,
+        "form": form,
+        "preview": deletion_preview(access.project),
+        "jobs": live_jobs(access.project),
+        "backups": backups_of(access.project),
+        "weights": seen_weights(access.project, access.user),
+    }
+    return render(request, "ops/project_delete.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def note_delete(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Say what is deleted with the note; delete it by POST."""
+    access = enter(request.user, slug, Can.MANAGE)
+    if request.method == "POST" and NOTE_DELETED.happened(access.project.pk, document_id=pk):
+        return redirect("notes", slug)
+    document = note_for(access, pk)
+    context: dict[str, object] = {"access": access, "note": document}
+    if request.method == "POST":
+        try:
+            delete_note(project=access.project, note=pk, actor=access.user)
+            messages.success(request, _("The note was deleted, with everything made from it."))
+            return redirect("notes", slug)
+        except ServiceError as error:
+            if error.code == "none":
+                return redirect("notes", slug)
+            context["refused"] = str(error)
+    context |= {"preview": note_preview(project=access.project, note=pk), "backups": backups_of(access.project)}
+    context["weights"] = seen_weights(access.project, access.user)
+    return render(request, "ops/note_delete.html", context, status=409 if "refused" in context else 200)
+
+
+# The page “Patients”: set patient ids, and erase one patient's notes.
+
+
+SHOWN = 50
+
+
+@takes_uploads(Can.MANAGE)
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def patients(request: Request, slug: str) -> HttpResponse:
+    """Show both forms. A POST names its action in `do`: preview, erase or ids. No address contains a patient id."""
+    access = enter(request.user, slug, Can.MANAGE)
+    context: dict[str, Any] = {"access": access, "form": PatientForm(), "file_form": PatientsFileForm()}
+    if request.method == "POST":
+        acts = {"preview": _preview, "erase": _erase, "ids": _set_ids}
+        context |= acts.get(request.POST.get("do", ""), _preview)(request, access)
+    notes = Document.objects.filter(project=access.project)
+    context["notes"] = notes.count()
+    context["with_id"] = notes.exclude(patient_id="").count()
+    context["backups"] = backups_before_erasing(access.project)
+    if "preview" in context or "erased" in context:
+        context["texts"] = free_texts(access.project)
+        context["weights"] = seen_weights(access.project, access.user)
+    failed = any(form.errors for form in context.values() if hasattr(form, "errors"))
+    status = 422 if failed else 200
+    return render(request, "ops/patients.html", context, status=409 if context.get("refused") else status)
+
+
+def _preview(request: Request, access: Access) -> dict[str, Any]:
+    """Count what an erasure would delete, and ask for the id again."""
+    form = PatientForm(request.POST)
+    act = partial(erasure_preview, project=access.project)
+    counts = attempted(form, lambda: act(**form.cleaned_data), {"none": "patient_id"})
+    if counts is None:
+        return {"form": form}
+    return {"form": form, "preview": counts, "erase_form": EraseForm(initial=form.cleaned_data)}
+
+
+def _erase(request: Request, access: Access) -> dict[str, Any]:
+    form, refused = EraseForm(request.POST), ""
+    if form.is_valid():
+        patient = form.cleaned_data["patient_id"]
+        try:
+            return {"erased": erase_patient(project=access.project, patient_id=patient, actor=access.user)}
+        except ServiceError as error:
+            if error.code == "none":
+                return {"gone": True}
+            refused = str(error)
+    try:
+        counts = erasure_preview(project=access.project, patient_id=request.POST.get("patient_id", ""))
+    except ServiceError:
+        return {"gone": True}
+    return {"preview": counts, "erase_form": form, "refused": refused}
+
+
+def _set_ids(request: Request, access: Access) -> dict[str, Any]:
+    form = PatientsFileForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return {"file_form": form}
+    done = set_rows(project=access.project, rows=form.cleaned_data["file"], actor=access.user)
+    return {
+        "done": done.patients | {"unknown": done.unknown},
+        "metadata": done.metadata,
+        "unknown_shown": done.unknown[:SHOWN],
+        "unknown_more": len(done.unknown[SHOWN:]),
+    }
+
+
+# Pages of webhooks: the list with a form, and one webhook with its settings and its log of deliveries.
+
+
+ROWS = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhooks(request: Request, slug: str) -> HttpResponse:
+    """The webhooks of a project. A POST adds one, and only its answer shows the secret."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = WebhookForm(request.POST if request.method == "POST" else None, auto_id="webhook-%s")
+    made = attempted(form, lambda: add_webhook(project=access.project, actor=access.user, **form.cleaned_data))
+    if made:
+        return _show_secret(request, access, made.webhook, made.secret, new=True)
+    context = {"access": access, "rows": webhook_rows(access.project), "form": form}
+    return render(request, "ops/webhooks/webhooks.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhook(request: Request, slug: str, pk: int) -> HttpResponse:
+    """One webhook with its log. POST `do`: change, secret, on, off, test or remove."""
+    access, row = _found(request, slug, pk)
+    if request.method != "POST":
+        form = WebhookForm(initial={"url": row.url, "kinds": row.kinds}, auto_id="webhook-%s")
+        return _page(request, access, row, form)
+    do = request.POST.get("do")
+    if do == "change":
+        return _change(request, access, row)
+    if do == "secret":
+        return _show_secret(request, access, row, renew_secret(webhook=row, actor=access.user), new=False)
+    if do in ("on", "off"):
+        switch(webhook=row, on=do == "on", actor=access.user)
+        messages.success(request, _("The webhook is on.") if do == "on" else _("The webhook is off."))
+    elif do == "test":
+        send_test(webhook=row, actor=access.user)
+        messages.success(request, _("A test is being sent. The log shows the result."))
+    elif do == "remove":
+        remove_webhook(webhook=row, actor=access.user)
+        messages.success(request, _("The webhook was removed."))
+        return redirect("webhooks", slug)
+    else:
+        messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
+    return redirect("webhook", slug, pk)
+
+
+@require_POST
+def webhook_resend(request: Request, slug: str, pk: int, delivery: int) -> HttpResponse:
+    """Send a delivery again."""
+    access, row = _found(request, slug, pk)
+    found = delivery_of(row, delivery)
+    with error_as_message(request):
+        send_again(delivery=found, actor=access.user)
+        messages.success(request, _("The delivery is being sent again."))
+    return redirect("webhook", slug, pk)
+
+
+def _found(request: Request, slug: str, pk: int) -> tuple[Access, Webhook]:
+    access = enter(request.user, slug, Can.MANAGE)
+    row = webhook_of(access.project, pk)
+    if row is None:
+        raise Http404("This webhook does not exist.")
+    return access, row
+
+
+def _change(request: Request, access: Access, row: Webhook) -> HttpResponse:
+    form = WebhookForm(request.POST, auto_id="webhook-%s")
+    if form.is_valid():
+        with error_beside(form):
+            change_webhook(webhook=row, actor=access.user, **form.cleaned_data)
+            messages.success(request, _("The webhook was changed."))
+            return redirect("webhook", access.project.slug, row.pk)
+    return _page(request, access, row, form)
+
+
+def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> HttpResponse:
+    """The page, or for htmx only the log, which is loaded again while a delivery is about to be sent."""
+    page = paged(request, deliveries_of(row), ROWS)
+    rows = [delivery_row(one) for one in page]
+    context = {
+        "access": access,
+        "webhook": row,
+        "form": form,
+        "page": page,
+        "rows": rows,
+        "live": any(one.state == DeliveryState.WAITING and not one.tried for one in page),
+    }
+    if wants_fragment(request) and request.method == "GET":
+        return render(request, "ops/webhooks/log.html", context)
+    return render(request, "ops/webhooks/webhook.html", context, status=422 if form.errors else 200)
+
+
+def _show_secret(request: Request, access: Access, row: Webhook, secret: str, *, new: bool) -> HttpResponse:
+    context = {"access": access, "webhook": row, "secret": secret, "new": new}
+    return render(request, "ops/webhooks/secret.html", context)
