@@ -6,16 +6,13 @@ import json
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.urls import reverse
 
 from annotations import models
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
 from annotations.core.spans import definitions
-from annotations.formats.files.archives import is_archive
 from annotations.gold.services.making import freeze
-from annotations.models import Import, Project
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.reading import import_archive
 from annotations.ops.services.archives.writing import write_archive
@@ -26,8 +23,7 @@ from annotations.review.services.finishing import finish_review
 from annotations.scores.services.scoring import score, score_request
 from annotations.text.attributes import AttributeDef
 from tests import factories as make
-from tests.ops.archives.archived_world import PATIENT, archive_of, command, files_of, full_project, rows_of, zipped
-from tests.worlds.pages import sign_in
+from tests.ops.archives.archived_world import PATIENT, archive_of, command, files_of, full_project, rows_of
 
 # Parts of a score that hold primary keys or names of the instance.
 IDS = {"author_id", "project"}
@@ -257,44 +253,3 @@ def test_beside_the_original_project_the_copy_has_the_same_archive(world):
     rows = mapping.rows.filter(label__label_set__project=copy).values_list("label__code", "code")
     assert dict(rows) == {"PATIENT": "NAME", "AGE": ""}
     assert without_manifest(archive_of(copy)) == without_manifest(archive)
-
-
-# Archives as a format of the commands for exports and imports, and on the page for imports.
-
-
-__all__ = ["sign_in"]
-
-
-def called(*words: object) -> str:
-    out = io.StringIO()
-    call_command(*map(str, words), stdout=out)
-    return out.getvalue()
-
-
-def test_a_project_moves_with_archive_as_the_format(tmp_path, sign_in):
-    world = full_project()
-    out = tmp_path / "covid.zip"
-    assert called("export_documents", "covid", out, "--format", "archive").startswith(f"Wrote {out}: ")
-    assert "Imported project copy: " in called("import_documents", "copy", out)
-    told = json.loads(called("import_documents", "second", out, "--format", "archive", "--json"))
-    assert (told["project"], Project.objects.filter(slug__in=["copy", "second"]).count()) == ("second", 2)
-    export = ("export_documents", "covid", tmp_path / "x.zip", "--format")
-    for words, message in (
-        (("import_documents", "covid", out), "“covid” already exists"),
-        (("import_documents", "third", out, "--as", "gold", "--language", "it"), "--as, --language"),
-        ((*export, "archive", "--set", "gold", "--sentences"), "--set, --sentences"),
-        ((*export, "brat"), "which annotations to export"),
-    ):
-        with pytest.raises(CommandError, match=message):
-            called(*words)
-    assert not Project.objects.filter(slug="third").exists()
-    # The page for imports says where archives are imported.
-    form = {"do": "files", "format": "auto", "annotations": "none", "files": out.open("rb")}
-    answer = sign_in(world.mia).post(reverse("import", args=["covid"]), form)
-    assert answer.status_code == 422 and "a project of its own" in answer.content.decode()
-    assert not Import.objects.filter(stored_file__name="covid.zip").exists()
-
-
-def test_other_files_are_no_archives():
-    for data in (b"", b"PK", zipped([("a.txt", b"")]), zipped([("manifest.json", b"[")])):
-        assert not is_archive(io.BytesIO(data))
