@@ -53,20 +53,20 @@ def draw(seed: str, units: Sequence[SamplingUnit], looks: Sequence[Mapping[str, 
     `looks` are numbers of notes by stratum until the end of each look, never decreasing. The draw depends on the seed
     and on the order of the units alone.
     """
-    source = random.Random(seed)  # noqa: S311  # anybody who has the seed must be able to repeat the draw
+    rng = random.Random(seed)  # noqa: S311  # anybody who has the seed must be able to repeat the draw
     by_stratum: dict[str, list[SamplingUnit]] = defaultdict(list)
     for unit in units:
         by_stratum[unit.stratum].append(unit)
     parts: list[list[DrawnNote]] = [[] for _look in looks]
     for stratum in sorted(by_stratum):
         members = by_stratum[stratum]
-        chosen = _chosen(source, clusters_of(source, members, looks[-1][stratum]), looks[-1][stratum])
+        chosen = _chosen(rng, clusters_of(rng, members, looks[-1][stratum]), looks[-1][stratum])
         begin = 0
         for number, look in enumerate(looks):
             parts[number] += [DrawnNote(pk, stratum, number) for pk in chosen[begin : look[stratum]]]
             begin = look[stratum]
     for part in parts:
-        source.shuffle(part)
+        rng.shuffle(part)
     return [one for part in parts for one in part]
 
 
@@ -75,7 +75,7 @@ def largest_cluster(notes: int, drawn: int) -> int:
     return max(1, notes // drawn) if drawn else notes
 
 
-def clusters_of(source: random.Random, units: Sequence[SamplingUnit], drawn: int) -> list[list[int]]:
+def clusters_of(rng: random.Random, units: Sequence[SamplingUnit], drawn: int) -> list[list[int]]:
     """The units' ids by cluster, large clusters cut at random."""
     grouped: dict[str, list[int]] = defaultdict(list)
     single: list[list[int]] = []
@@ -86,7 +86,7 @@ def clusters_of(source: random.Random, units: Sequence[SamplingUnit], drawn: int
             single.append([unit.pk])
     most = largest_cluster(len(units), drawn)
     for members in grouped.values():
-        source.shuffle(members)
+        rng.shuffle(members)
         single += [members[at : at + most] for at in range(0, len(members), most)]
     return single
 
@@ -97,13 +97,13 @@ def is_simple(units: Sequence[SamplingUnit], drawn: int) -> bool:
     return largest_cluster(len(units), drawn) == 1 or len(set(named)) == len(named)
 
 
-def _chosen(source: random.Random, clusters: list[list[int]], drawn: int) -> list[int]:
+def _chosen(rng: random.Random, clusters: list[list[int]], drawn: int) -> list[int]:
     """One note of each of `drawn` clusters in random order, by the pivotal method.
 
     Chances are whole numbers out of the number of notes, so that they add up exactly.
     """
     notes = sum(map(len, clusters))
-    source.shuffle(clusters)
+    rng.shuffle(clusters)
     taken: list[list[int]] = []
     held, chance = [], 0
     for cluster in clusters:
@@ -113,14 +113,14 @@ def _chosen(source: random.Random, clusters: list[list[int]], drawn: int) -> lis
             continue
         total = chance + other
         if total < notes:
-            if source.randrange(total) < other:
+            if rng.randrange(total) < other:
                 held = cluster
             chance = total
-        elif source.randrange(2 * notes - total) < notes - other:
+        elif rng.randrange(2 * notes - total) < notes - other:
             taken.append(held)
             held, chance = cluster, total - notes
         else:
             taken.append(cluster)
             chance = total - notes
-    source.shuffle(taken)
-    return [source.choice(cluster) for cluster in taken]
+    rng.shuffle(taken)
+    return [rng.choice(cluster) for cluster in taken]

@@ -25,7 +25,7 @@ _FICTION_GB: Final = (  # Ofcom's prefixes, by the start of the original, with t
 )
 
 
-def new_phone(source: random.Random, text: str, language: str) -> str:
+def new_phone(rng: random.Random, text: str, language: str) -> str:
     """Another telephone number in the format of `text`, from a range for fiction or one that isn't assigned.
 
     Spain: 99 (no province) for 8 and 9, 79 (no operator) for 6 and 7. Italy: 0348 and 0349 (no district), 395 and 396
@@ -33,10 +33,10 @@ def new_phone(source: random.Random, text: str, language: str) -> str:
     """
     main = re.match(r"^(.*?\d)(\s*(?:ext|x|ext\.|int\.?|interno|extensi[oó]n)\W*\d{1,6})\s*$", text, re.IGNORECASE)
     if main:
-        return new_phone(source, main.group(1), language) + scrambled_digits(source, main.group(2))
+        return new_phone(rng, main.group(1), language) + scrambled_digits(rng, main.group(2))
     number = "".join(letter for letter in text if letter.isdigit())
     if re.search(r"[^\W\d_]", text):
-        return scrambled_digits(source, text)
+        return scrambled_digits(rng, text)
     prefix = ""
     for code in ("0034", "34", "0039", "39", "0044", "44", "001", "1"):
         whole = number.startswith(code) and len(number) - len(code) in _LENGTHS[code.lstrip("0")]
@@ -47,39 +47,39 @@ def new_phone(source: random.Random, text: str, language: str) -> str:
     country = {"34": "es", "39": "it", "44": "gb", "1": "us"}.get(prefix.lstrip("0"), "")
     if not country:
         country = {"es": "es", "it": "it"}.get(language[:2], "gb" if number.startswith("0") else "us")
-    new = _national(source, rest, country)
-    return pour(prefix + new, text) if new else scrambled_digits(source, text)
+    new = _national(rng, rest, country)
+    return pour(prefix + new, text) if new else scrambled_digits(rng, text)
 
 
 _AREA_CODES: Final = "205 303 312 404 415 503 512 602 615 617 702 704 713 801 808 816 901"  # of the United States
 _LENGTHS: Final = {"34": (9,), "39": (8, 9, 10, 11), "44": (9, 10), "1": (10,)}
 
 
-def _national(source: random.Random, rest: str, country: str) -> str:
+def _national(rng: random.Random, rest: str, country: str) -> str:
     if country == "es" and len(rest) == 9 and rest[0] in "6789":
-        return ("99" if rest[0] in "89" else "79") + digits(source, 7)
+        return ("99" if rest[0] in "89" else "79") + digits(rng, 7)
     if country == "it" and 8 <= len(rest) <= 11 and rest[0] in "03":
-        start = source.choice(("0348", "0349") if rest[0] == "0" else ("395", "396"))
-        return start + digits(source, len(rest) - len(start))
+        start = rng.choice(("0348", "0349") if rest[0] == "0" else ("395", "396"))
+        return start + digits(rng, len(rest) - len(start))
     if country == "us" and len(rest) == 10:
-        return source.choice(_AREA_CODES.split()) + "55501" + digits(source, 2)
+        return rng.choice(_AREA_CODES.split()) + "55501" + digits(rng, 2)
     if country == "us" and len(rest) == 7:
-        return "55501" + digits(source, 2)
+        return "55501" + digits(rng, 2)
     if country == "gb":
         full = rest if rest.startswith("0") else "0" + rest
         for start, new, count in _FICTION_GB:
             if full.startswith(start) and len(full) in (10, 11):
-                number = (new + digits(source, count))[: len(full)]
+                number = (new + digits(rng, count))[: len(full)]
                 return number if rest.startswith("0") else number[1:]
     return ""
 
 
-def new_ip(source: random.Random, text: str) -> str:
+def new_ip(rng: random.Random, text: str) -> str:
     """An IP address for documentation (RFC 5737 and 3849)."""
     if ":" in text:
-        groups = ":".join(f"{source.randint(1, 0xFFFF):x}" for _ in range(3))
-        return f"2001:db8:{groups}::{source.randint(1, 0xFFFF):x}"
-    return f"{source.choice(('192.0.2', '198.51.100', '203.0.113'))}.{source.randint(1, 254)}"
+        groups = ":".join(f"{rng.randint(1, 0xFFFF):x}" for _ in range(3))
+        return f"2001:db8:{groups}::{rng.randint(1, 0xFFFF):x}"
+    return f"{rng.choice(('192.0.2', '198.51.100', '203.0.113'))}.{rng.randint(1, 254)}"
 
 
 def example_domain(domain: str) -> str:

@@ -97,12 +97,12 @@ def pour(value: str, like: str) -> str:
     return "".join(out)
 
 
-def digits(source: random.Random, count: int) -> str:
+def digits(rng: random.Random, count: int) -> str:
     """A string of `count` random digits."""
-    return "".join(source.choice(string.digits) for _ in range(count))
+    return "".join(rng.choice(string.digits) for _ in range(count))
 
 
-def scrambled(source: random.Random, text: str, *, loose: bool = False) -> str:
+def scrambled(rng: random.Random, text: str, *, loose: bool = False) -> str:
     """Other digits for digits and letters for letters; separators stay, and equal groups stay equal.
 
     A first digit that isn't 0 stays other than 0. A group of two digits that is the code of a Spanish province, as in
@@ -122,36 +122,35 @@ def scrambled(source: random.Random, text: str, *, loose: bool = False) -> str:
             continue
         if group.isdigit():
             if spanish and len(group) == 2 and "01" <= group <= "52":
-                new[group] = f"{source.randint(1, 52):02d}"
+                new[group] = f"{rng.randint(1, 52):02d}"
             else:
-                new[group] = _other(source, group)
+                new[group] = _other(rng, group)
         elif hexadecimal:
-            new[group] = "".join(source.choice("abcdef") for _ in group)
+            new[group] = "".join(rng.choice("abcdef") for _ in group)
         elif len(group) >= 4 and not group.isupper():  # a word, not a code
-            new[group] = "".join(_like(source, letter) for letter in group)
+            new[group] = "".join(_like(rng, letter) for letter in group)
         else:
             new[group] = "".join(
-                source.choice(string.ascii_lowercase if letter.islower() else string.ascii_uppercase)
-                for letter in group
+                rng.choice(string.ascii_lowercase if letter.islower() else string.ascii_uppercase) for letter in group
             )
     return re.sub(r"[0-9]+|[^\W\d_]+", lambda found: new[found.group(0)], text)
 
 
-def _like(source: random.Random, letter: str) -> str:
+def _like(rng: random.Random, letter: str) -> str:
     """A vowel for a vowel, a consonant for a consonant, in the same case."""
-    new = source.choice("aeiou" if plain(letter).lower() in "aeiou" else "bcdfglmnprstv")
+    new = rng.choice("aeiou" if plain(letter).lower() in "aeiou" else "bcdfglmnprstv")
     return new.upper() if letter.isupper() else new
 
 
-def _other(source: random.Random, group: str) -> str:
+def _other(rng: random.Random, group: str) -> str:
     """Other digits: a leading zero stays, and no other digit becomes one."""
     zeros = len(group) - len(group.lstrip("0"))
     rest = len(group) - zeros
     if not rest:
         return group
-    return "0" * zeros + source.choice("123456789") + digits(source, rest - 1)
+    return "0" * zeros + rng.choice("123456789") + digits(rng, rest - 1)
 
 
-def scrambled_digits(source: random.Random, text: str) -> str:
+def scrambled_digits(rng: random.Random, text: str) -> str:
     """The text with random other digits; everything else stays."""
-    return re.sub(r"[0-9]+", lambda found: _other(source, found.group(0)), text)
+    return re.sub(r"[0-9]+", lambda found: _other(rng, found.group(0)), text)

@@ -150,12 +150,12 @@ class Chain:
             for at in range(self.ORDER, len(padded)):
                 self._next.setdefault(padded[at - self.ORDER : at], []).append(padded[at])
 
-    def coin(self, source: random.Random, like: str = "") -> str:
+    def coin(self, rng: random.Random, like: str = "") -> str:
         """A made-up word with a capital that isn't in the list, in length and accents like `like`."""
         best = ""
         length, marked = len(like), accented(like)
         for trial in range(30):
-            word = self._word(source)
+            word = self._word(rng)
             if len(word) < 4 or folded(word) in self.words:
                 continue
             best = word
@@ -164,9 +164,9 @@ class Chain:
                 break
         return (best or "arandel").capitalize()
 
-    def _word(self, source: random.Random) -> str:
+    def _word(self, rng: random.Random) -> str:
         """A word in lower case of up to 13 letters; empty where the chain would go on."""
-        bits, after = source.getrandbits, self._next
+        bits, after = rng.getrandbits, self._next
         before, word = self._start, ""
         while len(word) < 14:
             # As random.choice does it, without its calls.

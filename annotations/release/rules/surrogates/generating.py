@@ -23,11 +23,11 @@ def new_account(words: SurrogateDraft, local: str) -> str:
     """The local part of an e-mail address, or a user name: with the surrogate of the name that it contains."""
     new = _named_account(words, local)
     if new:
-        return new + (str(words.source.randint(2, 99)) if words.attempt else "")
+        return new + (str(words.rng.randint(2, 99)) if words.attempt else "")
     out = []
     for piece in re.findall(r"[^\W\d_]+|\d+|[\W_]", local):
         if piece.isdigit():
-            out.append(scrambled_digits(words.source, piece))
+            out.append(scrambled_digits(words.rng, piece))
         elif piece.isalpha():
             out.append(_spelled(words, piece))
         else:
@@ -38,7 +38,7 @@ def new_account(words: SurrogateDraft, local: str) -> str:
 def _spelled(words: SurrogateDraft, piece: str) -> str:
     """Letters in place of letters: a name about as long, or random letters for up to three."""
     if len(piece) <= 3:
-        return "".join(words.source.choice(string.ascii_lowercase) for _ in piece)
+        return "".join(words.rng.choice(string.ascii_lowercase) for _ in piece)
     key = folded(piece)
     if key in words.lists.given:
         word = words.given(key, words.lists.given[key].gender)
@@ -73,7 +73,7 @@ def _named_account(words: SurrogateDraft, local: str) -> str:
 
 def _filler(words: SurrogateDraft, text: str) -> str:
     signs = {True: string.digits, False: string.ascii_lowercase}
-    return re.sub(r"[^\W_]", lambda found: words.source.choice(signs[found[0].isdigit()]), text)
+    return re.sub(r"[^\W_]", lambda found: words.rng.choice(signs[found[0].isdigit()]), text)
 
 
 def new_url(words: SurrogateDraft, text: str) -> str:
@@ -87,7 +87,7 @@ def new_url(words: SurrogateDraft, text: str) -> str:
 
 def _path(words: SurrogateDraft, piece: str) -> str:
     if piece.isdigit():
-        return scrambled_digits(words.source, piece)
+        return scrambled_digits(words.rng, piece)
     if piece.casefold() in ("html", "index", "aspx", "home", "https", "http"):
         return piece
     return folded(words.coin("surname", piece))
@@ -130,7 +130,7 @@ def _names_in(flat: str, person: NamedPerson, parts: Mapping[str, str]) -> list[
 def new_value(words: SurrogateDraft, kind: IdentifierType, text: str) -> str:
     """Another value of a kind in the format of the text."""
     if kind in (IdentifierType.PHONE, IdentifierType.FAX):
-        return new_phone(words.source, text, words.language)
+        return new_phone(words.rng, text, words.language)
     if kind == IdentifierType.EMAIL:
         local, at, domain = text.strip().partition("@")
         if not at:
@@ -141,13 +141,13 @@ def new_value(words: SurrogateDraft, kind: IdentifierType, text: str) -> str:
     if kind == IdentifierType.URL:
         return new_url(words, text.strip())
     if kind == IdentifierType.IP:
-        return new_ip(words.source, text.strip())
+        return new_ip(words.rng, text.strip())
     if kind == IdentifierType.AGE:
         return re.sub(
-            r"\d{1,9}", lambda found: str(max(0, int(found.group(0)) + words.source.choice((-2, -1, 1, 2)))), text
+            r"\d{1,9}", lambda found: str(max(0, int(found.group(0)) + words.rng.choice((-2, -1, 1, 2)))), text
         )
     new = new_number(
-        words.source,
+        words.rng,
         text,
         kind=str(kind),
         language=words.language,
@@ -156,7 +156,7 @@ def new_value(words: SurrogateDraft, kind: IdentifierType, text: str) -> str:
         loose=words.attempt > 5,
     )
     if words.attempt > 20:  # there are too few numbers this short
-        new += digits(words.source, words.attempt // 20)
+        new += digits(words.rng, words.attempt // 20)
     return new
 
 
@@ -247,16 +247,16 @@ def order(cluster: Cluster) -> tuple[int, bool]:
 
 
 def generate(
-    source: random.Random, cluster: Cluster, around: Around, avoid: Container[str], attempt: int = 0
+    rng: random.Random, cluster: Cluster, around: Around, avoid: Container[str], attempt: int = 0
 ) -> Surrogate:
-    """A new surrogate, from lists and ranges. All chance comes from `source`, which the caller seeds.
+    """A new surrogate, from lists and ranges. All randomness comes from `rng`, which the caller seeds.
 
     A word that the lists know is replaced by one of the lists with the same gender, about the same frequency, and an
     accent if it has one; a word that they don't know by a made-up one that they don't know either. So neither style nor
     the lists tell a surrogate from an original that was missed. `avoid`: folded texts that the surrogate must not be or
     contain, with a fast `in`. `attempt` counts collisions from 0.
     """
-    return Surrogate(cluster.kind, _parts(SurrogateDraft(source, cluster, around, avoid, attempt)))
+    return Surrogate(cluster.kind, _parts(SurrogateDraft(rng, cluster, around, avoid, attempt)))
 
 
 def _parts(words: SurrogateDraft) -> dict[str, str]:

@@ -30,13 +30,13 @@ _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
 _DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 
 
-def _dni(source: random.Random, code: str) -> str:
-    number = f"9{digits(source, 7)}"
+def _dni(rng: random.Random, code: str) -> str:
+    number = f"9{digits(rng, 7)}"
     return number + _DNI_LETTERS[int(number) % 23]
 
 
-def _nie(source: random.Random, code: str) -> str:
-    number = f"9{digits(source, 6)}"
+def _nie(rng: random.Random, code: str) -> str:
+    number = f"9{digits(rng, 6)}"
     return f"Z{number}{_DNI_LETTERS[int('2' + number) % 23]}"
 
 
@@ -50,19 +50,19 @@ def _nuss_check(province: str, serial: str) -> int:
     return whole % 97
 
 
-def _nuss(source: random.Random, code: str) -> str:
-    province = f"9{source.randint(0, 9)}"  # provinces end at 66
-    serial = source.choice("123456789") + digits(source, len(code) - 5)
+def _nuss(rng: random.Random, code: str) -> str:
+    province = f"9{rng.randint(0, 9)}"  # provinces end at 66
+    serial = rng.choice("123456789") + digits(rng, len(code) - 5)
     return f"{province}{serial}{_nuss_check(province, serial):02d}"
 
 
-def _ssn(source: random.Random, code: str) -> str:
-    return f"9{digits(source, 2)}{source.randint(1, 49):02d}{source.randint(1, 9999):04d}"
+def _ssn(rng: random.Random, code: str) -> str:
+    return f"9{digits(rng, 2)}{rng.randint(1, 49):02d}{rng.randint(1, 9999):04d}"
 
 
-def _nhs(source: random.Random, code: str) -> str:
+def _nhs(rng: random.Random, code: str) -> str:
     while True:
-        start = "999" + digits(source, 6)
+        start = "999" + digits(rng, 6)
         check = british_nhs.checksum(start + "0")
         if check == 0:
             return start + "0"
@@ -70,8 +70,8 @@ def _nhs(source: random.Random, code: str) -> str:
             return start + str(11 - check)
 
 
-def _npi(source: random.Random, code: str) -> str:
-    start = "2" + digits(source, 8)  # all numbers issued so far begin with 1
+def _npi(rng: random.Random, code: str) -> str:
+    start = "2" + digits(rng, 8)  # all numbers issued so far begin with 1
     return start + luhn.calc_check_digit("80840" + start)
 
 
@@ -83,14 +83,14 @@ def valid_npi(code: str) -> bool:
 _CARDS: Final = {"3": "378282", "4": "400000", "5": "555555", "6": "601111", "2": "222300"}
 
 
-def _card(source: random.Random, code: str) -> str:
+def _card(rng: random.Random, code: str) -> str:
     start = _CARDS.get(code[0], "400000")
-    start += digits(source, len(code) - len(start) - 1)
+    start += digits(rng, len(code) - len(start) - 1)
     return start + luhn.calc_check_digit(start)
 
 
-def _vat(source: random.Random, code: str) -> str:
-    start = source.choice("123456789") + digits(source, 6) + "000"  # no province has the code 000
+def _vat(rng: random.Random, code: str) -> str:
+    start = rng.choice("123456789") + digits(rng, 6) + "000"  # no province has the code 000
     return start + luhn.calc_check_digit(start)
 
 
@@ -99,17 +99,17 @@ def valid_iban(code: str) -> bool:
     return mod_97_10.is_valid(code[4:] + code[:4])
 
 
-def _iban(source: random.Random, code: str) -> str:
+def _iban(rng: random.Random, code: str) -> str:
     country, rest = code[:2], code[4:]
     if country == "ES" and len(rest) == 20:
-        bank, number = "9999" + digits(source, 4), digits(source, 10)
+        bank, number = "9999" + digits(rng, 4), digits(rng, 10)
         rest = bank + ccc.calc_check_digits(f"{bank}00{number}") + number
     elif country == "IT" and len(rest) == 23:
-        account = "99999" + digits(source, 5) + digits(source, 12)
+        account = "99999" + digits(rng, 5) + digits(rng, 12)
         rest = _cin(account) + account
     else:
         rest = "".join(
-            letter if letter.isalpha() else "9" if at < 4 else source.choice(string.digits)
+            letter if letter.isalpha() else "9" if at < 4 else rng.choice(string.digits)
             for at, letter in enumerate(rest)
         )
     return country + mod_97_10.calc_check_digits(rest + country) + rest
@@ -124,12 +124,12 @@ def _cin(account: str) -> str:
     return chr(65 + sum(value if at % 2 else _ODD[value] for at, value in enumerate(values)) % 26)
 
 
-def tax_code(given: str, family: str, gender: str, born: date, source: random.Random) -> str:
+def tax_code(given: str, family: str, gender: str, born: date, rng: random.Random) -> str:
     """An Italian codice fiscale of a made-up person; its municipality, M900 to M999, doesn't exist."""
     day = born.day + (40 if gender == "f" else 0)
     start = (
         f"{_three(family, False)}{_three(given, True)}{born.year % 100:02d}"
-        f"{'ABCDEHLMPRST'[born.month - 1]}{day:02d}M9{digits(source, 2)}"
+        f"{'ABCDEHLMPRST'[born.month - 1]}{day:02d}M9{digits(rng, 2)}"
     )
     return start + codicefiscale.calc_check_digit(start)
 
@@ -162,8 +162,8 @@ def vin_check(code: str) -> str:
     return "X" if total == 10 else str(total)
 
 
-def _vin(source: random.Random, code: str) -> str:
-    new = "".join(source.choice(string.digits if letter.isdigit() else _CONSONANTS.replace("Q", "")) for letter in code)
+def _vin(rng: random.Random, code: str) -> str:
+    new = "".join(rng.choice(string.digits if letter.isdigit() else _CONSONANTS.replace("Q", "")) for letter in code)
     return new[:8] + vin_check(new) + new[9:]
 
 
@@ -172,7 +172,7 @@ _PLATE: Final = re.compile(r"[0-9]{4}[A-Z]{3}|[A-Z]{2}[0-9]{3}[A-Z]{2}")
 
 
 def new_number(
-    source: random.Random,
+    rng: random.Random,
     text: str,
     *,
     kind: str,
@@ -189,26 +189,24 @@ def new_number(
     code = compact(text)
     if (found := birth_in(code)) is not None:
         given, family, gender = person or ("", "", "")
-        given = given or "".join(source.choice(_CONSONANTS) for _ in range(3))
-        family = family or "".join(source.choice(_CONSONANTS) for _ in range(3))
-        born = found[0] + timedelta(days=days or offset_of(source.getrandbits(64)))
-        return pour(tax_code(given, family, gender or found[1], born, source), text)
+        given = given or "".join(rng.choice(_CONSONANTS) for _ in range(3))
+        family = family or "".join(rng.choice(_CONSONANTS) for _ in range(3))
+        born = found[0] + timedelta(days=days or offset_of(rng.getrandbits(64)))
+        return pour(tax_code(given, family, gender or found[1], born, rng), text)
     for one in _CHECKED:
         fits = language.startswith(one.language) and (not one.kinds or kind in one.kinds)
         if fits and re.fullmatch(one.pattern, code) and one.valid(code):
-            return pour(one.make(source, code), text)
+            return pour(one.make(rng, code), text)
     if kind == "device" and re.fullmatch(r"[0-9A-F]{2}([:-][0-9A-F]{2}){5}", text.strip(), re.IGNORECASE):
-        return pour(f"00005E0053{source.randint(0, 255):02X}", text)
+        return pour(f"00005E0053{rng.randint(0, 255):02X}", text)
     if kind == "vehicle":
-        new = scrambled(source, text)
-        return (
-            re.sub(r"[^\W\d_]+", lambda found: _plate(source, found.group(0)), new) if _PLATE.fullmatch(code) else new
-        )
-    return scrambled(source, text, loose=loose)
+        new = scrambled(rng, text)
+        return re.sub(r"[^\W\d_]+", lambda found: _plate(rng, found.group(0)), new) if _PLATE.fullmatch(code) else new
+    return scrambled(rng, text, loose=loose)
 
 
-def _plate(source: random.Random, letters: str) -> str:
-    return "Z" + "".join(source.choice(_CONSONANTS) for _ in letters[1:])
+def _plate(rng: random.Random, letters: str) -> str:
+    return "Z" + "".join(rng.choice(_CONSONANTS) for _ in letters[1:])
 
 
 class _CheckedCode(NamedTuple):

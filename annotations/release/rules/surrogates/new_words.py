@@ -14,16 +14,16 @@ TRIES: Final = 60
 
 
 class SurrogateDraft:
-    """The making of one surrogate: its chance, its entity, what is around, and the words that it must not use.
+    """One surrogate in the making: its random generator, its entity, what is around, and the words not to use.
 
     `avoid`: folded texts that the surrogate must not be or contain. `attempt` counts collisions from 0. `used` holds
     the folded words that the surrogate has already.
     """
 
     def __init__(
-        self, source: random.Random, cluster: Cluster, around: Around, avoid: Container[str], attempt: int
+        self, rng: random.Random, cluster: Cluster, around: Around, avoid: Container[str], attempt: int
     ) -> None:
-        self.source, self.cluster, self.around, self.avoid, self.attempt = source, cluster, around, avoid, attempt
+        self.rng, self.cluster, self.around, self.avoid, self.attempt = rng, cluster, around, avoid, attempt
         self.language = gazetteers.known_language(cluster.language)
         self.lists: gazetteers.NamePool = gazetteers.names_of(self.language)
         self.used: set[str] = set()
@@ -48,7 +48,7 @@ class SurrogateDraft:
     def pick(self, pool: Sequence[str]) -> str:
         """A free word of the pool; empty if the pool is, or if there is none after some tries."""
         for _ in range(TRIES if len(pool) > 1 else 2 * len(pool)):
-            word = self.source.choice(pool)
+            word = self.rng.choice(pool)
             if self.free(word):
                 return word
         return ""
@@ -72,12 +72,12 @@ class SurrogateDraft:
 
     def _band(self, known: gazetteers.KnownName | None, written: bool) -> int:
         if self.attempt > 8:
-            return self.source.choice((gazetteers.KNOWN, gazetteers.RARE))
+            return self.rng.choice((gazetteers.KNOWN, gazetteers.RARE))
         if known is not None:
             return known.band
         if written:
             return gazetteers.RARE
-        return self.source.choice((gazetteers.COMMON, gazetteers.COMMON, gazetteers.KNOWN))
+        return self.rng.choice((gazetteers.COMMON, gazetteers.COMMON, gazetteers.KNOWN))
 
     def coin(self, chain: str, like: str) -> str:
         return self.use(self.coined(self.lists.chains[chain], like))
@@ -85,7 +85,7 @@ class SurrogateDraft:
     def coined(self, chain: gazetteers.Chain, like: str) -> str:
         made = ""
         for _ in range(TRIES):
-            made = chain.coin(self.source, like)
+            made = chain.coin(self.rng, like)
             if self.free(made):
                 break
         return made
@@ -146,10 +146,10 @@ def _fill(words: SurrogateDraft, form: str, found: Sequence[templates.Slot]) -> 
 
 def _slot(words: SurrogateDraft, slot: templates.Slot, area: places.Area | None, city: str) -> str:
     if slot.kind == templates.NUMBER:
-        return words.unlike(slot.text, lambda: folding.scrambled_digits(words.source, slot.text))
+        return words.unlike(slot.text, lambda: folding.scrambled_digits(words.rng, slot.text))
     if slot.kind == templates.LETTER:
         letters = "ABCDEF" if slot.text.isupper() else "abcdef"
-        return words.source.choice(letters.replace(slot.text, ""))
+        return words.rng.choice(letters.replace(slot.text, ""))
     if slot.kind == templates.ACRONYM:
         return _acronym(words, slot.text)
     if slot.kind == templates.GIVEN:
@@ -169,10 +169,10 @@ def _slot(words: SurrogateDraft, slot: templates.Slot, area: places.Area | None,
 
 def _acronym(words: SurrogateDraft, text: str) -> str:
     if text in _ROMAN:
-        return words.source.choice([number for number in _ROMAN if number != text])
+        return words.rng.choice([number for number in _ROMAN if number != text])
     vowels = "AEIOU"
     consonants = "BCDFGHLMNPRSTV"
-    return "".join(words.source.choice(vowels if letter in vowels else consonants) for letter in text.upper())
+    return "".join(words.rng.choice(vowels if letter in vowels else consonants) for letter in text.upper())
 
 
 def _job(words: SurrogateDraft, slot: templates.Slot) -> str:
@@ -184,7 +184,7 @@ def _job(words: SurrogateDraft, slot: templates.Slot) -> str:
     )
     field = templates.field_of_work(slot.text, words.language)
     near = [word for word in pool if templates.field_of_work(word, words.language) == field]
-    return words.use(words.pick(near) or words.pick(pool) or words.source.choice(pool))
+    return words.use(words.pick(near) or words.pick(pool) or words.rng.choice(pool))
 
 
 def _area(words: SurrogateDraft, form: str) -> places.Area:
@@ -213,15 +213,15 @@ def _area(words: SurrogateDraft, form: str) -> places.Area:
     ):
         free = [area for area in free if words.free(places.capital(area))] or free  # a capital becomes a capital
     weights = [min(len(area.cities), 20) for area in free]
-    return words.source.choices(free, weights)[0]
+    return words.rng.choices(free, weights)[0]
 
 
 def _place(words: SurrogateDraft, slot: templates.Slot, area: places.Area, city: str) -> str:
     if slot.kind == templates.ZIP:
         like = slot.text
-        return words.unlike(like, lambda: places.zip_in(words.source, area, city or _city_of(words, area), like))
+        return words.unlike(like, lambda: places.zip_in(words.rng, area, city or _city_of(words, area), like))
     if slot.kind == templates.SHORT:
-        return area.short or words.source.choice(
+        return area.short or words.rng.choice(
             [other.short for other in places.of_country(area.country) if other.short] or [""]
         )
     if slot.kind in (places.REGION, places.PROVINCE):

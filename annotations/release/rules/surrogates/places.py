@@ -168,27 +168,25 @@ def capital(area: Area) -> str:
     return next(iter(area.cities))
 
 
-def zip_in(source: random.Random, area: Area, city: str, like: str) -> str:
+def zip_in(rng: random.Random, area: Area, city: str, like: str) -> str:
     """A ZIP code of the city (or of the area) in the format of `like`."""
-    start = area.cities.get(city) or source.choice(list(area.cities.values()))
+    start = area.cities.get(city) or rng.choice(list(area.cities.values()))
     if area.country == "gb":
         letters = "ABDEFGHJLNPQRSTUWXYZ"
         gap = " " if " " in like or not like else ""
-        code = (
-            f"{start}{source.randint(1, 25)}{gap}{source.randint(0, 9)}{source.choice(letters)}{source.choice(letters)}"
-        )
+        code = f"{start}{rng.randint(1, 25)}{gap}{rng.randint(0, 9)}{rng.choice(letters)}{rng.choice(letters)}"
         return code.lower() if like.islower() else code
     if area.country == "es" and len(start) == 2:
-        start += source.choice("123456789")
+        start += rng.choice("123456789")
     if area.country == "es" and (found := re.search(r"\d{5}", like)):  # capitals have 0 in the third place
         start = start[:2] + (
-            "0" if found.group(0)[2] == "0" else start[2] if start[2] != "0" else source.choice("123456789")
+            "0" if found.group(0)[2] == "0" else start[2] if start[2] != "0" else rng.choice("123456789")
         )
-    digits = start + "".join(source.choice(string.digits) for _ in range(5 - len(start)))
+    digits = start + "".join(rng.choice(string.digits) for _ in range(5 - len(start)))
     if area.country == "it" and start.endswith("100"):
         digits = start
     if "-" in like and area.country == "us":
-        digits += "-" + "".join(source.choice(string.digits) for _ in range(4))
+        digits += "-" + "".join(rng.choice(string.digits) for _ in range(4))
     return digits
 
 
