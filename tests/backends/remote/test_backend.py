@@ -107,11 +107,14 @@ def test_a_note_that_fails_does_not_affect_the_others():
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"<html>Rita</html>", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b"<html>Rita</html>", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
         (b"[" + b"1," * 20_000 + b"1]", "sent more than"),
         ({"results": []}, "does not have 1 results"),
-        ({"results": [{"result": [{"type": "labels", "value": {"start": 0, "end": 99, "labels": ["PER"]}}]}]}, "fit"),
+        (
+            {"results": [{"result": [{"type": "labels", "value": {"start": 0, "end": 99, "labels": ["PER"]}}]}]},
+            "match the text",
+        ),
     ],
 )
 def test_unusable_answers(answer, reason, monkeypatch):

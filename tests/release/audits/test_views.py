@@ -109,7 +109,7 @@ def test_leaks_are_decided(ward, sign_in):
     html = check_page(client.get(url("audit_leaks")))
     assert "<mark>Bianchi</mark>" in html and "Undecided" in html and "?at=" in html
     for answer, said in (
-        ("dismiss", "No identifier, says mina"), ("undo", "Undecided"), ("accept", "Accepted by mina"),
+        ("dismiss", "Not an identifier, according to mina"), ("undo", "Undecided"), ("accept", "Accepted by mina"),
         ("undo", "Undecided"), ("replace", "Replaced by mina"), ("burn", "Replaced by mina"),
     ):  # fmt: skip
         client.post(url("audit_decide"), {"mark": leak, "answer": answer})
