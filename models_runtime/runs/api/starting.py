@@ -9,7 +9,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.problems import Problem, check
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body
 from annotations.jobs.tokens import new_key
 from annotations.projects.selectors.labels import labels_of
 from annotations.text.combining import Method
@@ -20,7 +20,7 @@ from models_runtime.runs.api.runs import RunRef, refused, run_started
 from models_runtime.runs.forms.models import UNDECIDED, ExternalForm, LlmForm
 from models_runtime.runs.forms.runs import MOST_MEMBERS, CombineForm, MergeForm
 from models_runtime.runs.services.backends import ThresholdGoal
-from models_runtime.runs.services.ensembles import MOST, Option, options_of
+from models_runtime.runs.services.ensembles import MOST, options_of
 from models_runtime.runs.services.external import choices_of
 from models_runtime.runs.services.llm import default_language, servers
 
@@ -29,20 +29,14 @@ PATH = "/projects/{slug:slug}/runs"
 AT_THRESHOLD = {"threshold": "threshold"}
 
 
-class EnsembleOption(Schema):
+class EnsembleOption(Answer):
     """A possible member of an ensemble. `weight` is its score on held-out notes, `notes` what a run has annotated."""
 
-    member: str
+    member: str = Field(validation_alias="spec")
     title: str
     weight: float | None
     notes: int | None
-    rules_as_features: bool
-
-    @classmethod
-    def of(cls, one: Option) -> Self:
-        return cls(
-            member=one.spec, title=one.title, weight=one.weight, notes=one.notes, rules_as_features=one.has_rules
-        )
+    rules_as_features: bool = Field(validation_alias="has_rules")
 
 
 class EnsembleMember(Body):
@@ -147,7 +141,7 @@ class MergedRuns(Body):
 def list_ensemble_members(request: ApiRequest, slug: str) -> list[EnsembleOption]:
     """List the backends, models and runs that can vote in an ensemble."""
     access = enter(request, slug, Can.MANAGE)
-    return [EnsembleOption.of(one) for one in options_of(access.project)]
+    return [EnsembleOption.from_orm(one) for one in options_of(access.project)]
 
 
 @router.post(f"{PATH}/ensembles", response={202: RunRef})

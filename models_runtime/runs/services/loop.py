@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from annotations.core.authors import gold_sets
@@ -155,13 +155,7 @@ def _hold_out(version: GoldVersion, model: TrainedModel | None) -> str:
 def _compared(found: list[Round]) -> list[Round]:
     """Mark the rounds whose models were scored on the same notes as the newest model."""
     last = next((each.hold_out for each in reversed(found) if each.hold_out), "")
-    return [
-        Round(
-            each.version, each.effort, each.model, each.more, each.run, each.hold_out,
-            comparable=bool(last) and each.hold_out == last,
-        )
-        for each in found
-    ]  # fmt: skip
+    return [replace(each, comparable=bool(last) and each.hold_out == last) for each in found]
 
 
 Step = Literal["freeze", "train", "run", "review"]
