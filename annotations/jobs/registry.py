@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop as _
@@ -61,18 +61,12 @@ load: Callable[[str], Callable[..., Any]] = import_string
 # Hooks of the queue for higher features, which register in their AppConfig.ready().
 
 
-class MachineReport(Protocol):
-    """Writes a worker's report about its machine. `redis` is a connection or a pipeline."""
-
-    def __call__(self, redis: Any, worker_key: str, *, seconds: int) -> None: ...
-
-
 # The relay calls these every ten minutes to delete what has expired.
 TIDIERS: list[Callable[[], object]] = []
 # The relay calls these in each round, about once a second. A call that has something to do works for about a second.
 STEPS: list[Callable[[], object]] = []
-# A worker calls these with every heartbeat.
-REPORTS: list[MachineReport] = []
+# A worker calls these with every heartbeat, with a connection or a pipeline of Redis, its key, and `seconds`.
+REPORTS: list[Callable[..., None]] = []
 # These are called with the id and the state of a job that is done or failed, in the transaction that writes the state.
 ENDED: list[Callable[[int, str], object]] = []
 

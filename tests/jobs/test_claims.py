@@ -140,10 +140,6 @@ def test_progress_raises_after_a_request_to_end_or_pause_except_at_the_end(job, 
         claim.progress(1, 3)
 
 
-def test_catching_exception_does_not_catch_a_lost_lease():
-    assert not any(isinstance(error, Exception) for error in (LostLease(), HandBack()))
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.both_databases
 def test_the_heartbeat_keeps_the_lease(job, settings):

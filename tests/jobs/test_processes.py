@@ -10,14 +10,12 @@ from django.db import connection
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from annotations.exchange.services.staged import pack, stage_import, start_import
 from annotations.jobs.services.doorbell import connection as redis_connection
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.jobs.services.queue import cancel, pause, push, resume
 from annotations.jobs.services.worker import DurableWorker
-from annotations.models import Document, Job, JobState
+from annotations.models import Job, JobState
 from annotations.threads import VARIABLES, threads_for
-from tests.factories import make_project, make_user
 from tests.jobs.probes.handlers import results
 from tests.waiting import HANGS, MOMENT, ended, wait_for
 from tests.worlds.gates import Gate
@@ -84,18 +82,6 @@ def test_redis_is_emptied_and_restarts_under_a_working_worker(counting, redis_se
     shown(1)
     later = make_job("count", total=3)
     wait_for_state(later, JobState.DONE, "a job after the restart")
-
-
-def test_the_relay_is_killed_and_started_again(counting, worker, relay, processes, redis_server):
-    relay.kill9()
-    worker.kill9()
-    redis_server.client().flushall()
-    processes("work")
-    end_lease(counting)
-    shown(1)
-    assert state_of(counting) == JobState.RUNNING, "only the relay notices lost workers"
-    processes("relay")
-    finished(counting)
 
 
 def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):
@@ -204,29 +190,6 @@ def test_a_job_that_kills_its_workers_is_ended(make_job, worker):
     job.refresh_from_db()
     assert len(results(job.pk)) == 5 and "lost 5 times" in job.error
     assert job.project.stored_files.get().name == "undone-failed"
-
-
-def test_an_import_survives_the_loss_of_its_worker(worker, processes, redis_server):
-    """The worker is killed between two batches. Every note is imported once and counted once in the report."""
-    total = 1500
-    project = make_project()
-    files = [(f"n{number:04}.txt", f"Note {number}, seen on 12/03/2021.".encode()) for number in range(total)]
-    row = stage_import(
-        project=project, name="notes.zip", content=pack(files), format="text", written_as="", language="",
-        take_duplicates=False, actor=None,
-    )  # fmt: skip
-    job = start_import(project=project, import_id=row.pk, actor=make_user())
-    wait_for(lambda: Document.objects.filter(project=project).exists(), what="the first batch")
-    worker.kill9()
-    redis_server.client().flushall()
-    end_lease(job)
-    kept = Document.objects.filter(project=project).count()
-    assert 0 < kept < total and kept % 250 == 0, "whole batches only"
-    processes("work")
-    wait_for_state(job, JobState.DONE, "the import to end")
-    job.refresh_from_db()
-    assert Document.objects.filter(project=project).count() == job.result["notes"] == job.done == total
-    assert job.attempt == 2
 
 
 @pytest.mark.both_databases

@@ -18,11 +18,10 @@ from annotations.jobs.services import doorbell, status
 from annotations.jobs.services.worker import perform
 from annotations.models import Document, Import, ImportState, Job, JobState
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db]
-EXPORT, GOLD = "/projects/covid/exports/start", "/projects/covid/gold/start"
+pytestmark = [pytest.mark.queue, pytest.mark.django_db, pytest.mark.usefixtures("probes", "no_redis")]
 
 
 def build_world():
@@ -34,14 +33,7 @@ def build_world():
     return SimpleNamespace(project=project, other=other, stranger=stranger, author=own.author, **people)
 
 
-@pytest.fixture(scope="module")
-def made(once):
-    return once(build_world)
-
-
-@pytest.fixture
-def world(made, db, probes, no_redis):
-    return fresh(made, build_world)
+made, world = made_once(build_world)
 
 
 @pytest.fixture
@@ -242,24 +234,3 @@ def test_a_discarded_import_is_not_started(manager, staged):
     assert start(manager, staged).url == reverse("import_preview", args=["covid", staged.pk])
     assert not Job.objects.exists()
     assert manager.get(reverse("job_of_import", args=["covid", staged.pk])).status_code == 404
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_export_from_the_click_to_the_file(world):
-    reviewer = client_of(world.reviewer)
-    chosen = {"format": "brat", "set": f"annotator:{world.annotator.username}", "token": "t1"}
-    for wrong in ({"format": "docx"}, {"set": "gold:7"}, {"set": "annotator:nobody"}):
-        assert reviewer.post(EXPORT, chosen | wrong).url == reverse("export", args=["covid"])
-    assert not Job.objects.exists()
-    first = reviewer.post(EXPORT, chosen)
-    job = Job.objects.get(kind="export")
-    assert reviewer.post(EXPORT, chosen).url == first.url == url_of(job)
-    done(job)
-    assert (job.state, job.result["notes"], job.error) == (JobState.DONE, 1, "")
-    assert world.project.stored_files.get(pk=job.result["file_id"]).size > 0
-    check_page(reviewer.get(url_of(job)))
-    assert reviewer.post(EXPORT, chosen).url == url_of(job), "the same form token gives the same job"
-    assert reviewer.post(EXPORT, chosen | {"token": "t2"}).url != url_of(job), "a new form token gives a new job"
-    Job.objects.all().delete()
-    del chosen["token"]
-    assert len({reviewer.post(EXPORT, chosen).url for _ in range(2)}) == Job.objects.count() == 1, "until it ends"

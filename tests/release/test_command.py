@@ -8,8 +8,6 @@ from django.core.management import CommandError
 
 from annotations import models
 from annotations.core.errors import ServiceError
-from annotations.formats import FORMATS
-from annotations.formats.base import LoadedFiles
 from annotations.gold.services.making import freeze
 from annotations.release.rules.redaction.policy import SHIPPED
 from annotations.release.services.policies import policies_of
@@ -56,25 +54,6 @@ def test_no_labeled_string_survives(ward, release, tmp_path, slug):
                     assert f" {' '.join(words(plain[start:end]))} " not in f" {left} ", (slug, name, label)
     assert dict(models.Document.objects.values_list("name", "sha256")) == before
     assert all(text_sha256(note.text) == note.sha256 for note in models.Document.objects.all())
-
-
-@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"text", "csv"}))
-def test_moved_offsets_can_be_read_back(ward, release, tmp_path, format):
-    """The spans of the released files quote the replacements."""
-    release("out", "--format", format)
-    out = tmp_path / "out"
-    names = [path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()]
-    reader, files = FORMATS[format], LoadedFiles(lambda name: (out / name).read_bytes())
-    groups, _problems = reader.group(name for name in names if not name.startswith("release.json"))
-    notes = [note for group in groups for note in reader.read_many(group, files, LABELS)]
-    assert len(notes) == 4
-    for note in notes:
-        _name, _language, _patient, text = next(row for row in NOTES if row[0] == note.name)
-        expected = [(label, f"[{label}]") for _start, _end, label in marked(text)[1]]
-        assert [(span.label, note.text[span.start : span.end]) for span in sorted(note.spans)] == expected
-
-
-LABELS = {label: label for *_row, text in NOTES for _start, _end, label in marked(text)[1]}
 
 
 def test_json_lines_and_csv(ward, release, tmp_path):

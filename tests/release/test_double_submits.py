@@ -63,16 +63,6 @@ def test_prepare_again(clinic, twice, people):
     assert models.Job.objects.filter(kind="release", state="queued").count() == events("release.prepared_again") == 1
 
 
-def test_opposite_decisions(clinic, at_once, sign_in):
-    """One of the two answers is stored for all places of a string."""
-    key = models.LeakFinding.objects.values_list("string_key", flat=True).order_by("string_key")[0]
-    url = reverse("release_decide", args=["covid", 1])
-    clients = [(sign_in(clinic.mia), answer) for answer in ("replace", "allow")]
-    calls = [lambda one=one, a=a: one.post(url, {"answer": a, "string": key}).status_code for one, a in clients]
-    assert at_once(*calls) == [302, 302]
-    assert len(set(models.LeakFinding.objects.filter(string_key=key).values_list("decision", flat=True))) == 1
-
-
 def test_withdraw_and_export_and_sign(clinic, at_once, sign_in):
     """Whichever comes first: nothing of a withdrawn release is left to download."""
     requests = [("release_withdraw", {}), ("release_export", {"format": "text", "leave_out": "on", "token": TOKEN})]

@@ -74,15 +74,6 @@ def test_rows_follow_each_other_by_patient_and_batches_never_cut_a_patient(relea
     assert seen == [["", ""], ["", *["P-00001"] * EACH], ["P-00002"] * EACH, ["P-00003"] * EACH]
 
 
-def test_the_same_token_gives_the_same_release(release):
-    again = start_release(
-        project=release.project, set_spec="gold", policy=release.policy, actor=release.created_by, token="t"
-    )
-    assert again == release and Release.objects.count() == Job.objects.count() == 1
-    other = start_release(project=release.project, set_spec="gold", policy=release.policy, actor=None, token="u")
-    assert (release.number, other.number) == (1, 2)
-
-
 def test_a_killed_worker_loses_at_most_its_batch(release, monkeypatch):
     class Killed(BaseException):
         pass

@@ -180,30 +180,19 @@ def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path)
     assert content["context"]["statements"][0]["text"].startswith("Not met.")
 
 
-def by_service(release, label):
-    answer_chosen(release=release, answer="replace", actor=None, label=label)
-
-
-def by_api(release, label):
-    program = Program(make.make_member(release.project, "manager", "mara" + label))
-    answer = program.post(
-        "/projects/shop/releases/1/findings/decide", {"answer": "replace", "all": True, "label": label}
-    )
-    if answer.status_code != 200:
-        raise ServiceError(answer.content.decode(), code="label")
-
-
-@pytest.mark.parametrize("decide", [by_service, by_api])
-def test_of_several_labels_of_the_kind_of_a_finding_a_person_chooses_one(db, no_redis, decide):
+def test_of_several_labels_of_the_kind_of_a_finding_a_person_chooses_one(db, no_redis):
     """A visit is no date of birth, and a hospital no pharmacy."""
     project = new_project("shop", "redactor-33")
     add_note(project, "a", "Admitted to Fairview Hospital on 03/16/2025. Ring 555-201-8834.\n", language="en")
     release = make_release(project)
     found = [(text, label) for text, label, _origin in strings_of(release)]
     assert found == [("Fairview Hospital", ""), ("03/16/2025", ""), ("555-201-8834", "TELEPHONE_NUMBER")]
-    with pytest.raises(ServiceError, match="abel"):
-        decide(release, "")
-    decide(release, "ORGANIZATION")
+    program = Program(make.make_member(project, "manager"))
+    states = [
+        program.post("/projects/shop/releases/1/findings/decide", {"answer": "replace", "all": True, "label": label})
+        for label in ("", "ORGANIZATION")
+    ]
+    assert [answer.status_code for answer in states] == [422, 200]
     assert release.notes.get().text == "Admitted to [ORGANIZATION] on [ORGANIZATION]. Ring [TELEPHONE_NUMBER].\n"
 
 
@@ -228,13 +217,6 @@ def test_a_label_is_asked_only_where_it_would_be_written(db, no_redis):
     assert [(text, label) for text, label, _origin in found] == [
         ("03/16/2025", "BIRTH_DATE_TIME"), ("Christmas Day", "")
     ]  # fmt: skip
-
-
-def test_safe_harbor_is_refused_where_the_gate_could_not_read_a_note(db, no_redis):
-    project = new_project("shop", "redactor-33")
-    add_note(project, "a", "«Ada Lund|PERSON», vue le 16 mars 2025.\n", language="fr")
-    release = make_release(project, policy="safe-harbor")
-    assert "DATES" not in looked_for(release)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,17 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from django.http import HttpResponse
 
+from annotations.core.errors import ServiceError
+
 WORDS_OF_THE_NOTE = ("Mario", "Rossi", "Bianchi")
+
+
+def refused(code: str) -> "pytest.RaisesExc[ServiceError]":
+    """Expect a ServiceError with this code."""
+    return pytest.raises(ServiceError, check=lambda error: error.code == code)
 
 
 class _Page(HTMLParser):

@@ -312,16 +312,13 @@ NO_HELP = timedelta(minutes=1)
 LIVE = (JobState.RUNNING, JobState.QUEUED, JobState.PAUSED)
 
 
-class _ServedClaim:
-    queues: tuple[str, ...] = tuple(Job.Queue.values)
-
-
-_served = _ServedClaim()
+# The queues that this process works on.
+_served: list[str] = list(Job.Queue.values)
 
 
 def serve(queues: Iterable[str]) -> None:
     """Set the queues that this process works on; by default all."""
-    _served.queues = tuple(queues)
+    _served[:] = queues
 
 
 @dataclass
@@ -386,5 +383,5 @@ def send_away(job_id: int) -> None:
 
 def _others_wait(job_id: int) -> bool:
     """Whether another job has been waiting for a worker on the same queues."""
-    rows = Job.objects.filter(state=JobState.QUEUED, queue__in=_served.queues, pushed_at__lt=Now() - UNTAKEN)
+    rows = Job.objects.filter(state=JobState.QUEUED, queue__in=_served, pushed_at__lt=Now() - UNTAKEN)
     return rows.exclude(pk=job_id).exists()

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -49,15 +49,6 @@ def audited(access: Access) -> QuerySet[Release]:
 # What was read in an audit, and what follows from it.
 
 
-@dataclass(frozen=True, slots=True)
-class ReadNote:
-    """A finished note: whether it has a leak, and whether its planted leak was found (None without one)."""
-
-    stratum: str
-    leak: bool
-    planted_found: bool | None
-
-
 def leaks_of(plan: AuditPlan) -> "QuerySet[AuditMark]":
     """The marks of finished notes that count as leaks."""
     return AuditMark.objects.filter(note__plan=plan, leak=True, dismissed_at__isnull=True)
@@ -73,17 +64,12 @@ class Readings:
     def __init__(self, plan: AuditPlan) -> None:
         leak = AuditMark.objects.filter(note=OuterRef("pk"), leak=True, dismissed_at__isnull=True)
         rows = AuditNote.objects.filter(plan=plan).annotate(leak=Exists(leak)).order_by("position")
-        self.notes: dict[int, ReadNote] = {}
-        self.read = plan.drawn
-        columns = ("position", "state", "stratum", "leak", "planted_found")
-        for position, state, stratum, has_leak, found in rows.values_list(*columns):
-            if state != AuditNoteState.DONE:
-                self.read = position - 1
-                break
-            self.notes[position] = ReadNote(stratum, has_leak, found)
+        drawn = [*rows.values_list("position", "state", "stratum", "leak", "planted_found", named=True)]
+        self._notes = list(takewhile(lambda row: row.state == AuditNoteState.DONE, drawn))
+        self.read = plan.drawn if self._notes == drawn else drawn[len(self._notes)].position - 1
 
     def found(self, read: int) -> AuditCounts:
-        some = [one for position, one in self.notes.items() if position <= read]
+        some = [one for one in self._notes if one.position <= read]
         planted = [one.planted_found for one in some if one.planted_found is not None]
         return AuditCounts(
             Counter(one.stratum for one in some),
@@ -97,7 +83,7 @@ class Readings:
 
     @cached_property
     def _leaks(self) -> list[int]:
-        return [position for position, one in self.notes.items() if one.leak]
+        return [one.position for one in self._notes if one.leak]
 
 
 def verdict_of(plan: AuditPlan, readings: Readings | None = None) -> AuditVerdict:
@@ -135,15 +121,6 @@ class Auditor:
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptedLeak:
-    """A leak that somebody left in the release. `label` is the code that the auditor chose."""
-
-    label: str
-    user: User | None
-    at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class AuditResult:
     """What an audit shows about a release. Shares are from 0 to 1.
 
@@ -177,7 +154,7 @@ class AuditResult:
     seed: str = ""
     erased: int = 0
     undecided: int = 0
-    accepted: Sequence[AcceptedLeak] = ()
+    accepted: Sequence[AuditMark] = ()
 
 
 def audit_result(release: Release) -> AuditResult | None:
@@ -195,6 +172,7 @@ def result_of(plan: AuditPlan) -> AuditResult:
     leaky_by_stratum = Counter(stratum for _note, stratum in leaky)
     read_by_stratum = dict(done.values_list("stratum").annotate(n=Count("pk")))
     bounds = verdict.bounds
+    accepted = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW)
     return AuditResult(
         plan=plan.pk,
         confidence=plan.confidence,
@@ -221,7 +199,7 @@ def result_of(plan: AuditPlan) -> AuditResult:
         seed=plan.seed,
         erased=plan.erased_count,
         undecided=undecided(plan),
-        accepted=_accepted(plan),
+        accepted=list(accepted.select_related("finding__decided_by").order_by("finding__decided_at", "pk")),
     )
 
 
@@ -241,16 +219,6 @@ def _auditors(plan: AuditPlan) -> list[Auditor]:
     counts = {pk: numbers for pk, *numbers in counted}
     users = User.objects.filter(pk__in=list(counts)).order_by("username")
     return [Auditor(user, *counts[user.pk]) for user in users]
-
-
-def _accepted(plan: AuditPlan) -> list[AcceptedLeak]:
-    """The leaks that were accepted, in the order of acceptance."""
-    marks = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW).select_related("finding__decided_by")
-    return [
-        AcceptedLeak(mark.label, mark.finding.decided_by, mark.finding.decided_at)
-        for mark in marks.order_by("finding__decided_at", "pk")
-        if mark.finding is not None
-    ]
 
 
 def _labels(plan: AuditPlan, readings: Readings, verdict: AuditVerdict) -> dict[str, Rate]:

@@ -162,7 +162,12 @@ class _Export:
         if self._labels.differ:
             definitions = written_set(definitions, self._codes, target_of(self._labels.target))
         written = WrittenLabels({label: code for label, code in self._codes.items() if code}, definitions)
-        return release_files(self._format, self._out_notes(), written, self._about(), self._at_end, self._beside)
+
+        def at_end() -> dict[str, Any]:
+            """What the manifest says of labels written in another way. A mapping's name stays inside."""
+            return {"labels": relabeled} if (relabeled := self._relabeled()) else {}
+
+        return release_files(self._format, self._out_notes(), written, self._about(), at_end, self._beside)
 
     def check_still(self) -> None:
         """Check in the caller's transaction that nothing changed since the export began."""
@@ -200,11 +205,6 @@ class _Export:
         if told is None:
             return None
         return {"written": told["written"], "left_out": sum(told["left_out"].values()), "merged": told["merged"]}
-
-    def _at_end(self) -> dict[str, Any]:
-        """What the manifest says of labels, where they are written in another way. A mapping's name stays inside."""
-        relabeled = self._relabeled()
-        return {} if relabeled is None else {"labels": relabeled}
 
     def _about(self) -> dict[str, Any]:
         """The head of the manifest. It has no text that a person typed, but for the short name of the policy."""

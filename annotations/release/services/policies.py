@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db import transaction
@@ -278,14 +277,6 @@ def with_merged(project: Project, rules: Mapping[str, LabelRule]) -> dict[str, L
 LABEL = "EXAMPLE"
 
 
-@dataclass(frozen=True)
-class PolicyExample:
-    """An invented identifier, and what the release has in its place; empty where it is removed."""
-
-    before: str
-    after: str
-
-
 # What operators need, for an invented note in English.
 _INVENTED: Final = OperatorContext(
     "en",
@@ -298,11 +289,14 @@ _INVENTED: Final = OperatorContext(
 )
 
 
-def example_of(rule: LabelRule | None, placeholder: str) -> PolicyExample | None:
-    """What the rule does with an identifier of its kind; None without a rule, and where it is not possible."""
+def example_of(rule: LabelRule | None, placeholder: str) -> dict[str, str] | None:
+    """An invented identifier of the rule's kind `before` and `after`, which is empty where it is removed.
+
+    None without a rule, and where it is not possible.
+    """
     if rule is None or rule.action not in actions_for(rule.kind):
         return None
     text = rule.kind.example
     spans, policy = [Span(0, len(text), LABEL)], Policy({LABEL: rule})
     released = release_text(text, spans, policy, {LABEL: placeholder}, _INVENTED)
-    return PolicyExample(text, released.text)
+    return {"before": text, "after": released.text}

@@ -60,8 +60,3 @@ def test_two_workers_with_different_patients_share_the_physician(ward, monkeypat
     assert SurrogateEntity.objects.filter(kind="staff").count() == 1
     assert SurrogateEntity.objects.filter(kind="name").count() == 2
     assert SurrogateKey.objects.values("digest", "kind", "scope").distinct().count() == SurrogateKey.objects.count()
-
-
-def test_many_workers_end(ward, monkeypatch):
-    found = at_once(monkeypatch, *[ward.make] * 5)
-    assert all(one == found[0] for one in found)

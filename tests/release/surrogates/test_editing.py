@@ -5,7 +5,6 @@ from datetime import date, timedelta
 
 import pytest
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.models import Event, SurrogateEntity, SurrogateMention
 from annotations.release.rules.surrogates.identifiers import birth_in
@@ -16,6 +15,7 @@ from annotations.release.services.surrogates.making import surrogates_for
 from annotations.release.services.surrogates.patients import date_offset
 from tests import factories as make
 from tests.release.surrogates.conftest import said, with_mentions
+from tests.worlds.checks import refused
 
 
 @pytest.fixture
@@ -32,10 +32,6 @@ def entity_of(ward, note, text):
 def edit(ward, act, entity, **more):
     who = {"project": ward.project, "entity": entity.pk, "version": entity.version, "actor": ward.mia}
     return editing.split(**who, **more) if act == "split" else editing.change(**who, act=act, **more)
-
-
-def refused(code):
-    return pytest.raises(ServiceError, check=lambda error: error.code == code)
 
 
 def test_a_typed_surrogate_is_used_by_later_releases(made):

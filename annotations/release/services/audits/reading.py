@@ -297,7 +297,9 @@ def decide_leak(*, mark: AuditMark, answer: str, actor: User | None) -> None:
     `replace` it in the release, whose note is prepared again, or `accept` it: both count as a leak of the audit, and
     the certificate names who accepted it. `dismiss`: the marked stretch identifies nobody, stays, and is not a leak.
     """
-    finding = _finding(mark)
+    finding = LeakFinding.objects.filter(pk=mark.finding_id or 0).first() if mark.leak else None
+    if finding is None:
+        raise ServiceError(_("This leak no longer exists. Reload the page."), code="gone")
     act = partial(answer_chosen, release=mark.note.plan.release, findings=[finding.pk], actor=actor)
     wanted = {"replace": Answer.REPLACE, "accept": Answer.ALLOW, "dismiss": Answer.ALLOW}.get(answer)
     if finding.decision and finding.decision != wanted:
@@ -305,13 +307,6 @@ def decide_leak(*, mark: AuditMark, answer: str, actor: User | None) -> None:
     if wanted and finding.decision != wanted:
         act(answer=wanted)
     _dismiss(mark, actor, dismissed=answer == "dismiss")
-
-
-def _finding(mark: AuditMark) -> LeakFinding:
-    finding = LeakFinding.objects.filter(pk=mark.finding_id or 0).first() if mark.leak else None
-    if finding is None:
-        raise ServiceError(_("This leak no longer exists. Reload the page."), code="gone")
-    return finding
 
 
 def _dismiss(mark: AuditMark, actor: User | None, *, dismissed: bool) -> None:

@@ -180,8 +180,11 @@ def audit_part(audit: AuditResult | None) -> parts.AuditPart | None:
         recall=None if audit.recall is None else parts.at_least(audit.recall),
         auditors=[parts.filled(parts.AuditorRow, one, name=name_of(one.user)) for one in audit.auditors],
         accepted=[
-            parts.filled(parts.AcceptedLeakRow, one, by=name_of(one.user), at=iso(one.at) if one.at else "")
+            parts.filled(
+                parts.AcceptedLeakRow, one, by=name_of(found.decided_by), at=iso(at) if (at := found.decided_at) else ""
+            )
             for one in audit.accepted
+            if (found := one.finding)
         ],
         labels=_rates(audit.labels),
         strata=_rates(audit.strata),
