@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotations.core.progress import Canceled
 from annotations.jobs.runner import HandBack, LostLease, claims, take
-from annotations.jobs.runner.execute import Heartbeat
+from annotations.jobs.runner.execute import heartbeat
 from annotations.models import Job, JobState
 from tests.waiting import crowding, wait_for
 
@@ -146,7 +146,7 @@ def test_the_heartbeat_keeps_the_lease(job, settings):
     settings.JOB_LEASE_SECONDS = 2 * crowding()
     claim = take(job.pk)
     job.refresh_from_db()
-    with Heartbeat(claim):
+    with heartbeat(claim):
         wait_for(lambda: timezone.now() > job.lease_until, what="the first lease to run out")
         assert take(job.pk) is None
     assert not claim.lost
@@ -157,7 +157,7 @@ def test_the_heartbeat_notices_a_lost_lease(job):
     claim = take(job.pk)
     expire(job)
     take(job.pk)
-    with Heartbeat(claim, every=0.05):
+    with heartbeat(claim, every=0.05):
         wait_for(lambda: claim.lost, what="the heartbeat")
     with pytest.raises(LostLease):
         claim.progress(0, 3)
@@ -174,5 +174,5 @@ def test_the_heartbeat_survives_an_outage_of_the_database(job, monkeypatch):
         return True
 
     monkeypatch.setattr(claim, "beat", beat)
-    with Heartbeat(claim, every=0.05):
+    with heartbeat(claim, every=0.05):
         wait_for(lambda: len(beats) > 2, what="more heartbeats")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
@@ -21,11 +22,7 @@ from annotations.models import Job, JobState, Share
 # Whether this process was asked to end. A signal handler sets it; the next progress call reads it.
 
 
-class _Stop:
-    requested = False
-
-
-_stop = _Stop()
+_stop = SimpleNamespace(requested=False)
 
 
 def stop_soon() -> None:
@@ -89,18 +86,9 @@ class Claim:
 
     @classmethod
     def of(cls, job: Job, token: uuid.UUID) -> Self:
-        return cls(
-            job_id=job.pk,
-            kind=job.kind,
-            project_id=job.project_id,
-            actor_id=job.created_by_id,
-            params=job.params,
-            attempt=job.attempt,
-            token=token,
-            done=job.done,
-            total=job.total,
-            cancel_requested=job.cancel_requested,
-        )
+        names = ("kind", "project_id", "params", "attempt", "done", "total", "cancel_requested")
+        told: dict[str, Any] = {name: getattr(job, name) for name in names}
+        return cls(job_id=job.pk, actor_id=job.created_by_id, token=token, **told)
 
     # ── For handlers ─────────────────────────────────────────────────────────────────────────────────────────────────
     def progress(self, done: int, total: int) -> None:

@@ -5,7 +5,6 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from django.conf import settings
@@ -34,39 +33,35 @@ from annotations.models import JobState
 logger = logging.getLogger("deidreview.jobs")
 
 
-class Heartbeat:
-    """Extends the lease inside `with`. A lost lease sets `claim.lost`, and the next progress call raises LostLease."""
+@contextmanager
+def heartbeat(claim: Claim, every: float | None = None) -> Iterator[None]:
+    """Extend the lease meanwhile. A lost lease sets `claim.lost`, and the next progress call raises LostLease."""
+    stop = threading.Event()
+    about = (claim, every or settings.JOB_LEASE_SECONDS / 3, stop)
+    thread = threading.Thread(target=_beat, args=about, name=f"heartbeat-{claim.job_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=5)
 
-    def __init__(self, claim: Claim, every: float | None = None) -> None:
-        self._claim = claim
-        self._every = every or settings.JOB_LEASE_SECONDS / 3
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{claim.job_id}", daemon=True)
 
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join(timeout=5)
-
-    def _run(self) -> None:
-        wait = self._every
-        try:
-            while not self._stop.wait(wait):
-                try:
-                    if not self._claim.beat():
-                        return
-                    wait = self._every
-                except (DatabaseError, InterfaceError) as error:
-                    # The database is unavailable or busy: try again soon, until the lease expires.
-                    logger.warning("Job %s: heartbeat missed (%s)", self._claim.job_id, type(error).__name__)
-                    connection.close()
-                    wait = min(1.0, self._every)
-        finally:
-            connection.close()
+def _beat(claim: Claim, every: float, stop: threading.Event) -> None:
+    wait = every
+    try:
+        while not stop.wait(wait):
+            try:
+                if not claim.beat():
+                    return
+                wait = every
+            except (DatabaseError, InterfaceError) as error:
+                # The database is unavailable or busy: try again soon, until the lease expires.
+                logger.warning("Job %s: heartbeat missed (%s)", claim.job_id, type(error).__name__)
+                connection.close()
+                wait = min(1.0, every)
+    finally:
+        connection.close()
 
 
 ERROR_LENGTH = 1000
@@ -84,7 +79,7 @@ def run(job_id: int) -> None:
         claim = take(job_id) or join(job_id)
         if claim is None:
             return
-        with _bounded_idle_transactions(), Heartbeat(claim):
+        with _bounded_idle_transactions(), heartbeat(claim):
             if isinstance(claim, Helper):
                 _help(claim)
             else:

@@ -28,21 +28,12 @@ from rq.worker import DequeueStrategy, WorkerStatus
 
 from annotations.jobs import registry
 from annotations.jobs.registry import JOBS, load
+from annotations.jobs.runner import run as perform
 from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.claims import serve
 from annotations.jobs.services.doorbell import Bell
 from annotations.models import Job
 from annotations.threads import limit_threads, threads_for
-
-# The function that workers run. Redis gets only a job's id: neither its parameters nor note text.
-
-
-def perform(job_id: int) -> None:
-    """Run the job in a worker. Errors of the job are caught and stored in its row."""
-    from annotations.jobs.runner import run
-
-    run(job_id)
-
 
 logger = logging.getLogger("deidreview.worker")
 # The parent sends a heartbeat this often (seconds), and counts as lost after three missed ones.
@@ -188,7 +179,8 @@ class DurableWorker(Worker):
         status = None
         while True:
             try:
-                with self.death_penalty_class(self._patience(), HorseMonitorTimeoutException):
+                patience = round(max(1, min(BEAT, self._kill_at - time.monotonic())))
+                with self.death_penalty_class(patience, HorseMonitorTimeoutException):
                     _, status, _ = self.wait_for_horse()
                 break
             except HorseMonitorTimeoutException:
@@ -200,11 +192,6 @@ class DurableWorker(Worker):
         if status != os.EX_OK:
             # The job goes back to the queue when its lease expires.
             logger.warning("A work process ended with status %s (job %s)", status, job.job_id)
-
-    def _patience(self) -> int:
-        if self.stopped:
-            return max(1, min(BEAT, round(self._kill_at - time.monotonic())))
-        return BEAT
 
     def execute_job(self, job: Any, queue: Queue) -> None:
         self.set_state(WorkerStatus.BUSY)
@@ -223,15 +210,13 @@ class DurableWorker(Worker):
         asked = self.connection.pipeline(transaction=False)
         for key in set(worker_registration.get_keys(connection=self.connection)) - {self.key}:
             asked.hmget(key, "hostname", "queues", "state")
-        found: list[Any] = asked.execute()
+        found: list[tuple[bytes | None, bytes | None, bytes | None]] = asked.execute()
         own = (self.hostname or "").encode()
         computing = {str(Job.Queue.CPU).encode(), str(Job.Queue.GPU).encode()}
-        return 1 + len(
-            [
-                host for host, queues, state in found
-                if state is not None and host == own and not computing.isdisjoint((queues or b"").split(b","))
-            ]
-        )  # fmt: skip
+        return 1 + sum(
+            state is not None and host == own and not computing.isdisjoint((queues or b"").split(b","))
+            for host, queues, state in found
+        )
 
     def perform_job(self, job: Any, queue: Queue) -> bool:
         """Run the job in the child. Log only the type of an error; RQ would log its message, which may quote a note."""
