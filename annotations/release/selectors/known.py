@@ -16,72 +16,58 @@ from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.release.rules.known.matcher import VERSION, DenyList, Profile, find
 from annotations.release.rules.known.person import FIELDS, MasterPerson, Mention
 from annotations.release.rules.known.reading import folded
-from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
+from annotations.release.rules.redaction.policy import kinds_of
 
 # The kinds that mentions have.
 USED: Final = (
-    IdentifierType.NAME, IdentifierType.DATE, IdentifierType.PHONE, IdentifierType.EMAIL, IdentifierType.STREET,
-    IdentifierType.ZIP, IdentifierType.CITY, IdentifierType.NATIONAL_ID, IdentifierType.RECORD,
-    IdentifierType.HEALTH_PLAN, IdentifierType.ID,
+    Kind.NAME, Kind.DATE, Kind.PHONE, Kind.EMAIL, Kind.STREET,
+    Kind.ZIP, Kind.CITY, Kind.NATIONAL_ID, Kind.RECORD,
+    Kind.HEALTH_PLAN, Kind.ID,
 )  # fmt: skip
-_NUMBERS: Final = (
-    IdentifierType.ID,
-    IdentifierType.NATIONAL_ID,
-    IdentifierType.RECORD,
-    IdentifierType.HEALTH_PLAN,
-    IdentifierType.ACCOUNT,
-    IdentifierType.LICENSE,
-)
-_PLACES: Final = (
-    IdentifierType.LOCATION,
-    IdentifierType.STREET,
-    IdentifierType.CITY,
-    IdentifierType.ZIP,
-    IdentifierType.REGION,
-)
+_NUMBERS: Final = (Kind.ID, Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE)
+_PLACES: Final = (Kind.LOCATION, Kind.STREET, Kind.CITY, Kind.ZIP, Kind.REGION)
 # The nearest kinds, in the order in which they are tried.
 _NEAREST: Final = {
-    IdentifierType.NAME: (IdentifierType.STAFF,),
-    IdentifierType.PHONE: (IdentifierType.FAX, IdentifierType.EMAIL, *_NUMBERS),
-    IdentifierType.EMAIL: (IdentifierType.URL, IdentifierType.PHONE, *_NUMBERS),
-    IdentifierType.DATE: (IdentifierType.AGE,),
-    **dict.fromkeys((IdentifierType.STREET, IdentifierType.ZIP, IdentifierType.CITY), _PLACES),
-    **dict.fromkeys(
-        (IdentifierType.NATIONAL_ID, IdentifierType.RECORD, IdentifierType.HEALTH_PLAN, IdentifierType.ID), _NUMBERS
-    ),
+    Kind.NAME: (Kind.STAFF,),
+    Kind.PHONE: (Kind.FAX, Kind.EMAIL, *_NUMBERS),
+    Kind.EMAIL: (Kind.URL, Kind.PHONE, *_NUMBERS),
+    Kind.DATE: (Kind.AGE,),
+    **dict.fromkeys((Kind.STREET, Kind.ZIP, Kind.CITY), _PLACES),
+    **dict.fromkeys((Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ID), _NUMBERS),
 }
 # Words in the codes of labels that a project made itself.
 _WORDS: Final = {
-    IdentifierType.STAFF: ("DOCTOR", "STAFF", "PHYSICIAN", "CLINICIAN", "SANITARIO", "MEDICO", "ARZT"),
-    IdentifierType.NAME: ("PATIENT", "NAME", "NOMBRE", "NOME", "PERSON", "PER"),
-    IdentifierType.AGE: ("AGE", "EDAD", "ETA", "ALTER"),
-    IdentifierType.HOSPITAL: ("HOSPITAL", "OSPEDALE", "CLINIC", "KLINIK"),
-    IdentifierType.ORGANIZATION: ("ORGANIZATION", "ORGANISATION", "ORG", "INSTITUCION", "COMPANY"),
-    IdentifierType.REGION: ("STATE", "REGION", "REGIONE", "PROVINCE", "PROVINCIA"),
-    IdentifierType.DATE: ("DATE", "FECHA", "DATA", "BIRTH"),
-    IdentifierType.PHONE: ("PHONE", "TEL", "CONTACT"),
-    IdentifierType.EMAIL: ("MAIL", "CORREO"),
-    IdentifierType.STREET: ("STREET", "ADDRESS", "CALLE", "INDIRIZZO", "DIRECCION", "VIA"),
-    IdentifierType.ZIP: ("ZIP", "POSTAL", "CAP"),
-    IdentifierType.CITY: ("CITY", "CIUDAD", "CITTA", "LOCATION", "LOC", "LUOGO", "PLACE", "TERRITORIO"),
-    IdentifierType.NATIONAL_ID: ("SSN", "DNI", "NATIONAL", "FISCAL"),
-    IdentifierType.RECORD: ("RECORD", "MRN", "NHC"),
-    IdentifierType.HEALTH_PLAN: ("HEALTH", "PLAN", "INSURANCE", "ASEGURAMIENTO"),
-    IdentifierType.ID: ("ID", "IDENTIFIER", "NUMBER", "CODE"),
-    IdentifierType.OTHER: ("OTHER", "OMISSIS", "MISC", "PHI", "PII", "OTROS"),
+    Kind.STAFF: ("DOCTOR", "STAFF", "PHYSICIAN", "CLINICIAN", "SANITARIO", "MEDICO", "ARZT"),
+    Kind.NAME: ("PATIENT", "NAME", "NOMBRE", "NOME", "PERSON", "PER"),
+    Kind.AGE: ("AGE", "EDAD", "ETA", "ALTER"),
+    Kind.HOSPITAL: ("HOSPITAL", "OSPEDALE", "CLINIC", "KLINIK"),
+    Kind.ORGANIZATION: ("ORGANIZATION", "ORGANISATION", "ORG", "INSTITUCION", "COMPANY"),
+    Kind.REGION: ("STATE", "REGION", "REGIONE", "PROVINCE", "PROVINCIA"),
+    Kind.DATE: ("DATE", "FECHA", "DATA", "BIRTH"),
+    Kind.PHONE: ("PHONE", "TEL", "CONTACT"),
+    Kind.EMAIL: ("MAIL", "CORREO"),
+    Kind.STREET: ("STREET", "ADDRESS", "CALLE", "INDIRIZZO", "DIRECCION", "VIA"),
+    Kind.ZIP: ("ZIP", "POSTAL", "CAP"),
+    Kind.CITY: ("CITY", "CIUDAD", "CITTA", "LOCATION", "LOC", "LUOGO", "PLACE", "TERRITORIO"),
+    Kind.NATIONAL_ID: ("SSN", "DNI", "NATIONAL", "FISCAL"),
+    Kind.RECORD: ("RECORD", "MRN", "NHC"),
+    Kind.HEALTH_PLAN: ("HEALTH", "PLAN", "INSURANCE", "ASEGURAMIENTO"),
+    Kind.ID: ("ID", "IDENTIFIER", "NUMBER", "CODE"),
+    Kind.OTHER: ("OTHER", "OMISSIS", "MISC", "PHI", "PII", "OTROS"),
 }
 
 
-def labels_by_kind(project: Project) -> dict[IdentifierType, str]:
+def labels_by_kind(project: Project) -> dict[Kind, str]:
     """The code of a label of the project for each kind of USED: the kind's own, else the nearest.
 
     Where no label is near, it is a label for anything, else that of names: a mention is never left out. Raises
     ServiceError `labels` for a project without any of these.
     """
-    own: dict[IdentifierType, str] = {}  # The first label of each kind; those whose kind only words tell come last.
+    own: dict[Kind, str] = {}  # The first label of each kind; those whose kind only words tell come last.
     for code, kind in kinds_of_labels(project).items():
         own.setdefault(kind, code)
-    last = own.get(IdentifierType.OTHER) or own.get(IdentifierType.NAME)
+    last = own.get(Kind.OTHER) or own.get(Kind.NAME)
     found = {}
     for kind in USED:
         near = next((own[each] for each in (kind, *_NEAREST[kind]) if each in own), None)
@@ -96,7 +82,7 @@ def labels_by_kind(project: Project) -> dict[IdentifierType, str]:
     return found
 
 
-def kinds_of_labels(project: Project) -> dict[str, IdentifierType]:
+def kinds_of_labels(project: Project) -> dict[str, Kind]:
     """The kind of each live label: by the shipped label set, and for the project's own labels by words in their codes.
 
     A label that no word fits is missing. A shipped label that was merged stands for the label that it was merged into.

@@ -15,7 +15,6 @@ from annotations.release.events import POLICY_SAVED
 from annotations.release.rules.redaction.policy import (
     SHIPPED,
     Action,
-    IdentifierType,
     LabelRule,
     Policy,
     PolicyError,
@@ -23,6 +22,7 @@ from annotations.release.rules.redaction.policy import (
     kinds_of,
     rules_for,
 )
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import OperatorContext
 from annotations.release.rules.redaction.releasing import release_text
 from annotations.text.spans import Span
@@ -30,17 +30,17 @@ from annotations.text.spans import Span
 LONGEST_NAME = 80
 
 
-def kinds_in(project: Project) -> dict[str, IdentifierType]:
+def kinds_in(project: Project) -> dict[str, Kind]:
     """The kind of each label code of the project; merged labels are included, since frozen gold may use them.
 
     A label that somebody added has the kind that a saved policy gives it, the newest first, or that of the label that
     it was merged into. Else it is missing.
     """
-    known = dict[str, IdentifierType]()
+    known = dict[str, Kind]()
     for rules in ReleasePolicy.objects.filter(project=project).order_by("pk").values_list("rules", flat=True):
         known |= {code: rule.kind for code, rule in read_policy(rules).rules.items()}
     known |= kinds_of(project.label_set.key)
-    found: dict[str, IdentifierType] = {}
+    found: dict[str, Kind] = {}
     for code, target in _codes(project):
         kind = known.get(code) or known.get(target or "")
         if kind is not None:
@@ -54,9 +54,7 @@ def labels_without_kind(project: Project) -> list[Label]:
     return [label for label in label_rows(project.pk) if label.code not in kinds]
 
 
-def completed(
-    project: Project, policy: ReleasePolicy, said: Mapping[str, IdentifierType] | None = None
-) -> ReleasePolicy:
+def completed(project: Project, policy: ReleasePolicy, said: Mapping[str, Kind] | None = None) -> ReleasePolicy:
     """The policy, unsaved, with a rule for each label of the project that it lacks.
 
     The rule follows the label's kind, by `said` or `kinds_in`: it is that of another label of the kind in the policy,
@@ -65,17 +63,17 @@ def completed(
     missing = missing_labels(project, policy.rules)
     kinds = {**kinds_in(project), **(said or {})} if missing else {}
     shipped = SHIPPED[policy.slug].actions if policy.slug in SHIPPED else {}
-    used = {IdentifierType(rule["kind"]): Action(rule["action"]) for rule in policy.rules.values()}
+    used = {Kind(rule["kind"]): Action(rule["action"]) for rule in policy.rules.values()}
     rules = dict(policy.rules)
     now = dict(_codes(project))
     for code in missing:
-        kind = kinds.get(code) or kinds.get(now[code] or "") or IdentifierType.OTHER
-        action = Action.MASK if kind is IdentifierType.OTHER else used.get(kind, shipped.get(kind, Action.MASK))
+        kind = kinds.get(code) or kinds.get(now[code] or "") or Kind.OTHER
+        action = Action.MASK if kind is Kind.OTHER else used.get(kind, shipped.get(kind, Action.MASK))
         rules[code] = LabelRule(kind, action).as_dict()
     return ReleasePolicy(project=project, slug=policy.slug, version=policy.version, name=policy.name, rules=rules)
 
 
-def _checked_kinds(project: Project, said: Mapping[str, IdentifierType]) -> Mapping[str, IdentifierType]:
+def _checked_kinds(project: Project, said: Mapping[str, Kind]) -> Mapping[str, Kind]:
     kinds, codes = kinds_in(project), set(codes_of(project))
     for code, kind in said.items():
         if code not in codes or kinds.get(code, kind) != kind:
@@ -114,11 +112,11 @@ def policies_of(project: Project) -> list[ReleasePolicy]:
     return [*found, *(row for slug, row in newest.items() if slug not in SHIPPED)]
 
 
-def _unsaved(project: Project, slug: str, kinds: Mapping[str, IdentifierType]) -> ReleasePolicy:
+def _unsaved(project: Project, slug: str, kinds: Mapping[str, Kind]) -> ReleasePolicy:
     rules = rules_for(slug, kinds)
     for code in kinds.keys() - kinds_of(project.label_set.key).keys():
-        if kinds[code] is IdentifierType.OTHER:
-            rules[code] = LabelRule(IdentifierType.OTHER, Action.MASK)
+        if kinds[code] is Kind.OTHER:
+            rules[code] = LabelRule(Kind.OTHER, Action.MASK)
     stored = {code: rule.as_dict() for code, rule in rules.items()}
     return ReleasePolicy(project=project, slug=slug, version=0, name=SHIPPED[slug].name, rules=stored)
 
@@ -129,7 +127,7 @@ def policy_named(
     version: int | None = None,
     *,
     actor: User | None = None,
-    kinds: Mapping[str, IdentifierType] | None = None,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> ReleasePolicy:
     """Return a policy by its short name: the newest version, or the given one.
 

@@ -21,7 +21,8 @@ from annotations.release.rules.leaks.shapes import device_addresses, full_dates,
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.date_reading import is_ambiguous
 from annotations.release.rules.redaction.dates import names_day
-from annotations.release.rules.redaction.policy import CODES, DESCRIPTIONS, Action, IdentifierType, Policy
+from annotations.release.rules.redaction.policy import CODES, DESCRIPTIONS, Action, Policy
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import (
     Pieces,
     RedactedText,
@@ -48,7 +49,7 @@ class Sighting(NamedTuple):
 
     start: int
     end: int
-    kind: IdentifierType
+    kind: Kind
     label: str
 
 
@@ -60,32 +61,32 @@ class Search(Protocol):
         """A string that changes whenever what it finds can change."""
 
     @property
-    def kinds(self) -> frozenset[IdentifierType]:
+    def kinds(self) -> frozenset[Kind]:
         """All that it can find."""
 
     def knows(self, language: str) -> bool:
         """Whether it can read this language; empty for an unknown one."""
 
-    def find(self, text: str, language: str) -> Iterable[tuple[int, int, IdentifierType]]:
+    def find(self, text: str, language: str) -> Iterable[tuple[int, int, Kind]]:
         """Bounds in code points, end-exclusive, and kinds."""
 
 
 SEARCHES: list[Search] = []
 
 # What says who a person is only together with more. Without a label for it, a release lets it stay.
-_WEAK: Final = DESCRIPTIONS | {IdentifierType.AGE, IdentifierType.COUNTRY, IdentifierType.REGION, IdentifierType.OTHER}
+_WEAK: Final = DESCRIPTIONS | {Kind.AGE, Kind.COUNTRY, Kind.REGION, Kind.OTHER}
 # Kinds that a label set may have in place of a finer one, the nearest first.
-_COARSER: Final[Mapping[IdentifierType, Sequence[IdentifierType]]] = {
-    IdentifierType.NAME: (IdentifierType.STAFF,),
-    IdentifierType.STAFF: (IdentifierType.NAME,),
-    IdentifierType.HOSPITAL: (IdentifierType.ORGANIZATION, IdentifierType.LOCATION),
-    IdentifierType.ORGANIZATION: (IdentifierType.HOSPITAL, IdentifierType.LOCATION),
-    IdentifierType.STREET: (IdentifierType.LOCATION,),
-    IdentifierType.ZIP: (IdentifierType.LOCATION,),
-    IdentifierType.CITY: (IdentifierType.LOCATION,),
-    IdentifierType.FAX: (IdentifierType.PHONE,),
-    IdentifierType.USERNAME: (IdentifierType.ID,),
-    **dict.fromkeys(CODES - {IdentifierType.ID}, (IdentifierType.ID, IdentifierType.OTHER)),
+_COARSER: Final[Mapping[Kind, Sequence[Kind]]] = {
+    Kind.NAME: (Kind.STAFF,),
+    Kind.STAFF: (Kind.NAME,),
+    Kind.HOSPITAL: (Kind.ORGANIZATION, Kind.LOCATION),
+    Kind.ORGANIZATION: (Kind.HOSPITAL, Kind.LOCATION),
+    Kind.STREET: (Kind.LOCATION,),
+    Kind.ZIP: (Kind.LOCATION,),
+    Kind.CITY: (Kind.LOCATION,),
+    Kind.FAX: (Kind.PHONE,),
+    Kind.USERNAME: (Kind.ID,),
+    **dict.fromkeys(CODES - {Kind.ID}, (Kind.ID, Kind.OTHER)),
 }
 
 
@@ -103,7 +104,7 @@ def searched_in(release: Release) -> dict[str, Any]:
 
 
 _SHORTEST_REPEAT: Final = 4
-_NOT_REPEATED: Final = _WEAK | {IdentifierType.DATE}
+_NOT_REPEATED: Final = _WEAK | {Kind.DATE}
 
 
 class Repeats:
@@ -146,9 +147,7 @@ def _whole_words(text: str, string: str) -> Iterator[int]:
 class SightingSearch:
     """What a release looks for besides the labeled strings and the known identifiers."""
 
-    def __init__(
-        self, project: Project, policy: Policy, labels: Mapping[IdentifierType, str], runs: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, project: Project, policy: Policy, labels: Mapping[Kind, str], runs: Sequence[str] = ()) -> None:
         """`labels`: the label of each kind; `runs`: specifications of runs. Raises ServiceError as `source_of`."""
         self._policy = policy
         self._labels = labels
@@ -164,7 +163,7 @@ class SightingSearch:
         sightings: list[Sighting] = []
         for start, end, kind, string in sorted(found, key=lambda one: (one[0], -one[1])):
             label, first = self.label_of(kind), not sightings or start >= sightings[-1].end
-            vague = kind is IdentifierType.DATE and not names_day(string, language)  # a year, a month or a weekday
+            vague = kind is Kind.DATE and not names_day(string, language)  # a year, a month or a weekday
             if first and (label or kind not in _WEAK) and not vague:
                 sightings.append(Sighting(start, end, kind, label))
         return sightings
@@ -177,13 +176,13 @@ class SightingSearch:
                 found[pk] |= {self._suggested(span) for span in spans}
         return {pk: sorted(sightings) for pk, sightings in found.items()}
 
-    def label_of(self, kind: IdentifierType) -> str:
+    def label_of(self, kind: Kind) -> str:
         """The label of a kind, or of the nearest coarser kind that has one."""
         return next((self._labels[one] for one in (kind, *_COARSER.get(kind, ())) if one in self._labels), "")
 
     def _suggested(self, span: Span) -> Sighting:
         rule = self._policy.rules.get(span.label)
-        return Sighting(span.start, span.end, rule.kind if rule else IdentifierType.OTHER, span.label if rule else "")
+        return Sighting(span.start, span.end, rule.kind if rule else Kind.OTHER, span.label if rule else "")
 
 
 def once(sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]]) -> dict[LeakFinding.Origin, list[Sighting]]:
@@ -264,11 +263,7 @@ def _uncovered(text: str, sighting: Sighting, pieces: Pieces, first: int) -> Ite
 
 
 def shape_leaks(
-    released: RedactedText,
-    gate: Gate,
-    labels: Mapping[IdentifierType, str],
-    kept: frozenset[str],
-    exceptions: Counter[str],
+    released: RedactedText, gate: Gate, labels: Mapping[Kind, str], kept: frozenset[str], exceptions: Counter[str]
 ) -> list[Leak]:
     """What has such a shape in the released text outside of its pieces, as it is written and as its signs are read."""
     text = blanked(released.text, released.pieces)
@@ -279,7 +274,7 @@ def shape_leaks(
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
         needle = Needle(text[start:end], labels.get(kind, ""), kind, Origin.SHAPE)
-        exception = KEPT if kind is IdentifierType.DATE and needle.label in kept else gate.exception_of(needle)
+        exception = KEPT if kind is Kind.DATE and needle.label in kept else gate.exception_of(needle)
         if exception:
             exceptions[exception] += 1
         elif not leaks or start >= leaks[-1].end:
@@ -287,16 +282,13 @@ def shape_leaks(
     return leaks
 
 
-def _shapes_in(text: str) -> list[tuple[Bounds, IdentifierType]]:
+def _shapes_in(text: str) -> list[tuple[Bounds, Kind]]:
     """E-mail, web and device addresses, telephone numbers and full dates."""
-    found = [(bounds, IdentifierType.PHONE) for bounds in telephones(text)]
-    found += [(bounds, IdentifierType.DATE) for bounds in full_dates(text)]
+    found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
+    found += [(bounds, Kind.DATE) for bounds in full_dates(text)]
     found += device_addresses(text)
     if _has_address(text):
-        found += (
-            (place, IdentifierType.EMAIL if "@" in text[slice(*place)] else IdentifierType.URL)
-            for place in unreserved(text)
-        )
+        found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
     return found
 
 
@@ -306,7 +298,7 @@ def age_leaks(
     """Ages over 89 outside of the pieces, and years of birth that tell one beside the patient's `latest` year."""
     leaks = []
     for start, end in told_in(blanked(released.text, released.pieces), latest):
-        needle = Needle(released.text[start:end], label, IdentifierType.AGE, Origin.SHAPE)
+        needle = Needle(released.text[start:end], label, Kind.AGE, Origin.SHAPE)
         if gate.exception_of(needle) == ALLOWED:
             exceptions[ALLOWED] += 1
         else:
@@ -320,21 +312,19 @@ def ambiguous_dates(text: str, pieces: Iterable[ReplacedPiece]) -> list[Leak]:
     A day too early or too late would change what happened when, and each is a finding that holds its note back.
     """
     return [
-        Leak(
-            piece.new_start, piece.new_end, Needle(written, piece.label, IdentifierType.DATE, Origin.SHAPE), part=False
-        )
+        Leak(piece.new_start, piece.new_end, Needle(written, piece.label, Kind.DATE, Origin.SHAPE), part=False)
         for piece in pieces
         if piece.action is Action.SHIFT and is_ambiguous(written := text[piece.start : piece.end])
     ]
 
 
-def numbers_in_name(name: str, labels: Mapping[IdentifierType, str], least: int = 6) -> list[Leak]:
+def numbers_in_name(name: str, labels: Mapping[Kind, str], least: int = 6) -> list[Leak]:
     """Dates and numbers of `least` digits in a name or an attribute, whether or not somebody labeled them."""
     found = []
     for match in _NUMBER_IN_NAME.finditer(name):
         if sum(map(str.isdigit, match[0])) < least:
             continue
-        kind = IdentifierType.DATE if _DATE_IN_NAME.fullmatch(match[0]) else IdentifierType.ID
+        kind = Kind.DATE if _DATE_IN_NAME.fullmatch(match[0]) else Kind.ID
         needle = Needle(match[0], labels.get(kind, ""), kind, Origin.SHAPE)
         found.append(Leak(*match.span(), needle, part=False))
     return found

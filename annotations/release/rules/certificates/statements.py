@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotations.release.rules.certificates.content import Content, Data, IdentifierRow, RuleRow, Statement, filled
-from annotations.release.rules.redaction.policy import PEOPLE, PLACES, Action, IdentifierType
+from annotations.release.rules.redaction.policy import PEOPLE, PLACES, Action
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 
 # The eighteen identifiers of HIPAA's Safe Harbor method (45 CFR 164.514(b)(2)(i), (A) to (R)), and their labels.
 
@@ -26,28 +27,28 @@ class Identifier:
     letter: str
     code: str
     name: str
-    kinds: Collection[IdentifierType] = ()
+    kinds: Collection[Kind] = ()
 
 
-_SMALL_PLACES: Final = PLACES - {IdentifierType.REGION, IdentifierType.COUNTRY}
-_OTHERS: Final = {IdentifierType.USERNAME, IdentifierType.ID, IdentifierType.OTHER}
+_SMALL_PLACES: Final = PLACES - {Kind.REGION, Kind.COUNTRY}
+_OTHERS: Final = {Kind.USERNAME, Kind.ID, Kind.OTHER}
 IDENTIFIERS: Final = (
     Identifier("A", "NAMES", "Names", PEOPLE),
     Identifier("B", "GEOGRAPHIC", "Geographic subdivisions smaller than a state", _SMALL_PLACES),
-    Identifier("C", "DATES", "Dates except the year, and ages over 89", {IdentifierType.DATE, IdentifierType.AGE}),
-    Identifier("D", "PHONE", "Telephone numbers", {IdentifierType.PHONE}),
-    Identifier("E", "FAX", "Fax numbers", {IdentifierType.FAX}),
-    Identifier("F", "EMAIL", "E-mail addresses", {IdentifierType.EMAIL}),
-    Identifier("G", "SSN", "Social security numbers", {IdentifierType.NATIONAL_ID}),
-    Identifier("H", "MEDICAL_RECORD", "Medical record numbers", {IdentifierType.RECORD}),
-    Identifier("I", "HEALTH_PLAN", "Health plan beneficiary numbers", {IdentifierType.HEALTH_PLAN}),
-    Identifier("J", "ACCOUNT", "Account numbers", {IdentifierType.ACCOUNT}),
-    Identifier("K", "LICENSE", "Certificate and license numbers", {IdentifierType.LICENSE}),
-    Identifier("L", "VEHICLE", "Vehicle identifiers, license plates", {IdentifierType.VEHICLE}),
-    Identifier("M", "DEVICE", "Device identifiers and serial numbers", {IdentifierType.DEVICE}),
-    Identifier("N", "URL", "Web addresses (URLs)", {IdentifierType.URL}),
-    Identifier("O", "IP_ADDRESS", "IP addresses", {IdentifierType.IP}),
-    Identifier("P", "BIOMETRIC", "Biometric identifiers", {IdentifierType.BIOMETRIC}),
+    Identifier("C", "DATES", "Dates except the year, and ages over 89", {Kind.DATE, Kind.AGE}),
+    Identifier("D", "PHONE", "Telephone numbers", {Kind.PHONE}),
+    Identifier("E", "FAX", "Fax numbers", {Kind.FAX}),
+    Identifier("F", "EMAIL", "E-mail addresses", {Kind.EMAIL}),
+    Identifier("G", "SSN", "Social security numbers", {Kind.NATIONAL_ID}),
+    Identifier("H", "MEDICAL_RECORD", "Medical record numbers", {Kind.RECORD}),
+    Identifier("I", "HEALTH_PLAN", "Health plan beneficiary numbers", {Kind.HEALTH_PLAN}),
+    Identifier("J", "ACCOUNT", "Account numbers", {Kind.ACCOUNT}),
+    Identifier("K", "LICENSE", "Certificate and license numbers", {Kind.LICENSE}),
+    Identifier("L", "VEHICLE", "Vehicle identifiers, license plates", {Kind.VEHICLE}),
+    Identifier("M", "DEVICE", "Device identifiers and serial numbers", {Kind.DEVICE}),
+    Identifier("N", "URL", "Web addresses (URLs)", {Kind.URL}),
+    Identifier("O", "IP_ADDRESS", "IP addresses", {Kind.IP}),
+    Identifier("P", "BIOMETRIC", "Biometric identifiers", {Kind.BIOMETRIC}),
     Identifier("Q", "PHOTO", "Full-face photographs and comparable images"),
     Identifier("R", "OTHER_ID", "Any other unique number, characteristic or code", _OTHERS),
 )
@@ -56,20 +57,17 @@ CODE_OF_TYPE: Final = {kind: one.code for one in IDENTIFIERS for kind in one.kin
 """The code of the identifier of each type. All other types belong to none of the eighteen identifiers."""
 
 
-_PARTS: Final[Mapping[str, Sequence[frozenset[IdentifierType]]]] = {
-    "NAMES": (frozenset({IdentifierType.NAME}),),
-    "GEOGRAPHIC": tuple(
-        frozenset({IdentifierType.LOCATION, one})
-        for one in (IdentifierType.STREET, IdentifierType.ZIP, IdentifierType.CITY)
-    ),
-    "DATES": (frozenset({IdentifierType.DATE}), frozenset({IdentifierType.AGE})),
+_PARTS: Final[Mapping[str, Sequence[frozenset[Kind]]]] = {
+    "NAMES": (frozenset({Kind.NAME}),),
+    "GEOGRAPHIC": tuple(frozenset({Kind.LOCATION, one}) for one in (Kind.STREET, Kind.ZIP, Kind.CITY)),
+    "DATES": (frozenset({Kind.DATE}), frozenset({Kind.AGE})),
 }
 # Labels of the set redactor-33 for some dates, devices, documents or numbers only.
 _SOME: Final = frozenset({"BIRTH_DATE_TIME", "DEATH_DATE_TIME", "MAC_ADDRESS", "PASSPORT_NUMBER_US", "FIN", "GUID"})
 _ADDRESSES: Final = frozenset({"ADDRESS"})  # its streets come with town and ZIP code
 
 
-def covers_all(identifier: str, labels: Iterable[tuple[str, IdentifierType]]) -> bool:
+def covers_all(identifier: str, labels: Iterable[tuple[str, Kind]]) -> bool:
     """Whether labels, given by code and kind, cover all of an identifier: each of its parts has one of them.
 
     The labels of hipaa-18 are the identifiers themselves. An identifier that is not listed in parts needs one label.
@@ -79,11 +77,11 @@ def covers_all(identifier: str, labels: Iterable[tuple[str, IdentifierType]]) ->
         return True
     kinds = {kind for _code, kind in found}
     if any(code in _ADDRESSES for code, _kind in found):
-        kinds |= {IdentifierType.ZIP, IdentifierType.CITY}
+        kinds |= {Kind.ZIP, Kind.CITY}
     return bool(found) and all(kinds & part for part in _PARTS.get(identifier, ()))
 
 
-def identifier_of(label: str, kind: IdentifierType, mapped: Mapping[str, str | None]) -> str | None:
+def identifier_of(label: str, kind: Kind, mapped: Mapping[str, str | None]) -> str | None:
     """The code of a label's identifier: by the label set's mapping to hipaa-18 where it has the label, else by kind."""
     return mapped[label] if label in mapped else CODE_OF_TYPE.get(kind)
 
@@ -143,7 +141,7 @@ def identifier_rows(rules: Sequence[RuleRow], looked_for: Collection[str] = ()) 
 def _status(identifier: str, mapped: Sequence[RuleRow], looked_for: Collection[str]) -> str:
     if any(_keeps(rule, identifier) for rule in mapped):
         return KEPT
-    if covers_all(identifier, [(rule["label"], IdentifierType(rule["kind"])) for rule in mapped]):
+    if covers_all(identifier, [(rule["label"], Kind(rule["kind"])) for rule in mapped]):
         return REMOVED
     if identifier in looked_for:
         return SEARCHED
