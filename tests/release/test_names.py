@@ -69,18 +69,18 @@ def test_a_weekday_moves_with_its_date(ward):
         assert row.document.text[_start:_end] == "viernes 12/03/2021"
 
 
-@pytest.mark.parametrize(
-    ("text", "whole"),
-    [
-        ("Visto el viernes 12/03/2021.", "viernes 12/03/2021"),
-        ("Seen on Friday, 12/03/2021.", "Friday, 12/03/2021"),
-        ("Il venerdì il 12/03/2021.", "venerdì il 12/03/2021"),
-        ("Fri. 12/03/2021 at noon", "Fri. 12/03/2021"),
-        ("12/03/2021 (viernes) visto", "12/03/2021 (viernes)"),
-        ("12/03/2021 Sat 98%", "12/03/2021"),  # oxygen saturation
-        ("Every Friday he came. 12/03/2021", "12/03/2021"),
-    ],
-)
+WEEKDAYS = [
+    ("Visto el viernes 12/03/2021.", "viernes 12/03/2021"),
+    ("Seen on Friday, 12/03/2021.", "Friday, 12/03/2021"),
+    ("Il venerdì il 12/03/2021.", "venerdì il 12/03/2021"),
+    ("Fri. 12/03/2021 at noon", "Fri. 12/03/2021"),
+    ("12/03/2021 (viernes) visto", "12/03/2021 (viernes)"),
+    ("12/03/2021 Sat 98%", "12/03/2021"),  # oxygen saturation
+    ("Every Friday he came. 12/03/2021", "12/03/2021"),
+]
+
+
+@pytest.mark.parametrize(("text", "whole"), WEEKDAYS)
 def test_the_weekday_beside_a_date(text, whole):
     start = text.index("12/03/2021")
     low, high = with_weekday(text, start, start + 10)

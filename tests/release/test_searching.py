@@ -219,15 +219,15 @@ def test_a_label_is_asked_only_where_it_would_be_written(db, no_redis):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("policy", "labeled", "claimed"),
-    [
-        ("mask", True, True),
-        ("mask", False, False),  # Nothing says what an age would become.
-        ("safe-harbor", False, True),  # Dates that keep only their year cover ages over 89.
-        ("limited", True, False),  # It keeps ages.
-    ],
-)
+CLAIMED = [
+    ("mask", True, True),
+    ("mask", False, False),  # Nothing says what an age would become.
+    ("safe-harbor", False, True),  # Dates that keep only their year cover ages over 89.
+    ("limited", True, False),  # It keeps ages.
+]
+
+
+@pytest.mark.parametrize(("policy", "labeled", "claimed"), CLAIMED)
 def test_all_dates_are_claimed_only_where_ages_over_89_get_a_label(ward, policy, labeled, claimed):
     if not labeled:
         Label.objects.filter(code="AGE", label_set__project=ward).delete()

@@ -383,14 +383,14 @@ def test_strata_and_labels_have_bounds_of_their_own(ward):
     assert result.method == "Clopper-Pearson bound, stratified sample; 3 planned looks"
 
 
-@pytest.mark.parametrize(
-    ("patients", "planted", "method"),
-    [
-        (0, 0.0, "exact hypergeometric bound, simple random sample"),
-        (0, 0.2, "exact hypergeometric bound, simple random sample; corrected by the auditors' recall"),
-        (30, 0.0, "Clopper-Pearson bound, patients as clusters"),
-    ],
-)
+METHODS = [
+    (0, 0.0, "exact hypergeometric bound, simple random sample"),
+    (0, 0.2, "exact hypergeometric bound, simple random sample; corrected by the auditors' recall"),
+    (30, 0.0, "Clopper-Pearson bound, patients as clusters"),
+]
+
+
+@pytest.mark.parametrize(("patients", "planted", "method"), METHODS)
 def test_methods(ward, patients, planted, method):
     release = make_release(ward.project, notes=60, patients=patients)
     planned(release, planted=planted, target=0.2)
