@@ -5,24 +5,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations import models
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import (
-    AuditNoteState,
-    AuditPlan,
-    AuditPlanState,
-    GoldVersion,
-    LeakFinding,
-    Release,
-    ReleaseState,
-)
 
 
 @overview.needs.part(45, Can.RELEASE)
 def undecided(access: Access) -> list[overview.Need]:
     """Prepared releases whose findings wait for a decision; withdrawn ones need none."""
-    waiting = LeakFinding.objects.filter(
-        note__release__project=access.project, note__release__state=ReleaseState.PREPARED, decision=""
+    waiting = models.LeakFinding.objects.filter(
+        note__release__project=access.project, note__release__state=models.ReleaseState.PREPARED, decision=""
     )
     rows = (
         waiting.order_by()
@@ -49,9 +41,9 @@ def undecided(access: Access) -> list[overview.Need]:
 def release_stage(access: Access) -> list[overview.Stage]:
     """The number of releases, once there is a frozen version or a release."""
     slug = access.project.slug
-    newest = Release.objects.filter(project=access.project).order_by("-number").first()
+    newest = models.Release.objects.filter(project=access.project).order_by("-number").first()
     if newest is None:
-        if not GoldVersion.objects.filter(project=access.project).exists():
+        if not models.GoldVersion.objects.filter(project=access.project).exists():
             return []
         return [overview.Stage(_("Released"), "–", reverse("release_new", args=[slug]), _("no release yet"))]
     url = reverse("release", args=[slug, newest.number])
@@ -61,7 +53,7 @@ def release_stage(access: Access) -> list[overview.Stage]:
 
 @overview.steps.part(120, Can.RELEASE)
 def steps(access: Access) -> list[overview.Step]:
-    made = Release.objects.filter(project=access.project).exclude(state=ReleaseState.WITHDRAWN).exists()
+    made = models.Release.objects.filter(project=access.project).exclude(state=models.ReleaseState.WITHDRAWN).exists()
     text = _("Choose a policy, check for leaks, and export text without identifiers.")
     url = reverse("releases", args=[access.project.slug])
     return [overview.Step(_("Release de-identified text"), text, url, _("Release text"), made)]
@@ -70,10 +62,12 @@ def steps(access: Access) -> list[overview.Step]:
 @overview.needs.part(46, Can.AUDIT_RELEASES)
 def to_read(access: Access) -> list[overview.Need]:
     """The open audits of prepared releases with notes that nobody has read."""
-    plans = AuditPlan.objects.filter(
-        release__project=access.project, state=AuditPlanState.OPEN, release__state=ReleaseState.PREPARED
+    plans = models.AuditPlan.objects.filter(
+        release__project=access.project, state=models.AuditPlanState.OPEN, release__state=models.ReleaseState.PREPARED
     )
-    rows = plans.order_by("release__number").annotate(left=Count("notes", filter=~Q(notes__state=AuditNoteState.DONE)))
+    rows = plans.order_by("release__number").annotate(
+        left=Count("notes", filter=~Q(notes__state=models.AuditNoteState.DONE))
+    )
     return [
         overview.Need(
             ngettext(

@@ -5,21 +5,10 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
+from annotations import models
 from annotations.jobs.runner import run as work
 from annotations.jobs.runner import take, take_share
 from annotations.jobs.services import queue
-from annotations.models import (
-    Document,
-    Event,
-    Job,
-    JobState,
-    LeakFinding,
-    Release,
-    ReleasedNote,
-    ReleasePolicy,
-    ReleaseState,
-    Share,
-)
 from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.projects.services.projects import archive_project
@@ -54,23 +43,23 @@ def release(no_redis, monkeypatch):
 
 
 def check_complete(release, notes=PATIENTS * EACH):
-    job = Job.objects.get(pk=release.job_id)
+    job = models.Job.objects.get(pk=release.job_id)
     release.refresh_from_db()
-    assert (job.state, job.done, job.total) == (JobState.DONE, notes, notes)
-    assert (release.state, release.figures["notes"]) == (ReleaseState.PREPARED, notes)
-    rows = list(ReleasedNote.objects.filter(release=release))
+    assert (job.state, job.done, job.total) == (models.JobState.DONE, notes, notes)
+    assert (release.state, release.figures["notes"]) == (models.ReleaseState.PREPARED, notes)
+    rows = list(models.ReleasedNote.objects.filter(release=release))
     assert len(rows) == notes and {row.state for row in rows} == {"done"}
     assert all(row.text == "[PATIENT] came on [DATE].\n" and row.sha256 == text_sha256(row.text) for row in rows)
-    assert not Share.objects.exists()
+    assert not models.Share.objects.exists()
 
 
 def test_rows_follow_each_other_by_patient_and_batches_never_cut_a_patient(release):
-    patients = list(ReleasedNote.objects.order_by("id").values_list("document__patient_id", flat=True))
+    patients = list(models.ReleasedNote.objects.order_by("id").values_list("document__patient_id", flat=True))
     assert patients == sorted(patients)
     seen = []
     while ids := next_batch(release):
         seen.append([patients[pk - ids[0] + sum(map(len, seen))] for pk in ids])
-        ReleasedNote.objects.filter(pk__in=ids).update(state="done")
+        models.ReleasedNote.objects.filter(pk__in=ids).update(state="done")
     assert seen == [["", ""], ["", *["P-00001"] * EACH], ["P-00002"] * EACH, ["P-00003"] * EACH]
 
 
@@ -89,11 +78,11 @@ def test_a_killed_worker_loses_at_most_its_batch(release, monkeypatch):
     monkeypatch.setattr(Preparer, "prepare", killed_in_the_second_batch)
     with pytest.raises(Killed):
         jobs.run(take(release.job_id))
-    done = ReleasedNote.objects.filter(state="done")
+    done = models.ReleasedNote.objects.filter(state="done")
     assert done.count() == 2
     past = Now() - timedelta(seconds=1)
-    Job.objects.update(lease_until=past)
-    Share.objects.update(lease_until=past)
+    models.Job.objects.update(lease_until=past)
+    models.Share.objects.update(lease_until=past)
     work(release.job_id)
     check_complete(release)
     assert len(calls) == 1 + 1 + 3
@@ -104,9 +93,9 @@ def test_helpers_take_other_patients(release):
     first = list(take_share(lead, lambda held: next_batch(release, held)))
     held = [(first[0], first[-1])]
     assert not set(first) & set(next_batch(release, held))
-    ids = ReleasedNote.objects.order_by("id").values_list("id", flat=True)
+    ids = models.ReleasedNote.objects.order_by("id").values_list("id", flat=True)
     whole = next_batch(release, [(ids[3], ids[5])])
-    patients = set(ReleasedNote.objects.filter(pk__in=whole).values_list("document__patient_id", flat=True))
+    patients = set(models.ReleasedNote.objects.filter(pk__in=whole).values_list("document__patient_id", flat=True))
     assert "P-00001" not in patients
 
 
@@ -124,18 +113,18 @@ def test_a_patient_who_is_erased_while_a_batch_is_prepared_leaves_nothing(releas
     work(release.job_id)
     check_complete(release, (PATIENTS - 1) * EACH)
     assert (release.note_count, release.erased_count) == (PATIENTS * EACH, EACH)
-    assert not Document.objects.filter(patient_id=erased[0]).exists()
+    assert not models.Document.objects.filter(patient_id=erased[0]).exists()
 
 
 def test_deleting_a_note_takes_its_released_text_and_findings(release):
     note = add_note(release.project, "q", "«Ada Fenwick|PATIENT» left. Fenwick slept.\n", language="en")
     second = make_release(release.project)
-    assert LeakFinding.objects.filter(note__document=note).count() == 1
+    assert models.LeakFinding.objects.filter(note__document=note).count() == 1
     before = second.content_hash
     delete_note(project=release.project, note=note.pk, actor=None)
     second.refresh_from_db()
     assert second.erased_count == 1 and second.content_hash == "" != before
-    assert not LeakFinding.objects.exists() and not ReleasedNote.objects.filter(document=note.pk).exists()
+    assert not models.LeakFinding.objects.exists() and not models.ReleasedNote.objects.filter(document=note.pk).exists()
     assert "Fenwick" not in str(second.figures)
 
 
@@ -144,17 +133,17 @@ def test_an_interrupted_job_goes_on(release, monkeypatch, act):
     prepare = Preparer.prepare
 
     def interrupted(*args):
-        getattr(queue, act)(Job.objects.get())
+        getattr(queue, act)(models.Job.objects.get())
         return prepare(*args)
 
     monkeypatch.setattr(Preparer, "prepare", interrupted)
     work(release.job_id)
-    assert Job.objects.get().state == (JobState.PAUSED if act == "pause" else JobState.CANCELED)
-    assert ReleasedNote.objects.filter(state="done").count() < PATIENTS * EACH
+    assert models.Job.objects.get().state == (models.JobState.PAUSED if act == "pause" else models.JobState.CANCELED)
+    assert models.ReleasedNote.objects.filter(state="done").count() < PATIENTS * EACH
     release.refresh_from_db()
-    assert release.state == ReleaseState.PREPARING
+    assert release.state == models.ReleaseState.PREPARING
     monkeypatch.setattr(Preparer, "prepare", prepare)
-    (queue.resume if act == "pause" else queue.retry)(Job.objects.get())
+    (queue.resume if act == "pause" else queue.retry)(models.Job.objects.get())
     work(release.job_id)
     check_complete(release)
 
@@ -162,13 +151,19 @@ def test_an_interrupted_job_goes_on(release, monkeypatch, act):
 def test_the_job_prepares_all_notes_until_a_patient_is_erased_and_the_project_deleted(release):
     work(release.job_id)
     check_complete(release)
-    written = str([*Event.objects.values_list("data", flat=True), *Job.objects.values_list("params", "result")])
+    written = str(
+        [*models.Event.objects.values_list("data", flat=True), *models.Job.objects.values_list("params", "result")]
+    )
     assert "Quimby" not in written and "P-0" not in written
-    Release.objects.update(state=ReleaseState.SIGNED)
+    models.Release.objects.update(state=models.ReleaseState.SIGNED)
     erase_patient(project=release.project, patient_id="P-00001", actor=None)
-    signed = Release.objects.get()
+    signed = models.Release.objects.get()
     assert (signed.content_hash, signed.erased_count) == (release.content_hash, EACH)
     project = release.project
     archive_project(project=project, actor=None)
     delete_project(project=project, name=project.name, actor=None, seconds=None)
-    assert not Release.objects.exists() and not ReleasePolicy.objects.exists() and not ReleasedNote.objects.exists()
+    assert (
+        not models.Release.objects.exists()
+        and not models.ReleasePolicy.objects.exists()
+        and not models.ReleasedNote.objects.exists()
+    )

@@ -14,17 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
 from annotations.formats.notes import NoteError
 from annotations.jobs.registry import JobKind, kind_of, load
-from annotations.jobs.runner.claims import (
-    MAX_ATTEMPTS,
-    Claim,
-    HandBack,
-    Helper,
-    LostLease,
-    drop_share,
-    join,
-    send_away,
-    take,
-)
+from annotations.jobs.runner import claims
 from annotations.models import JobState
 
 # Extending a lease while the handler works, from a thread with its own database connection.
@@ -34,7 +24,7 @@ logger = logging.getLogger("deidreview.jobs")
 
 
 @contextmanager
-def heartbeat(claim: Claim, every: float | None = None) -> Iterator[None]:
+def heartbeat(claim: claims.Claim, every: float | None = None) -> Iterator[None]:
     """Extend the lease meanwhile. A lost lease sets `claim.lost`, and the next progress call raises LostLease."""
     stop = threading.Event()
     about = (claim, every or settings.JOB_LEASE_SECONDS / 3, stop)
@@ -47,7 +37,7 @@ def heartbeat(claim: Claim, every: float | None = None) -> Iterator[None]:
         thread.join(timeout=5)
 
 
-def _beat(claim: Claim, every: float, stop: threading.Event) -> None:
+def _beat(claim: claims.Claim, every: float, stop: threading.Event) -> None:
     wait = every
     try:
         while not stop.wait(wait):
@@ -76,15 +66,15 @@ class _JobFailed(Exception):
 def run(job_id: int) -> None:
     """Run the job if it is free, or help with it. A second call for the same job does nothing."""
     try:
-        claim = take(job_id) or join(job_id)
+        claim = claims.take(job_id) or claims.join(job_id)
         if claim is None:
             return
         with _bounded_idle_transactions(), heartbeat(claim):
-            if isinstance(claim, Helper):
+            if isinstance(claim, claims.Helper):
                 _help(claim)
             else:
                 _attempt(claim)
-    except LostLease:
+    except claims.LostLease:
         logger.warning("Job %s: another worker holds the lease; the work of this one was refused", job_id)
     except (DatabaseError, InterfaceError) as error:
         # Not even the state could be written. When the lease expires, the relay puts the job back.
@@ -92,7 +82,7 @@ def run(job_id: int) -> None:
         connection.close()
 
 
-def _attempt(claim: Claim) -> None:
+def _attempt(claim: claims.Claim) -> None:
     try:
         kind = kind_of(claim.kind)
     except LookupError as error:
@@ -100,7 +90,7 @@ def _attempt(claim: Claim) -> None:
         return
     try:
         _work(claim, kind)
-    except HandBack as order:
+    except claims.HandBack as order:
         claim.give_back(paused=order.paused)
     except Canceled:
         _undo(claim, kind, JobState.CANCELED, "")
@@ -113,14 +103,14 @@ def _attempt(claim: Claim) -> None:
         claim.give_back(counted=True, later=True)
 
 
-def _work(claim: Claim, kind: JobKind) -> None:
+def _work(claim: claims.Claim, kind: JobKind) -> None:
     """Run the handler. Its errors become messages that may be shown."""
     if claim.cancel_requested:
         raise Canceled
-    if claim.attempt > MAX_ATTEMPTS:
+    if claim.attempt > claims.MAX_ATTEMPTS:
         raise _JobFailed(gave_up(claim.attempt - 1))
     try:
-        handler: Callable[[Claim], dict[str, Any] | None] = load(kind.handler)
+        handler: Callable[[claims.Claim], dict[str, Any] | None] = load(kind.handler)
         result = handler(claim)
         if not claim.finished:
             claim.finish(result or {})
@@ -137,22 +127,22 @@ def _work(claim: Claim, kind: JobKind) -> None:
         raise _JobFailed(message) from None
 
 
-def _help(claim: Helper) -> None:
+def _help(claim: claims.Helper) -> None:
     """Work on shares of another worker's job. An error here returns the share to the others; the job goes on."""
     try:
         load(kind_of(claim.kind).handler)(claim)
-    except (HandBack, LostLease):
+    except (claims.HandBack, claims.LostLease):
         pass  # the job has ended or needs no helper any more
     except TRANSIENT as error:
         logger.warning("Job %s: a helper was interrupted by a database error (%s)", claim.job_id, type(error).__name__)
         connection.close()
     except Exception as error:
         logger.error("Job %s: a helper failed: %s at %s", claim.job_id, type(error).__name__, _line(error))
-        send_away(claim.job_id)
-    drop_share(claim)
+        claims.send_away(claim.job_id)
+    claims.drop_share(claim)
 
 
-def _undo(claim: Claim, kind: JobKind, state: JobState, reason: str) -> None:
+def _undo(claim: claims.Claim, kind: JobKind, state: JobState, reason: str) -> None:
     """Undo what the job wrote and write its last state, in one transaction with a fence against late workers."""
     try:
         with transaction.atomic():

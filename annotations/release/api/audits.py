@@ -21,14 +21,7 @@ from annotations.models import AuditMark, AuditPlan, Release
 from annotations.release.api.releases import enter_release
 from annotations.release.rules.audits.looks import MOST_LEAKS
 from annotations.release.rules.audits.shown import AuditedText
-from annotations.release.selectors.audits import (
-    Leak,
-    audit_figures,
-    audited,
-    labeled_parts,
-    leak_marks,
-    shown_of,
-)
+from annotations.release.selectors import audits
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import AuditSample, Choices, discard_plan, plan_audit, preview_of
 from annotations.release.services.audits.reading import decide_leak as decide
@@ -165,7 +158,7 @@ class LeakDecision(Body):
 def list_audits(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the releases that have an audit, and for managers the others too; the newest first."""
     access = enter(request, slug, Can.AUDIT_RELEASES)
-    return paged_rows(request, paging, audited(access), AuditItem.of, newest_first=True, by="number")
+    return paged_rows(request, paging, audits.audited(access), AuditItem.of, newest_first=True, by="number")
 
 
 @router.get(f"{PATH}/preview", response=AuditSample)
@@ -221,7 +214,7 @@ def mark_leak(request: ApiRequest, slug: str, release: int, body: NewMark) -> St
     row = reading.note_of(plan, body.note, access.user)
     with named({"bounds": "start", "replaced": "start", "label": "label"}):
         made = reading.mark(note=row, start=body.start, end=body.end, label=body.label, user=access.user)
-    return Status(201, MarkItem.of(made, shown_of(row)))
+    return Status(201, MarkItem.of(made, audits.shown_of(row)))
 
 
 @router.delete(f"{PATH}/note/marks/{{int:mark}}", response={204: None})
@@ -258,8 +251,8 @@ def list_leaks(
     """List the leaks that auditors found, in their sentences. The audit log records that their notes were read."""
     access, plan = _audit(request, slug, release, Can.RELEASE)
 
-    def fetch(after: int | None, size: int) -> Sequence[Leak]:
-        marks = leak_marks(plan).filter(pk__gt=after or 0).order_by("pk")[:size]
+    def fetch(after: int | None, size: int) -> Sequence[audits.Leak]:
+        marks = audits.leak_marks(plan).filter(pk__gt=after or 0).order_by("pk")[:size]
         return show_leaks(project=access.project, marks=list(marks), actor=access.user)
 
     return paged(request, paging, fetch, LeakItem.model_validate, lambda leak: leak.mark.pk)
@@ -269,7 +262,7 @@ def list_leaks(
 def decide_leak(request: ApiRequest, slug: str, release: int, mark: int, body: LeakDecision) -> AuditVerdict:
     """Decide about a leak, or undo the decision."""
     access, plan = _audit(request, slug, release, Can.RELEASE)
-    marks = leak_marks(plan).select_related("note__plan__release__project", "note__note")
+    marks = audits.leak_marks(plan).select_related("note__plan__release__project", "note__note")
     decide(mark=get_object_or_404(marks, pk=mark), answer=body.answer, actor=access.user)
     return _state(*_audit(request, slug, release, Can.RELEASE))
 
@@ -282,7 +275,7 @@ def _audit(request: ApiRequest, slug: str, number: int, right: Can = Can.AUDIT_R
 
 def _state(access: Access, plan: AuditPlan) -> AuditVerdict:
     progress = progress_of(access, plan)
-    result = audit_figures(plan, progress.result) if progress.result else None
+    result = audits.audit_figures(plan, progress.result) if progress.result else None
     return AuditVerdict(**vars(progress) | {"release": plan.release.number, "state": plan.state, "result": result})
 
 
@@ -293,6 +286,6 @@ def _shown(access: Access, plan: AuditPlan) -> ReadingNote:
     row, shown = found
     return ReadingNote(
         note=row.position, language=row.note.document.language or access.project.language, text=shown.text,
-        parts=[PartItem.model_validate(part) for part in labeled_parts(shown)],
+        parts=[PartItem.model_validate(part) for part in audits.labeled_parts(shown)],
         marks=[MarkItem.of(mark, shown) for mark in row.marks.all()],
     )  # fmt: skip

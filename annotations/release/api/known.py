@@ -22,21 +22,7 @@ from annotations.jobs.api import JobItem, located
 from annotations.models import KnownPerson, KnownUpload, ListedTerm
 from annotations.release.forms.known import ListsFileForm, MasterForm
 from annotations.release.selectors.known import MasterState, master_state, names_of, people_listed, terms_of, uploads_of
-from annotations.release.services.known import (
-    LONGEST,
-    AddedTerms,
-    MasterImportCounts,
-    add_terms,
-    clear_master,
-    delete_person,
-    discard_upload,
-    export_lists,
-    import_lists,
-    import_upload,
-    remove_term,
-    show_person,
-    stage_master,
-)
+from annotations.release.services import known
 
 router = Router(tags=["Known identifiers"])
 PATH = "/projects/{slug:slug}/known"
@@ -141,7 +127,7 @@ def upload_master(
     """Upload a patient master, CSV or FHIR. A job reads it; nothing of the master changes before it is imported."""
     access = enter(request, slug, Can.MANAGE)
     wanted = check(MasterForm(options.dict(), request.FILES))
-    upload, job = stage_master(
+    upload, job = known.stage_master(
         project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
     )
     return located(response, slug, job, StagedMaster(upload=upload.pk, job=JobItem.model_validate(job)))
@@ -154,17 +140,17 @@ def list_uploads(request: ApiRequest, slug: str) -> list[UploadItem]:
 
 
 @router.post(f"{PATH}/uploads/{{int:known_upload}}/import", response=ImportedMaster)
-def import_master(request: ApiRequest, slug: str, known_upload: int) -> MasterImportCounts:
+def import_master(request: ApiRequest, slug: str, known_upload: int) -> known.MasterImportCounts:
     """Import an upload that was read. Patients of the master that it does not have stay as they are."""
     access = _upload(request, slug, known_upload)
-    return import_upload(project=access.project, upload_id=known_upload, actor=access.user)
+    return known.import_upload(project=access.project, upload_id=known_upload, actor=access.user)
 
 
 @router.delete(f"{PATH}/uploads/{{int:known_upload}}", response={204: None})
 def discard_master(request: ApiRequest, slug: str, known_upload: int) -> Status[None]:
     """Discard an upload. The patient master is unchanged."""
     access = _upload(request, slug, known_upload)
-    discard_upload(project=access.project, upload_id=known_upload)
+    known.discard_upload(project=access.project, upload_id=known_upload)
     return Status(204, None)
 
 
@@ -180,7 +166,7 @@ def show_known_person(request: ApiRequest, slug: str, known_person: int) -> Pers
     """Show the values of a patient. The audit log records it."""
     access = enter(request, slug, Can.MANAGE)
     row = people_listed(access.project).filter(pk=known_person).first()
-    person = show_person(project=access.project, row=row, actor=access.user) if row else None
+    person = known.show_person(project=access.project, row=row, actor=access.user) if row else None
     if row is None or person is None:
         raise Http404("The master has no such patient.")
     return PersonValues(**PersonItem.of(row).dict(), values=person.as_dict())
@@ -190,7 +176,7 @@ def show_known_person(request: ApiRequest, slug: str, known_person: int) -> Pers
 def delete_known_person(request: ApiRequest, slug: str, known_person: int) -> Status[None]:
     """Delete a patient's known identifiers. The notes are unchanged."""
     access = enter(request, slug, Can.MANAGE)
-    if not delete_person(project=access.project, person_id=known_person, actor=access.user):
+    if not known.delete_person(project=access.project, person_id=known_person, actor=access.user):
         raise Http404("The master has no such patient.")
     return Status(204, None)
 
@@ -199,7 +185,7 @@ def delete_known_person(request: ApiRequest, slug: str, known_person: int) -> St
 def clear_known_people(request: ApiRequest, slug: str) -> Done:
     """Delete the whole master, and uploads that wait."""
     access = enter(request, slug, Can.MANAGE)
-    return Done(changed=bool(clear_master(project=access.project, actor=access.user)))
+    return Done(changed=bool(known.clear_master(project=access.project, actor=access.user)))
 
 
 @router.get(f"{PATH}/terms", response=Page[TermItem])
@@ -218,34 +204,34 @@ def list_terms(
     return paged(request, paging, fetch, item, lambda row: row[0].pk)
 
 
-@router.post(f"{PATH}/terms", response=AddedTerms)
-def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> AddedTerms:
+@router.post(f"{PATH}/terms", response=known.AddedTerms)
+def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> known.AddedTerms:
     """Add terms to a list. A term that is on the list already gets the new label."""
     access = enter(request, slug, Can.MANAGE)
-    if any(len(term) > LONGEST or len(term.splitlines()) > 1 for term in body.terms):
-        raise invalid(("terms", f"A term is one line of at most {LONGEST} characters."))
+    if any(len(term) > known.LONGEST or len(term.splitlines()) > 1 for term in body.terms):
+        raise invalid(("terms", f"A term is one line of at most {known.LONGEST} characters."))
     with named({"terms": "terms", "label": "label"}):
         terms = [(term, body.label) for term in body.terms]
-        return add_terms(project=access.project, kind=body.kind, terms=terms, actor=access.user)
+        return known.add_terms(project=access.project, kind=body.kind, terms=terms, actor=access.user)
 
 
 @router.delete(f"{PATH}/terms/{{int:term}}", response={204: None})
 def remove_listed_term(request: ApiRequest, slug: str, term: int) -> Status[None]:
     """Remove a term from its list."""
     access = enter(request, slug, Can.MANAGE)
-    if not remove_term(project=access.project, term_id=term, actor=access.user):
+    if not known.remove_term(project=access.project, term_id=term, actor=access.user):
         raise Http404("This term does not exist.")
     return Status(204, None)
 
 
-@router.post(f"{PATH}/lists", response=dict[str, AddedTerms])
+@router.post(f"{PATH}/lists", response=dict[str, known.AddedTerms])
 @takes_uploads(Can.MANAGE)
-def import_listed_terms(request: ApiRequest, slug: str, file: File[UploadedFile]) -> dict[str, AddedTerms]:
+def import_listed_terms(request: ApiRequest, slug: str, file: File[UploadedFile]) -> dict[str, known.AddedTerms]:
     """Add the terms of a CSV file with the columns list, term and label. With a wrong line, nothing is added."""
     access = enter(request, slug, Can.MANAGE)
     wanted = check(ListsFileForm({}, request.FILES))
     try:
-        return import_lists(project=access.project, content=wanted["file"], actor=access.user)
+        return known.import_lists(project=access.project, content=wanted["file"], actor=access.user)
     except ServiceError as error:
         raise invalid(("file", str(error))) from error
 
@@ -254,7 +240,7 @@ def import_listed_terms(request: ApiRequest, slug: str, file: File[UploadedFile]
 def export_listed_terms(request: ApiRequest, slug: str) -> HttpResponse:
     """Download both lists as CSV. The audit log records it."""
     access = enter(request, slug, Can.MANAGE)
-    lines = export_lists(project=access.project, actor=access.user)
+    lines = known.export_lists(project=access.project, actor=access.user)
     return HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
 
 

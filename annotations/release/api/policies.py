@@ -17,14 +17,7 @@ from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
 from annotations.models import Project
-from annotations.release.forms.policies import (
-    NAME_LENGTH,
-    SLUG_LENGTH,
-    OfferedPolicy,
-    PolicyForm,
-    history_of,
-    offered_policies,
-)
+from annotations.release.forms import policies
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule
 from annotations.release.services.policies import codes_of, read_policy, save_policy, with_merged
 
@@ -79,15 +72,15 @@ class PolicyWithRules(PolicyItem):
 class NewPolicy(Body):
     """A policy under a new short name. It needs a rule for every label of the project."""
 
-    policy: str = Field(max_length=SLUG_LENGTH, description="Short name: a-z, 0-9, “_” and “-”.")
-    name: str = Field(max_length=NAME_LENGTH)
+    policy: str = Field(max_length=policies.SLUG_LENGTH, description="Short name: a-z, 0-9, “_” and “-”.")
+    name: str = Field(max_length=policies.NAME_LENGTH)
     rules: dict[str, RuleItem]
 
 
 class ChangedPolicy(Body):
     """What to change of a policy. Rules for labels that are not named stay as they are."""
 
-    name: str | None = Field(None, max_length=NAME_LENGTH)
+    name: str | None = Field(None, max_length=policies.NAME_LENGTH)
     rules: dict[str, RuleItem] = {}
 
 
@@ -95,10 +88,10 @@ FIELDS = {"slug": "policy", "name": "name", "unmapped": "rules", "policy": "rule
 
 
 @router.get(PATH, response=list[PolicyItem])
-def list_policies(request: ApiRequest, slug: str) -> list[OfferedPolicy]:
+def list_policies(request: ApiRequest, slug: str) -> list[policies.OfferedPolicy]:
     """List the policies of a project, shipped ones first."""
     access = enter(request, slug, Can.RELEASE)
-    return offered_policies(access.project)
+    return policies.offered_policies(access.project)
 
 
 @router.post(PATH, response={201: PolicyWithRules})
@@ -155,19 +148,19 @@ def _rules(project: Project, wanted: Mapping[str, LabelRule], name: str, slug: s
     for label in labels:
         for part in ("kind", "action", "numbered"):
             names[f"{part}-{label.code}"] = f"rules.{label.code}.{part}"
-    form = PolicyForm.filled(labels, {code: rule.as_dict() for code, rule in wanted.items()}, name, slug)
+    form = policies.PolicyForm.filled(labels, {code: rule.as_dict() for code, rule in wanted.items()}, name, slug)
     check(form, names)
     return with_merged(project, form.rules())
 
 
-def _offered(project: Project, policy: str) -> OfferedPolicy:
-    found = next((one for one in offered_policies(project) if one.row.slug == policy), None)
+def _offered(project: Project, policy: str) -> policies.OfferedPolicy:
+    found = next((one for one in policies.offered_policies(project) if one.row.slug == policy), None)
     if found is None:
         raise Http404("This policy does not exist.")
     return found
 
 
-def _etag(one: OfferedPolicy) -> str:
+def _etag(one: policies.OfferedPolicy) -> str:
     missing = hashlib.sha256(",".join(one.missing).encode()).hexdigest()[:8]
     return f'"policy-{one.row.slug}-{one.row.version}-{missing}"'
 
@@ -176,5 +169,5 @@ def _shown(response: HttpResponse, project: Project, policy: str) -> PolicyWithR
     found = _offered(project, policy)
     response["ETag"] = _etag(found)
     rules = {code: RuleItem.model_validate(rule) for code, rule in read_policy(found.row.rules).rules.items()}
-    versions = list(map(PolicyVersion.model_validate, history_of(project, policy)))
+    versions = list(map(PolicyVersion.model_validate, policies.history_of(project, policy)))
     return PolicyWithRules(**PolicyItem.model_validate(found).dict(), rules=rules, versions=versions)

@@ -15,14 +15,7 @@ from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.selectors.surrogates import (
-    MOST_FOUND,
-    EntityView,
-    entities_of,
-    found_by,
-    mention_lines,
-    shown,
-)
+from annotations.release.selectors import surrogates
 from annotations.release.services.surrogates import editing
 from annotations.text.names import MAX_ID
 
@@ -115,24 +108,24 @@ def list_surrogates(
 ) -> dict[str, Any] | HttpResponseBase:
     """List the entities of the index with their surrogates, of one kind or state."""
     access = enter(request, slug, Can.RELEASE)
-    rows = entities_of(access.project, str(kind or ""), state).select_related("edited_by")
+    rows = surrogates.entities_of(access.project, str(kind or ""), state).select_related("edited_by")
 
-    def fetch(after: int | None, size: int) -> list[EntityView]:
-        return shown(access, list(rows.order_by("pk").filter(pk__gt=after or 0)[:size]))
+    def fetch(after: int | None, size: int) -> list[surrogates.EntityView]:
+        return surrogates.shown(access, list(rows.order_by("pk").filter(pk__gt=after or 0)[:size]))
 
     return paged(request, paging, fetch, EntityItem.model_validate, lambda one: one.row.pk)
 
 
 @router.post(f"{PATH}/search", response=list[EntityItem])
-def search_surrogates(request: ApiRequest, slug: str, body: SearchWords) -> list[EntityView]:
+def search_surrogates(request: ApiRequest, slug: str, body: SearchWords) -> list[surrogates.EntityView]:
     """Find at most 200 entities with this name or surrogate. Words are in the body, never in an address."""
     access = enter(request, slug, Can.RELEASE)
-    rows = found_by(access.project, body.text).select_related("edited_by")[:MOST_FOUND]
-    return shown(access, list(rows))
+    rows = surrogates.found_by(access.project, body.text).select_related("edited_by")[: surrogates.MOST_FOUND]
+    return surrogates.shown(access, list(rows))
 
 
 @router.post(f"{PATH}/merge", response=EntityItem)
-def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, body: Merge) -> EntityView:
+def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, body: Merge) -> surrogates.EntityView:
     """Make one entity of several. A locked one keeps its surrogate; otherwise the one with most mentions does."""
     access = enter(request, slug, Can.RELEASE)
     versions = {one.entity: one.version for one in body.entities}
@@ -142,7 +135,7 @@ def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, bod
 
 
 @router.get(ONE, response=EntityItem)
-def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int) -> EntityView:
+def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int) -> surrogates.EntityView:
     """Read an entity with its forms and surrogates."""
     return _item(response, enter(request, slug, Can.RELEASE), entity)
 
@@ -156,13 +149,15 @@ def list_mentions(
     rows = SurrogateMention.objects.filter(entity=_entity(access, entity))
 
     def item(mention: SurrogateMention) -> MentionItem:
-        return MentionItem.model_validate(*mention_lines(access, [mention]))
+        return MentionItem.model_validate(*surrogates.mention_lines(access, [mention]))
 
     return paged_rows(request, paging, rows, item)
 
 
 @router.post(f"{ONE}/split", response=EntityItem)
-def split_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: Split) -> EntityView:
+def split_surrogate(
+    request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: Split
+) -> surrogates.EntityView:
     """Move mentions to a new entity with a new surrogate, which is returned."""
     access = enter(request, slug, Can.RELEASE)
     version = _seen(request, access, entity)
@@ -176,7 +171,7 @@ def split_surrogate(request: ApiRequest, response: HttpResponse, slug: str, enti
 @router.post(f"{ONE}/change", response=EntityItem)
 def change_surrogate(
     request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: EntityChange
-) -> EntityView:
+) -> surrogates.EntityView:
     """Lock or unlock an entity, or give it another surrogate."""
     access = enter(request, slug, Can.RELEASE)
     version = _seen(request, access, entity)
@@ -208,8 +203,8 @@ def _seen(request: ApiRequest, access: Access, pk: int) -> int:
     return row.version
 
 
-def _item(response: HttpResponse, access: Access, pk: int) -> EntityView:
+def _item(response: HttpResponse, access: Access, pk: int) -> surrogates.EntityView:
     row = _entity(access, pk)
     response["ETag"] = _etag(row)
-    (one,) = shown(access, [row])
+    (one,) = surrogates.shown(access, [row])
     return one

@@ -9,18 +9,8 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotations import models
 from annotations.core.access import Access, Can
-from annotations.models import (
-    AuditMark,
-    AuditNote,
-    AuditNoteState,
-    AuditPlan,
-    AuditPlanState,
-    LeakFinding,
-    Project,
-    Release,
-    User,
-)
 from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
 from annotations.release.rules.audits.looks import AuditCounts, AuditVerdict, Design, judge, reached
 from annotations.release.rules.audits.shown import AuditedPart, AuditedText, PartKind
@@ -28,7 +18,7 @@ from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import stored_pieces
 
 
-def design_of(plan: AuditPlan) -> Design:
+def design_of(plan: models.AuditPlan) -> Design:
     """The design of an existing plan."""
     return Design(
         {name: stratum["notes"] for name, stratum in plan.strata.items()},
@@ -40,18 +30,18 @@ def design_of(plan: AuditPlan) -> Design:
     )
 
 
-def audited(access: Access) -> QuerySet[Release]:
+def audited(access: Access) -> QuerySet[models.Release]:
     """The project's releases that have an audit, and for managers also the others."""
-    rows = Release.objects.filter(project=access.project).select_related("policy", "audit")
+    rows = models.Release.objects.filter(project=access.project).select_related("policy", "audit")
     return rows if access.can(Can.RELEASE) else rows.filter(audit__isnull=False)
 
 
 # What was read in an audit, and what follows from it.
 
 
-def leaks_of(plan: AuditPlan) -> "QuerySet[AuditMark]":
+def leaks_of(plan: models.AuditPlan) -> "QuerySet[models.AuditMark]":
     """The marks of finished notes that count as leaks."""
-    return AuditMark.objects.filter(note__plan=plan, leak=True, dismissed_at__isnull=True)
+    return models.AuditMark.objects.filter(note__plan=plan, leak=True, dismissed_at__isnull=True)
 
 
 class Readings:
@@ -61,11 +51,11 @@ class Readings:
     erased note counts as drawn, and as nothing else.
     """
 
-    def __init__(self, plan: AuditPlan) -> None:
-        leak = AuditMark.objects.filter(note=OuterRef("pk"), leak=True, dismissed_at__isnull=True)
-        rows = AuditNote.objects.filter(plan=plan).annotate(leak=Exists(leak)).order_by("position")
+    def __init__(self, plan: models.AuditPlan) -> None:
+        leak = models.AuditMark.objects.filter(note=OuterRef("pk"), leak=True, dismissed_at__isnull=True)
+        rows = models.AuditNote.objects.filter(plan=plan).annotate(leak=Exists(leak)).order_by("position")
         drawn = [*rows.values_list("position", "state", "stratum", "leak", "planted_found", named=True)]
-        self._notes = list(takewhile(lambda row: row.state == AuditNoteState.DONE, drawn))
+        self._notes = list(takewhile(lambda row: row.state == models.AuditNoteState.DONE, drawn))
         self.read = plan.drawn if self._notes == drawn else drawn[len(self._notes)].position - 1
 
     def found(self, read: int) -> AuditCounts:
@@ -86,12 +76,12 @@ class Readings:
         return [one.position for one in self._notes if one.leak]
 
 
-def verdict_of(plan: AuditPlan, readings: Readings | None = None) -> AuditVerdict:
+def verdict_of(plan: models.AuditPlan, readings: Readings | None = None) -> AuditVerdict:
     """The state of the audit and its bounds, from what was read."""
     return judge(design_of(plan), plan.looks, readings or Readings(plan))
 
 
-def counted_until(plan: AuditPlan) -> int:
+def counted_until(plan: models.AuditPlan) -> int:
     """The position up to which a look has counted notes: they can't be reopened."""
     return reached(plan.looks, Readings(plan).read)
 
@@ -109,7 +99,7 @@ class Rate:
 class Auditor:
     """A person who read notes of the sample: how many, with how many planted leaks, of which they found some."""
 
-    user: User
+    user: models.User
     read: int
     planted: int
     found: int
@@ -154,25 +144,25 @@ class AuditResult:
     seed: str = ""
     erased: int = 0
     undecided: int = 0
-    accepted: Sequence[AuditMark] = ()
+    accepted: Sequence[models.AuditMark] = ()
 
 
-def audit_result(release: Release) -> AuditResult | None:
+def audit_result(release: models.Release) -> AuditResult | None:
     """What the audit of a release shows so far; None without an audit."""
-    plan = AuditPlan.objects.filter(release=release).select_related("release__policy").first()
+    plan = models.AuditPlan.objects.filter(release=release).select_related("release__policy").first()
     return None if plan is None else result_of(plan)
 
 
-def result_of(plan: AuditPlan) -> AuditResult:
+def result_of(plan: models.AuditPlan) -> AuditResult:
     design, readings = design_of(plan), Readings(plan)
     verdict = verdict_of(plan, readings)
-    done = AuditNote.objects.filter(plan=plan, state=AuditNoteState.DONE).order_by()
+    done = models.AuditNote.objects.filter(plan=plan, state=models.AuditNoteState.DONE).order_by()
     auditors = _auditors(plan)
     leaky = set(leaks_of(plan).order_by().values_list("note", "note__stratum"))
     leaky_by_stratum = Counter(stratum for _note, stratum in leaky)
     read_by_stratum = dict(done.values_list("stratum").annotate(n=Count("pk")))
     bounds = verdict.bounds
-    accepted = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW)
+    accepted = leaks_of(plan).filter(finding__decision=models.LeakFinding.Answer.ALLOW)
     return AuditResult(
         plan=plan.pk,
         confidence=plan.confidence,
@@ -191,9 +181,9 @@ def result_of(plan: AuditPlan) -> AuditResult:
         },
         labels=_labels(plan, readings, verdict),
         auditors=auditors,
-        complete=plan.state != AuditPlanState.OPEN,
+        complete=plan.state != models.AuditPlanState.OPEN,
         target=plan.target,
-        met=plan.state == AuditPlanState.MET,
+        met=plan.state == models.AuditPlanState.MET,
         counted=verdict.read,
         by=plan.by,
         seed=plan.seed,
@@ -203,25 +193,25 @@ def result_of(plan: AuditPlan) -> AuditResult:
     )
 
 
-def undecided(plan: AuditPlan) -> int:
+def undecided(plan: models.AuditPlan) -> int:
     """The number of leaks about which nobody has decided."""
     return leaks_of(plan).filter(finding__decision="").count()
 
 
-def _auditors(plan: AuditPlan) -> list[Auditor]:
+def _auditors(plan: models.AuditPlan) -> list[Auditor]:
     """The people who finished notes, by user name. A note counts for the person who finished it."""
-    rows = AuditNote.objects.filter(plan=plan, state=AuditNoteState.DONE, reader__isnull=False).order_by()
+    rows = models.AuditNote.objects.filter(plan=plan, state=models.AuditNoteState.DONE, reader__isnull=False).order_by()
     counted = rows.values_list("reader").annotate(
         read=Count("pk"),
         planted=Count("pk", filter=Q(planted_found__isnull=False)),
         found=Count("pk", filter=Q(planted_found=True)),
     )
     counts = {pk: numbers for pk, *numbers in counted}
-    users = User.objects.filter(pk__in=list(counts)).order_by("username")
+    users = models.User.objects.filter(pk__in=list(counts)).order_by("username")
     return [Auditor(user, *counts[user.pk]) for user in users]
 
 
-def _labels(plan: AuditPlan, readings: Readings, verdict: AuditVerdict) -> dict[str, Rate]:
+def _labels(plan: models.AuditPlan, readings: Readings, verdict: AuditVerdict) -> dict[str, Rate]:
     """A rate for each label that the policy doesn't keep, and for every label with a leak, at the look of the bound."""
     read = verdict.read
     marks = leaks_of(plan).filter(note__position__lte=read).order_by()
@@ -240,7 +230,7 @@ def _labels(plan: AuditPlan, readings: Readings, verdict: AuditVerdict) -> dict[
     return {code: Rate(sum(found.read.values()), leaky[code], bounds[code]) for code in codes}
 
 
-def _method(plan: AuditPlan) -> str:
+def _method(plan: models.AuditPlan) -> str:
     """The bound, by the names under which docs/audits.md describes it."""
     simple = all(stratum["simple"] for stratum in plan.strata.values())
     if len(plan.strata) == 1 and simple:
@@ -253,7 +243,7 @@ def _method(plan: AuditPlan) -> str:
     return name + ("; corrected by the auditors' recall" if plan.planted_share else "") + looks
 
 
-def audit_figures(plan: AuditPlan, result: AuditResult) -> dict[str, Any]:
+def audit_figures(plan: models.AuditPlan, result: AuditResult) -> dict[str, Any]:
     """The plan and the result as JSON. The planted leaks stay hidden until the audit has ended."""
     told = (
         *("notes", "drawn", "target", "confidence", "seed", "read", "leaks", "undecided", "erased", "complete"),
@@ -284,7 +274,7 @@ def _rate_of(rate: Rate, result: AuditResult) -> dict[str, Any]:
 class Leak(InSentence):
     """A leak in its sentence of the original. `note` is the id of the note, `decision` empty while it is open."""
 
-    mark: AuditMark
+    mark: models.AuditMark
     note: int
     name: str
     language: str
@@ -294,19 +284,19 @@ class Leak(InSentence):
     decided_by: str | None
 
 
-def leak_marks(plan: AuditPlan) -> QuerySet[AuditMark]:
+def leak_marks(plan: models.AuditPlan) -> QuerySet[models.AuditMark]:
     """The leaks that auditors found, with what `listed_leaks` needs; dismissed ones too."""
-    marks = AuditMark.objects.filter(note__plan=plan, leak=True)
+    marks = models.AuditMark.objects.filter(note__plan=plan, leak=True)
     return marks.select_related("note__note__document", "finding__decided_by", "dismissed_by", "note__reader")
 
 
-def listed_leaks(project: Project, marks: Sequence[AuditMark]) -> list[Leak]:
+def listed_leaks(project: models.Project, marks: Sequence[models.AuditMark]) -> list[Leak]:
     """The marks with their sentences. Their notes, findings and people must be loaded."""
     looks = label_looks(project)
     return [_leak(mark, looks.get(mark.label) or LabelLook(mark.label, mark.label)) for mark in marks]
 
 
-def _leak(mark: AuditMark, look: LabelLook) -> Leak:
+def _leak(mark: models.AuditMark, look: LabelLook) -> Leak:
     document = mark.note.note.document
     text = document.text
     decision, person = "", None
@@ -330,7 +320,7 @@ def _leak(mark: AuditMark, look: LabelLook) -> Leak:
 # What an auditor sees of a note.
 
 
-def shown_of(row: AuditNote) -> AuditedText:
+def shown_of(row: models.AuditNote) -> AuditedText:
     """The text that an auditor reads, with its planted leak. A release that was prepared again may have lost that."""
     planted, numbered = None, []
     if row.planted_start is not None and row.planted_end is not None:

@@ -10,64 +10,56 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.access import Access, Can, enter
-from annotations.models import (
-    Job,
-    LeakFinding,
-    Project,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 
 
-def releases_of(project: Project) -> QuerySet[Release]:
+def releases_of(project: models.Project) -> QuerySet[models.Release]:
     """The releases of a project, newest first."""
-    rows = Release.objects.filter(project=project).order_by("-number")
+    rows = models.Release.objects.filter(project=project).order_by("-number")
     return rows.select_related("policy", "job", "created_by", "signed_by")
 
 
-def release_for(access: Access, number: int) -> Release:
+def release_for(access: Access, number: int) -> models.Release:
     """Return a release of the person's project by its number. Raises Http404 if there is none."""
-    rows = Release.objects.select_related(
+    rows = models.Release.objects.select_related(
         "project", "policy", "job", "author", "gold_version", "created_by", "signed_by"
     )
     return get_object_or_404(rows, project=access.project, number=number)
 
 
-def enter_release(user: User, slug: str, number: int, right: Can = Can.RELEASE) -> tuple[Access, Release]:
+def enter_release(user: models.User, slug: str, number: int, right: Can = Can.RELEASE) -> tuple[Access, models.Release]:
     """Enter the project as `access.enter` does, and return a release of it, too."""
     access = enter(user, slug, right)
     return access, release_for(access, number)
 
 
-def open_findings(release: Release) -> QuerySet[LeakFinding]:
+def open_findings(release: models.Release) -> QuerySet[models.LeakFinding]:
     """The findings of the leak gate that nobody has decided yet."""
-    return LeakFinding.objects.filter(note__release=release, decision="").order_by()
+    return models.LeakFinding.objects.filter(note__release=release, decision="").order_by()
 
 
-def note_counts(release: Release) -> dict[str, int]:
+def note_counts(release: models.Release) -> dict[str, int]:
     """Count the release's notes by state: {"pending": …, "done": …, "held": …}."""
-    rows = ReleasedNote.objects.filter(release=release).order_by().values_list("state").annotate(count=Count("id"))
+    rows = (
+        models.ReleasedNote.objects.filter(release=release).order_by().values_list("state").annotate(count=Count("id"))
+    )
     counted = dict(rows)
-    return {str(state): counted.get(state, 0) for state in ReleasedNoteState.values}
+    return {str(state): counted.get(state, 0) for state in models.ReleasedNoteState.values}
 
 
-def leak_counts(release: Release, *, without: Sequence[int] = (), audited: bool = True) -> dict[str, int]:
+def leak_counts(release: models.Release, *, without: Sequence[int] = (), audited: bool = True) -> dict[str, int]:
     """Count the findings: {"found": …, "replaced": …, "allowed": …, "open": …}. `without`: ids of left-out notes.
 
     Leaks that auditors marked are findings too, unless `audited` is false.
     """
-    rows = LeakFinding.objects.filter(note__release=release).exclude(note__document__in=without).order_by()
+    rows = models.LeakFinding.objects.filter(note__release=release).exclude(note__document__in=without).order_by()
     if not audited:
-        rows = rows.exclude(origin=LeakFinding.Origin.AUDIT)
+        rows = rows.exclude(origin=models.LeakFinding.Origin.AUDIT)
     counted = dict(rows.values_list("decision").annotate(count=Count("id")))
     replaced, allowed = (
-        counted.get(str(answer), 0) for answer in (LeakFinding.Answer.REPLACE, LeakFinding.Answer.ALLOW)
+        counted.get(str(answer), 0) for answer in (models.LeakFinding.Answer.REPLACE, models.LeakFinding.Answer.ALLOW)
     )
     return {"found": sum(counted.values()), "replaced": replaced, "allowed": allowed, "open": counted.get("", 0)}
 
@@ -75,9 +67,9 @@ def leak_counts(release: Release, *, without: Sequence[int] = (), audited: bool 
 # What the pages of a release show about it: names of annotation sets, figures, what is left to do, its notes.
 
 
-def open_counts(releases: Iterable[Release]) -> dict[int, int]:
+def open_counts(releases: Iterable[models.Release]) -> dict[int, int]:
     """The number of open findings by release id."""
-    rows = LeakFinding.objects.filter(note__release__in=list(releases), decision="").order_by()
+    rows = models.LeakFinding.objects.filter(note__release__in=list(releases), decision="").order_by()
     return dict(rows.values_list("note__release").annotate(count=Count("pk")))
 
 
@@ -91,7 +83,7 @@ class Figure:
     look: LabelLook | None = None
 
 
-def figures_of(release: Release) -> dict[str, Any] | None:
+def figures_of(release: models.Release) -> dict[str, Any] | None:
     """The stored figures of the notes that are not held back, for the page; None until the notes are counted.
 
     `kept` is the share of the text that is kept, in percent with one digit; empty without text.
@@ -159,15 +151,15 @@ def _figures(rows: Sequence[tuple[str, int, LabelLook | None]]) -> list[Figure]:
     ]
 
 
-def released_notes(release: Release) -> QuerySet[ReleasedNote]:
+def released_notes(release: models.Release) -> QuerySet[models.ReleasedNote]:
     """The notes of a release, without their texts, in the order of the release."""
-    rows = ReleasedNote.objects.filter(release=release).select_related("document")
+    rows = models.ReleasedNote.objects.filter(release=release).select_related("document")
     return rows.defer("text", "spans", "pieces", "extra", "document__text").order_by("pk")
 
 
-def around_note(note: ReleasedNote) -> tuple[int | None, int | None]:
+def around_note(note: models.ReleasedNote) -> tuple[int | None, int | None]:
     """The ids of the original notes before and after this one in its release."""
-    rows = ReleasedNote.objects.filter(release_id=note.release_id)
+    rows = models.ReleasedNote.objects.filter(release_id=note.release_id)
     before = rows.filter(pk__lt=note.pk).order_by("-pk").values_list("document", flat=True).first()
     after = rows.filter(pk__gt=note.pk).order_by("pk").values_list("document", flat=True).first()
     return before, after
@@ -176,11 +168,11 @@ def around_note(note: ReleasedNote) -> tuple[int | None, int | None]:
 # Exported files of a release that are ready to download.
 
 
-def ready_exports(release: Release, now: datetime | None = None) -> list[StoredFile]:
+def ready_exports(release: models.Release, now: datetime | None = None) -> list[models.StoredFile]:
     """The exports of the release that have not expired, newest first."""
-    jobs = Job.objects.filter(project=release.project_id, kind="release_export", params__release_id=release.pk)
+    jobs = models.Job.objects.filter(project=release.project_id, kind="release_export", params__release_id=release.pk)
     ids = [file for file in jobs.values_list("result__file_id", flat=True) if file]
-    files = StoredFile.objects.filter(
-        project=release.project_id, kind=StoredFileKind.RELEASE, pk__in=ids, expires_at__gt=now or timezone.now()
+    files = models.StoredFile.objects.filter(
+        project=release.project_id, kind=models.StoredFileKind.RELEASE, pk__in=ids, expires_at__gt=now or timezone.now()
     )
     return list(files.select_related("created_by").order_by("-pk"))

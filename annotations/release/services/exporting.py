@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError, check_choice
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
@@ -20,17 +21,6 @@ from annotations.exchange.services.writing import write_to_path, write_zip
 from annotations.formats.notes import Loss, OutNote
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import cancel, once
-from annotations.models import (
-    Job,
-    Project,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleaseState,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported, ReleaseWithdrawn
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, WrittenLabels, out_note, release_files
@@ -42,13 +32,13 @@ BATCH = 250
 
 def start_release_export(
     *,
-    release: Release,
+    release: models.Release,
     format: str,
-    actor: User,
+    actor: models.User,
     token: str = "",
     leave_out: bool = False,
     labels: ExportLabels | None = None,
-) -> Job:
+) -> models.Job:
     """Start an export. The same `token` (one per form) gives the same job.
 
     `labels`: other codes for labels. Notes with open findings are held back. With `leave_out` the export leaves them
@@ -66,11 +56,11 @@ def start_release_export(
     return once(EXPORT, release.project, params, actor, token)
 
 
-def check_export(release: Release, format: str, *, leave_out: bool) -> None:
+def check_export(release: models.Release, format: str, *, leave_out: bool) -> None:
     """Raise ServiceError where the release can't be exported now, as `start_release_export` says."""
     unknown = _("There is no format “%(name)s”. Choose one of: %(choices)s.")
     check_choice(format, RELEASE_FORMATS, unknown, code="format")
-    if release.state not in (ReleaseState.PREPARED, ReleaseState.SIGNED):
+    if release.state not in (models.ReleaseState.PREPARED, models.ReleaseState.SIGNED):
         message = _("Release %(number)s can't be exported. Its state is: %(state)s.")
         raise ServiceError(message % {"number": release.number, "state": release.get_state_display()}, code="state")
     if not leave_out and open_findings(release).exists():
@@ -87,8 +77,8 @@ def run_release_export(claim: Claim) -> dict[str, Any]:
     was erased meanwhile.
     """
     params, format = claim.params, str(claim.params["format"])
-    release = Release.objects.select_related("project__label_set", "policy").get(pk=params["release_id"])
-    actor = User.objects.filter(pk=claim.actor_id or 0).first()
+    release = models.Release.objects.select_related("project__label_set", "policy").get(pk=params["release_id"])
+    actor = models.User.objects.filter(pk=claim.actor_id or 0).first()
     labels = ExportLabels.from_params(params["labels"]) if "labels" in params else None
     export = _Export(release, format, bool(params.get("leave_out")), claim.progress, labels)
     with tempfile.TemporaryFile() as content:
@@ -99,7 +89,7 @@ def run_release_export(claim: Claim) -> dict[str, Any]:
             # The file's name has nothing of the project's, which may name a hospital.
             name = f"release-{release.number}-{format}.zip"
             stored = store_file(
-                project=release.project, kind=StoredFileKind.RELEASE, name=name, content=content, actor=actor
+                project=release.project, kind=models.StoredFileKind.RELEASE, name=name, content=content, actor=actor
             )
             export.record(actor)
     return export.counts() | {"file_id": stored.pk}
@@ -107,10 +97,10 @@ def run_release_export(claim: Claim) -> dict[str, Any]:
 
 def export_release_to_path(
     *,
-    release: Release,
+    release: models.Release,
     out: Path,
     format: str,
-    actor: User | None = None,
+    actor: models.User | None = None,
     labels: ExportLabels | None = None,
     beside: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
@@ -136,7 +126,7 @@ class _Export:
 
     def __init__(
         self,
-        release: Release,
+        release: models.Release,
         format: str,
         leave_out: bool,
         progress: Progress,
@@ -154,7 +144,7 @@ class _Export:
         self._labels, self._codes = labels, labels.by_code(release.project)
         self._told = Relabeler(labels, self._codes)
         self._total = released_notes(release).count()
-        self._held = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.HELD).count()
+        self._held = models.ReleasedNote.objects.filter(release=release, state=models.ReleasedNoteState.HELD).count()
         self._notes = self._spans = 0
 
     def files(self) -> Iterator[tuple[str, Any]]:
@@ -172,7 +162,7 @@ class _Export:
     def check_still(self) -> None:
         """Check in the caller's transaction that nothing changed since the export began."""
         unerased(self._release.project_id, self._begun)
-        now = Release.objects.select_for_update(of=("self",)).get(pk=self._release.pk)
+        now = models.Release.objects.select_for_update(of=("self",)).get(pk=self._release.pk)
         check_export(now, self._format, leave_out=self._leave_out)
         if now.revision != self._release.revision:
             raise ServiceError(
@@ -180,7 +170,7 @@ class _Export:
                 code="changed",
             )
 
-    def record(self, actor: User | None) -> None:
+    def record(self, actor: models.User | None) -> None:
         data: ReleaseExported = {**self._counted()}
         if relabeled := self._relabeled():
             data |= {"mapping": self._labels.mapping, "left_out": relabeled["left_out"], "merged": relabeled["merged"]}
@@ -229,7 +219,7 @@ class _Export:
             columns.append("spans")
         self._progress(0, self._total)
         for at in range(0, len(ids), BATCH):
-            rows = ReleasedNote.objects.filter(pk__in=ids[at : at + BATCH]).order_by("name")
+            rows = models.ReleasedNote.objects.filter(pk__in=ids[at : at + BATCH]).order_by("name")
             for name, text, count, *spans in rows.values_list(*columns):
                 self._notes += 1
                 note, losses = self._told.note(out_note(name, text, spans[0] if spans else []))
@@ -241,24 +231,26 @@ class _Export:
 # Withdraw a release, so that it is exported no more.
 
 
-def withdraw(*, release: Release, actor: User | None) -> Release:
+def withdraw(*, release: models.Release, actor: models.User | None) -> models.Release:
     """Withdraw a release in any state, stop its jobs and delete its stored exports. Withdrawing twice does no harm.
 
     The released texts, the hash and the certificate stay, so that files that were handed over can still be verified.
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
-        locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-        if locked.state != ReleaseState.WITHDRAWN:
-            locked.state = ReleaseState.WITHDRAWN
+        models.Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        locked = models.Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+        if locked.state != models.ReleaseState.WITHDRAWN:
+            locked.state = models.ReleaseState.WITHDRAWN
             locked.save(update_fields=["state"])
-            exports = Job.objects.filter(project=release.project_id, kind=EXPORT, params__release_id=release.pk)
+            exports = models.Job.objects.filter(project=release.project_id, kind=EXPORT, params__release_id=release.pk)
             files = [job.result["file_id"] for job in exports if "file_id" in job.result]
-            stored = StoredFile.objects.filter(project=release.project_id, kind=StoredFileKind.RELEASE, pk__in=files)
+            stored = models.StoredFile.objects.filter(
+                project=release.project_id, kind=models.StoredFileKind.RELEASE, pk__in=files
+            )
             _deleted, by_type = stored.delete()
             for job in [*exports, *([locked.job] if locked.job else [])]:
                 cancel(job)
-            data: ReleaseWithdrawn = {"release": release.number, "files": by_type.get(StoredFile._meta.label, 0)}
+            data: ReleaseWithdrawn = {"release": release.number, "files": by_type.get(models.StoredFile._meta.label, 0)}
             RELEASE_WITHDRAWN.record(actor=actor, project_id=release.project_id, data=data)
     release.refresh_from_db()
     return release

@@ -6,17 +6,10 @@ from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
+from annotations.release.rules.redaction import released as released_rules
 from annotations.release.rules.redaction.calendars import with_weekday
 from annotations.release.rules.redaction.date_reading import order_of
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy
-from annotations.release.rules.redaction.released import (
-    Mention,
-    OperatorContext,
-    Pieces,
-    RedactedText,
-    attributes_of_pieces,
-    numbered,
-)
 from annotations.release.rules.redaction.releasing import PlannedReplacement
 from annotations.release.services.surrogates.patients import date_offset
 from annotations.text.attributes import Attributes
@@ -65,29 +58,29 @@ def note_replacing(
     surrogates: Surrogates,
     month_first: bool | None = None,
     latest_year: int | None = None,
-) -> OperatorContext:
+) -> released_rules.OperatorContext:
     """What operators need for one note. `plans` are made if a placeholder has a number."""
 
-    def hashed(mention: Mention) -> str:
+    def hashed(mention: released_rules.Mention) -> str:
         text = " ".join(folded(mention.text).split())
         return key.hexdigest("hash", str(mention.kind), text)[:HASH_DIGITS]
 
     @cache
     def numbers() -> Mapping[Bounds, int]:
         mentions = (plan.mention for plan in plans())
-        return numbered(one._replace(label=one.label.removesuffix(MASKED)) for one in mentions)
+        return released_rules.numbered(one._replace(label=one.label.removesuffix(MASKED)) for one in mentions)
 
-    def surrogate(mention: Mention) -> str:
+    def surrogate(mention: released_rules.Mention) -> str:
         try:
             return surrogates[note.pk, mention.start, mention.end]
         except KeyError:
             raise GoneMeanwhile from None
 
-    def number(mention: Mention) -> int:
+    def number(mention: released_rules.Mention) -> int:
         return numbers()[mention.start, mention.end]
 
     days = date_offset(key, note.patient, note.pk)
-    return OperatorContext(note.language, days, month_first, latest_year, hashed, number, surrogate)
+    return released_rules.OperatorContext(note.language, days, month_first, latest_year, hashed, number, surrogate)
 
 
 def with_masks(policy: Policy) -> Policy:
@@ -114,20 +107,20 @@ def chosen_spans(note: Original, policy: Policy) -> list[Span]:
     return [*spans, *(Span(extra.start, extra.end, extra.label + MASKED) for extra in forced)]
 
 
-def unmarked(released: RedactedText) -> RedactedText:
+def unmarked(released: released_rules.RedactedText) -> released_rules.RedactedText:
     if not any(piece.label.endswith(MASKED) for piece in released.pieces):
         return released
     pieces = [piece._replace(label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
-    return RedactedText(released.text, pieces)
+    return released_rules.RedactedText(released.text, pieces)
 
 
-def released_spans(pieces: Pieces, spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:
+def released_spans(pieces: released_rules.Pieces, spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:
     """The spans of the released text. Nothing is left of a removed one."""
     if not any(span.attributes for span in spans):
         return [(one.new_start, one.new_end, one.label, ()) for one in pieces if one.new_start < one.new_end]
     return [
         (one.new_start, one.new_end, one.label, attributes)
-        for one, attributes in zip(pieces, attributes_of_pieces(pieces, spans), strict=True)
+        for one, attributes in zip(pieces, released_rules.attributes_of_pieces(pieces, spans), strict=True)
         if one.new_start < one.new_end
     ]
 

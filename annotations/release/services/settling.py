@@ -8,19 +8,10 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 
+from annotations import models
 from annotations.core.bulk import collector_paused
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.sealing import project_key
-from annotations.models import (
-    AuditNote,
-    AuditPlan,
-    Project,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleaseErasure,
-    ReleaseState,
-)
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.measures import ReplacedMention, measure
@@ -46,12 +37,16 @@ def dropped(before: dict[str, Any]) -> dict[str, Any]:
     return {"f1_dropped": {"backend": name}} if name else {}
 
 
-def surrogate_measures(release: Release) -> dict[str, Any]:
+def surrogate_measures(release: models.Release) -> dict[str, Any]:
     """The measures, with the number of `notes` that were measured; empty under a policy without surrogates."""
     policy = read_policy(release.policy.rules)
     if all(rule.action != Action.SURROGATE for rule in policy.rules.values()):
         return {}
-    rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.PENDING).order_by("id")
+    rows = (
+        models.ReleasedNote.objects.filter(release=release)
+        .exclude(state=models.ReleasedNoteState.PENDING)
+        .order_by("id")
+    )
     ids = list(rows.values_list("pk", flat=True)[:MOST_NOTES])
     key = project_key(release.project_id)
     known: dict[int, Surrogate] = {}
@@ -77,17 +72,17 @@ def surrogate_measures(release: Release) -> dict[str, Any]:
 
 
 BATCH = 500
-State = ReleasedNoteState
+State = models.ReleasedNoteState
 
 
-def settle(*, release: Release) -> Release:
+def settle(*, release: models.Release) -> models.Release:
     """Store figures and content hash of a prepared release, unless nothing has changed since they were stored.
 
     The hash covers the notes that an export writes: those that are not held back. Raises ErasedMeanwhile if a note was
     erased meanwhile; then start again.
     """
     release.refresh_from_db()
-    if release.content_hash or release.state != ReleaseState.PREPARED:
+    if release.content_hash or release.state != models.ReleaseState.PREPARED:
         return release
     begun = erasures_of(release.project_id)
     seen = release.revision
@@ -99,8 +94,8 @@ def settle(*, release: Release) -> Release:
     figures["text_hash"] = gold_hash(_hashed(release, with_spans=False))
     with transaction.atomic():
         unerased(release.project_id, begun)
-        locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-        if locked.state == ReleaseState.PREPARED and locked.revision == seen:
+        locked = models.Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+        if locked.state == models.ReleaseState.PREPARED and locked.revision == seen:
             locked.content_hash, locked.figures = whole, figures
             locked.span_count = figures["spans"]
             locked.save(update_fields=["content_hash", "figures", "span_count"])
@@ -108,15 +103,15 @@ def settle(*, release: Release) -> Release:
     return release
 
 
-def leave_out(*, release: Release, notes: Sequence[int]) -> None:
+def leave_out(*, release: models.Release, notes: Sequence[int]) -> None:
     """Take notes that are being erased out of the stored figures, in the caller's transaction, while they still exist.
 
     The hashes stay, since those of a signed release name what was handed over. So do the measures of surrogates.
     """
-    locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-    if locked.state == ReleaseState.PREPARING or "notes" not in locked.figures:
+    locked = models.Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+    if locked.state == models.ReleaseState.PREPARING or "notes" not in locked.figures:
         return
-    erased = ReleasedNote.objects.filter(release=locked, document__in=notes)
+    erased = models.ReleasedNote.objects.filter(release=locked, document__in=notes)
     stays = released_notes(locked).exclude(document__in=notes)
     less, figures = _sums(erased.filter(state=State.DONE).order_by()), dict(locked.figures)
     less["held_back"] = erased.filter(state=State.HELD).count()
@@ -130,30 +125,30 @@ def leave_out(*, release: Release, notes: Sequence[int]) -> None:
     locked.save(update_fields=["figures", "span_count"])
 
 
-def released_notes(release: Release) -> QuerySet[ReleasedNote]:
+def released_notes(release: models.Release) -> QuerySet[models.ReleasedNote]:
     """The notes that an export writes."""
-    return ReleasedNote.objects.filter(release=release, state=State.DONE)
+    return models.ReleasedNote.objects.filter(release=release, state=State.DONE)
 
 
-def _hashed(release: Release, *, with_spans: bool) -> Iterator[tuple[str, str, list[tuple[int, int, str]]]]:
+def _hashed(release: models.Release, *, with_spans: bool) -> Iterator[tuple[str, str, list[tuple[int, int, str]]]]:
     columns = ("name", "sha256", "spans") if with_spans else ("name", "sha256")
     rows = released_notes(release).order_by("id").values_list(*columns)
     for name, sha256, *spans in rows.iterator(chunk_size=BATCH):
         yield name, sha256, [(start, end, label) for start, end, label, *_ in spans[0]] if spans else []
 
 
-def _figures(release: Release) -> dict[str, Any]:
+def _figures(release: models.Release) -> dict[str, Any]:
     """Counts of the notes that an export writes. They hold no text."""
     rows = released_notes(release).order_by()
     return {
         **_sums(rows),
-        "held_back": ReleasedNote.objects.filter(release=release, state=State.HELD).count(),
+        "held_back": models.ReleasedNote.objects.filter(release=release, state=State.HELD).count(),
         "leaks": leak_counts(release),
         **_extent(rows),
     }
 
 
-def _sums(rows: QuerySet[ReleasedNote]) -> dict[str, Any]:
+def _sums(rows: QuerySet[models.ReleasedNote]) -> dict[str, Any]:
     """The figures that are sums over notes: numbers, and numbers by name."""
     by_label: Counter[str] = Counter()
     by_action: Counter[str] = Counter()
@@ -177,7 +172,7 @@ def _sums(rows: QuerySet[ReleasedNote]) -> dict[str, Any]:
     }
 
 
-def _extent(rows: QuerySet[ReleasedNote]) -> dict[str, Any]:
+def _extent(rows: QuerySet[models.ReleasedNote]) -> dict[str, Any]:
     """The figures that are no sums: the number of patients, and the first and the last year."""
     found = rows.order_by().aggregate(
         first=Min("first_year"),
@@ -188,28 +183,28 @@ def _extent(rows: QuerySet[ReleasedNote]) -> dict[str, Any]:
     return {"patients": found["patients"], "years": years}
 
 
-def delete_releases(*, project: Project) -> None:
+def delete_releases(*, project: models.Project) -> None:
     """Delete the releases of a project that is being deleted. A hook (annotations.core.hooks.project_deleted).
 
     Releases protect their policies, which the project would delete first.
     """
-    Release.objects.filter(project=project).delete()
+    models.Release.objects.filter(project=project).delete()
 
 
-def erase_from_releases(*, project: Project, notes: Sequence[int], patient: str) -> None:
+def erase_from_releases(*, project: models.Project, notes: Sequence[int], patient: str) -> None:
     """Record in releases and audits how many of their notes are erased, but not which; leave them out of the figures.
 
     A hook (annotations.core.hooks.patient_erased): it runs in the erasure's transaction, while the notes still exist.
     The hash of a signed release stays, since it names what was handed over. Others are computed again.
     """
-    rows = ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
+    rows = models.ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
     for pk, count in rows.values_list("release").annotate(count=Count("pk")).order_by("release"):
-        found = Release.objects.filter(pk=pk)
+        found = models.Release.objects.filter(pk=pk)
         leave_out(release=found.get(), notes=notes)
         found.update(erased_count=F("erased_count") + count)
-        found.filter(state=ReleaseState.PREPARED).update(content_hash="", revision=F("revision") + 1)
-        if found.exclude(state=ReleaseState.PREPARING).exists():
-            ReleaseErasure.objects.create(release_id=pk, notes=count, patients=int(bool(patient)))
-    audited = AuditNote.objects.filter(plan__release__project=project, note__document__in=list(notes)).order_by()
+        found.filter(state=models.ReleaseState.PREPARED).update(content_hash="", revision=F("revision") + 1)
+        if found.exclude(state=models.ReleaseState.PREPARING).exists():
+            models.ReleaseErasure.objects.create(release_id=pk, notes=count, patients=int(bool(patient)))
+    audited = models.AuditNote.objects.filter(plan__release__project=project, note__document__in=list(notes)).order_by()
     for plan, count in audited.values_list("plan").annotate(count=Count("pk")):
-        AuditPlan.objects.filter(pk=plan).update(erased_count=F("erased_count") + count)
+        models.AuditPlan.objects.filter(pk=plan).update(erased_count=F("erased_count") + count)

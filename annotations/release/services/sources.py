@@ -12,26 +12,17 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.spans import Stored, pairs_of
 from annotations.exchange.forms.exports import set_choices
 from annotations.formats.files import csv_reading
 from annotations.gold.services.sets import SetChoice, wanted_set
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    Document,
-    GoldVersion,
-    GoldVersionNote,
-    Project,
-    Release,
-)
 from annotations.models import Span as SpanRow
 from annotations.text.spans import Span
 
 UNION = "union:"
-SUBMITTED = str(AnnotationSetState.SUBMITTED)
+SUBMITTED = str(models.AnnotationSetState.SUBMITTED)
 
 
 def specs_of(spec: str) -> list[str]:
@@ -67,12 +58,12 @@ class ReleasedAnnotations:
     wanted: Sequence[SetChoice]
 
     @property
-    def author(self) -> Author | None:
+    def author(self) -> models.Author | None:
         """The author, where only one is chosen."""
         return self.wanted[0].author if len(self.wanted) == 1 else None
 
     @property
-    def gold_version(self) -> GoldVersion | None:
+    def gold_version(self) -> models.GoldVersion | None:
         """The gold version, where only one is chosen."""
         return next((one.version for one in self.wanted if one.version), None)
 
@@ -82,11 +73,11 @@ class ReleasedAnnotations:
         values: list[int | str] = []
         for one in self.wanted:
             if one.version is not None:
-                table = GoldVersionNote._meta.db_table
+                table = models.GoldVersionNote._meta.db_table
                 conditions.append(f"id IN (SELECT document_id FROM {table} WHERE version_id = %s)")  # noqa: S608 - a name of ours
                 values.append(one.version.pk)
             elif one.author is not None:
-                table = AnnotationSet._meta.db_table
+                table = models.AnnotationSet._meta.db_table
                 conditions.append(f"id IN (SELECT document_id FROM {table} WHERE author_id = %s AND state = %s)")  # noqa: S608 - a name of ours
                 values += [one.author.pk, SUBMITTED]
         return f"({' OR '.join(conditions)})", values
@@ -100,7 +91,7 @@ class ReleasedAnnotations:
         found: dict[int, dict[tuple[int, int, str], Stored | None]] = {pk: {} for pk in notes}
         for one in self.wanted:
             if one.version is not None:
-                frozen = GoldVersionNote.objects.filter(version=one.version, document__in=notes).order_by()
+                frozen = models.GoldVersionNote.objects.filter(version=one.version, document__in=notes).order_by()
                 for pk, spans in frozen.values_list("document_id", "spans"):
                     for start, end, code, _suggested, *attributes in spans:
                         found[pk].setdefault((start, end, code), attributes[0] if attributes else None)
@@ -118,7 +109,7 @@ class ReleasedAnnotations:
         }
 
 
-def source_of(project: Project, spec: str) -> ReleasedAnnotations:
+def source_of(project: models.Project, spec: str) -> ReleasedAnnotations:
     """Find what a specification names. Raises ServiceError `set` or `version`, with the possible choices."""
     parts = specs_of(spec)
     if spec.startswith(UNION) and len(set(parts)) < 2:
@@ -136,15 +127,15 @@ def source_of(project: Project, spec: str) -> ReleasedAnnotations:
 # The annotations of a release for its pages: their names, and the notes that they cover.
 
 
-def named_sets(project: Project, releases: Iterable[Release]) -> dict[int, list[str]]:
+def named_sets(project: models.Project, releases: Iterable[models.Release]) -> dict[int, list[str]]:
     """The chosen annotations of each release, by its id; a specification where the choice no longer exists."""
     names = {choice.spec: choice.name for choice in set_choices(project)}
     return {release.pk: [names.get(spec, spec) for spec in specs_of(release.set_spec)] for release in releases}
 
 
-def covered_notes(project: Project, source: ReleasedAnnotations) -> QuerySet[Document]:
+def covered_notes(project: models.Project, source: ReleasedAnnotations) -> QuerySet[models.Document]:
     """The notes of the project with these annotations, without their texts, in the order of their ids."""
     condition, values = source.notes()
-    rows = Document.objects.filter(project=project).defer("text").order_by("pk")
+    rows = models.Document.objects.filter(project=project).defer("text").order_by("pk")
     # The table has no alias in this query, so that the condition can name its column.
     return rows.extra(where=[condition], params=values)  # noqa: S610 - the condition is ours, the values are parameters

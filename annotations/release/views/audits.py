@@ -21,12 +21,7 @@ from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, 
 from annotations.notes.selectors.in_context import label_looks, line_at
 from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
-from annotations.release.selectors.audits import (
-    audited,
-    labeled_parts,
-    leak_marks,
-    shown_of,
-)
+from annotations.release.selectors import audits as audits_selectors
 from annotations.release.selectors.releases import enter_release
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit, preview_of, waiting_for
@@ -91,7 +86,7 @@ def _spans(shown: AuditedText, marks: list[AuditMark], labels: list[Any]) -> tup
     words = {PartKind.REPLACED: _("%(label)s, replaced"), PartKind.KEPT: _("%(label)s, kept by the policy")}
     spans = [
         SpanItem(id=0, start=part.start, end=part.end, label=look(part.kind, part.label, words[part.kind]))
-        for part in labeled_parts(shown)
+        for part in audits_selectors.labeled_parts(shown)
     ]
     for mark in marks:
         start, end = shown.to_shown(mark.start, mark.end)
@@ -110,7 +105,7 @@ def audit_mark(request: Request, slug: str, number: int) -> HttpResponse:
         reading.mark(note=note, start=data["start"], end=data["end"], label=data["label"], user=access.user)
 
     note = _act(request, access, plan, form, act)
-    line = f"#L{line_at(shown_of(note).text, form.cleaned_data['start'])}" if note else ""
+    line = f"#L{line_at(audits_selectors.shown_of(note).text, form.cleaned_data['start'])}" if note else ""
     return redirect(reverse("audit_read", args=[slug, number]) + line)
 
 
@@ -188,7 +183,7 @@ SIZE = 50
 def audits(request: Request, slug: str) -> HttpResponse:
     """List the releases that have an audit or can get one, newest first."""
     access = enter(request.user, slug, Can.AUDIT_RELEASES)
-    rows = audited(access).order_by("-number")
+    rows = audits_selectors.audited(access).order_by("-number")
     return render(request, "release/audits/audits.html", {"access": access, "page": paged(request, rows, SIZE)})
 
 
@@ -281,7 +276,7 @@ def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
     """List the leaks in their sentences of the original note. Managers only: auditors read without this knowledge."""
     access, release = enter_release(request.user, slug, number)
     plan = get_object_or_404(AuditPlan, release=release)
-    page = paged(request, leak_marks(plan).order_by("note__position", "start"), SIZE)
+    page = paged(request, audits_selectors.leak_marks(plan).order_by("note__position", "start"), SIZE)
     leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
     return render(
         request, "release/audits/leaks.html",

@@ -21,14 +21,8 @@ from annotations.release.rules.certificates.layout import sections
 from annotations.release.rules.certificates.verifying import PAGE, CheckState, Verification
 from annotations.release.selectors.certificates import public_keys
 from annotations.release.selectors.releases import enter_release
+from annotations.release.services.certificates import signing
 from annotations.release.services.certificates.drafting import Terms
-from annotations.release.services.certificates.signing import (
-    UNDECIDED,
-    certificate_file,
-    check_signable,
-    prospect,
-    sign,
-)
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 
 FIELDS = {"expiry": "expires_on", "long": ""}
@@ -39,10 +33,10 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
     """Show what will be signed, with the open risks; a POST signs. A repeated POST makes no second certificate."""
     access, release = enter_release(request.user, slug, number)
     try:
-        check_signable(release)
+        signing.check_signable(release)
     except ServiceError as error:
         messages.error(request, str(error))
-        if error.code == UNDECIDED:
+        if error.code == signing.UNDECIDED:
             return redirect("audit_leaks", slug, number)
         return redirect("release", slug, number)
     initial = {"purpose": release.purpose, "recipient": release.recipient, "expires_on": release.expires_on}
@@ -50,7 +44,7 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
     accepted = request.POST.getlist("risk")
     if request.method == "POST" and form.is_valid():
         with error_beside(form, FIELDS):
-            made = sign(
+            made = signing.sign(
                 release=release, terms=form.terms(), accepted=accepted, own_risks=form.risks(), actor=access.user
             )
             said = _("Release %(n)s is signed. Its newest certificate is number %(certificate)s.")
@@ -63,7 +57,7 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
 def _context(access: Access, release: Release, form: SignForm, accepted: list[str]) -> dict[str, Any]:
     # Purpose, recipient and expiry are fields of the form, so that they are not risks on this page.
     terms = Terms(release.purpose or "–", release.recipient or "–", release.expires_on or release.created_at.date())
-    found = prospect(release, terms, access.user)
+    found = signing.prospect(release, terms, access.user)
     return {
         "access": access,
         "release": release,
@@ -82,7 +76,7 @@ def certificate_download(request: Request, slug: str, number: int, certificate: 
     access, release = enter_release(request.user, slug, number, Can.AUDIT_RELEASES)
     gets = request.method == "GET"
     return file_answer(
-        *certificate_file(release=release, number=certificate, format=format, actor=access.user, record=gets)
+        *signing.certificate_file(release=release, number=certificate, format=format, actor=access.user, record=gets)
     )
 
 

@@ -21,19 +21,7 @@ from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm
 from annotations.release.rules.known.person import FIELD_NAMES
 from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
-from annotations.release.services.known import (
-    AddedTerms,
-    add_terms,
-    clear_master,
-    delete_person,
-    discard_upload,
-    export_lists,
-    import_lists,
-    import_upload,
-    remove_term,
-    show_person,
-    stage_master,
-)
+from annotations.release.services import known as known_services
 
 _PROBLEMS: Final = {
     "no id": gettext_lazy("Row %(row)d has no patient ID and is left out."),
@@ -66,7 +54,7 @@ def known(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     form = MasterForm()
     if request.method == "POST" and request.POST.get("do") == "clear":
-        count = clear_master(project=access.project, actor=access.user)
+        count = known_services.clear_master(project=access.project, actor=access.user)
         text = ngettext("%(count)d patient was deleted.", "%(count)d patients were deleted.", count) % {"count": count}
         messages.success(request, text)
         return redirect("known", slug)
@@ -75,7 +63,7 @@ def known(request: Request, slug: str) -> HttpResponse:
         if form.is_valid():
             wanted = form.cleaned_data
             with error_beside(form):
-                _upload, job = stage_master(
+                _upload, job = known_services.stage_master(
                     project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
                 )
                 return redirect("job", slug, job.number)
@@ -113,12 +101,12 @@ def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
     if request.method == "POST":
         match request.POST.get("do"):
             case "discard":
-                discard_upload(project=access.project, upload_id=pk)
+                known_services.discard_upload(project=access.project, upload_id=pk)
                 messages.info(request, _("Upload discarded. The patient master is unchanged."))
             case "import":
                 said = _("Patient master imported. New: %(added)d, changed: %(changed)d, unchanged: %(unchanged)d.")
                 with error_as_message(request):
-                    done = import_upload(project=access.project, upload_id=pk, actor=access.user)
+                    done = known_services.import_upload(project=access.project, upload_id=pk, actor=access.user)
                     messages.success(request, said % done)
             case _:
                 messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
@@ -157,7 +145,7 @@ def _add(request: Request, access: Access) -> HttpResponse:
     if form.is_valid():
         wanted = form.cleaned_data
         with error_beside(form):
-            done = add_terms(
+            done = known_services.add_terms(
                 project=access.project, kind=wanted["which"], terms=form.labeled_terms(), actor=access.user
             )
             return _listed(request, access, [done])
@@ -166,7 +154,9 @@ def _add(request: Request, access: Access) -> HttpResponse:
 
 def _remove(request: Request, access: Access) -> HttpResponse:
     form = TermForm(request.POST)
-    if form.is_valid() and remove_term(project=access.project, term_id=form.cleaned_data["term"], actor=access.user):
+    if form.is_valid() and known_services.remove_term(
+        project=access.project, term_id=form.cleaned_data["term"], actor=access.user
+    ):
         messages.success(request, _("Term removed."))
     else:
         messages.info(request, _("This term was removed already."))
@@ -177,14 +167,16 @@ def _import_terms(request: Request, access: Access) -> HttpResponse:
     form = ListsFileForm(request.POST, request.FILES, auto_id="lists_%s")
     if form.is_valid():
         try:
-            done = import_lists(project=access.project, content=form.cleaned_data["file"], actor=access.user)
+            done = known_services.import_lists(
+                project=access.project, content=form.cleaned_data["file"], actor=access.user
+            )
             return _listed(request, access, done.values())
         except ServiceError as error:
             form.add_error("file", str(error))
     return render(request, "release/known/known.html", context_of(request, access, lists_file=form), status=422)
 
 
-def _listed(request: Request, access: Access, done: Collection[AddedTerms]) -> HttpResponse:
+def _listed(request: Request, access: Access, done: Collection[known_services.AddedTerms]) -> HttpResponse:
     """Say how many terms were added."""
     added, already = sum(each.added for each in done), sum(each.already for each in done)
     text = ngettext("%(count)d term was added.", "%(count)d terms were added.", added) % {"count": added}
@@ -203,7 +195,7 @@ def known_lists_csv(request: Request, slug: str) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{access.project.slug}-lists.csv"'
     response["Cache-Control"] = "no-store"
     response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
-    response.writelines(export_lists(project=access.project, actor=access.user))
+    response.writelines(known_services.export_lists(project=access.project, actor=access.user))
     return response
 
 
@@ -235,11 +227,11 @@ def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
     if request.method == "POST":
         match request.POST.get("do"):
             case "delete":
-                delete_person(project=access.project, person_id=pk, actor=access.user)
+                known_services.delete_person(project=access.project, person_id=pk, actor=access.user)
                 messages.success(request, _("The patient's known identifiers were deleted. The notes are unchanged."))
                 return redirect("known_people", slug)
             case "show":
-                person = show_person(project=access.project, row=row, actor=access.user)
+                person = known_services.show_person(project=access.project, row=row, actor=access.user)
                 if person is not None:
                     fields = [(field_name(name), values) for name, values in person.as_dict().items()]
                     shown = True

@@ -15,13 +15,7 @@ from annotations.core.requests import Request
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.forms.policies import PolicyForm, history_of, offered_policies, policy_texts
-from annotations.release.services.policies import (
-    example_of,
-    policies_of,
-    read_policy,
-    save_policy,
-    with_merged,
-)
+from annotations.release.services import policies
 from annotations.text.names import whole
 
 
@@ -37,11 +31,11 @@ def release_policies(request: Request, slug: str) -> HttpResponse:
 def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
     """The editor. A POST saves the next version; with `example` it answers with the example of one label."""
     access = enter(request.user, slug, Can.RELEASE)
-    current = next((one for one in policies_of(access.project) if one.slug == policy), None)
+    current = next((one for one in policies.policies_of(access.project) if one.slug == policy), None)
     if current is None:
         raise Http404("This policy does not exist.")
     labels = list(label_rows(access.project.pk).select_related("category"))
-    rules = read_policy(current.rules).rules
+    rules = policies.read_policy(current.rules).rules
     name, text = policy_texts(current)
     form = PolicyForm(request.POST if request.method == "POST" else None, labels=labels, rules=rules, name=current.name)
     if request.method == "POST":
@@ -71,7 +65,7 @@ def _rows(access: Access, form: PolicyForm) -> list[dict[str, Any]]:
     for fields in form.rows():
         label = fields.label
         look = looks.get(label.code) or LabelLook(label.code, label.name)
-        example = example_of(rules.get(label.code), label.placeholder)
+        example = policies.example_of(rules.get(label.code), label.placeholder)
         rows.append({"fields": fields, "look": look, "example": example, "first": label.category_id != category})
         category = label.category_id
     return rows
@@ -82,7 +76,7 @@ def _example(request: Request, access: Access, form: PolicyForm, labels: list[La
     label = next((one for one in labels if one.code == request.POST["example"]), None)
     if label is None:
         raise Http404("This label does not exist.")
-    shown = example_of(form.shown_rules().get(label.code), label.placeholder)
+    shown = policies.example_of(form.shown_rules().get(label.code), label.placeholder)
     return render(request, "release/policy_example.html", {"access": access, "example": shown})
 
 
@@ -98,11 +92,11 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
     if not form.is_valid():
         return None
     with error_beside(form, {"slug": "new_slug", "name": "new_name"} if copies else None):
-        saved = save_policy(
+        saved = policies.save_policy(
             project=access.project,
             slug=form.cleaned_data["new_slug"] if copies else current.slug,
             name=form.cleaned_data["new_name"] if copies else form.cleaned_data["name"],
-            rules=with_merged(access.project, form.rules()),
+            rules=policies.with_merged(access.project, form.rules()),
             actor=access.user,
             new=copies,
             seen=None if copies else _seen(request),

@@ -32,16 +32,8 @@ from annotations.release.forms.releases import (
     kinds_in_form,
     runs_among,
 )
+from annotations.release.selectors import releases as releases_selectors
 from annotations.release.selectors.findings import MarkedFinding, beside
-from annotations.release.selectors.releases import (
-    enter_release,
-    figures_of,
-    open_counts,
-    open_findings,
-    ready_exports,
-    released_notes,
-    releases_of,
-)
 from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import completed, labels_without_kind
 from annotations.release.services.previewing import preview_placed
@@ -58,9 +50,9 @@ NOTES = 25
 def releases(request: Request, slug: str) -> HttpResponse:
     """List the project's releases, newest first, with what waits in each."""
     access = enter(request.user, slug, Can.RELEASE)
-    page = paged(request, releases_of(access.project), RELEASES)
+    page = paged(request, releases_selectors.releases_of(access.project), RELEASES)
     found = list(page.object_list)
-    waiting = open_counts(found)
+    waiting = releases_selectors.open_counts(found)
     names = named_sets(access.project, found)
     rows = [
         {
@@ -79,7 +71,7 @@ def releases(request: Request, slug: str) -> HttpResponse:
 @require_safe
 def release(request: Request, slug: str, number: int) -> HttpResponse:
     """Show a release: its state, what was done, what is left to do, and its exports. For htmx, while it is prepared."""
-    access, found = enter_release(request.user, slug, number)
+    access, found = releases_selectors.enter_release(request.user, slug, number)
     context = _context(request, access, found)
     return render(request, "release/release_body.html" if request.htmx else "release/release.html", context)
 
@@ -91,7 +83,7 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         settles = found.state == ReleaseState.PREPARED and not found.content_hash
         if found.state == ReleaseState.PREPARING or (settles and job.state in (JobState.QUEUED, JobState.RUNNING)):
             status = status_of(job, access)
-    waiting = open_findings(found).count()
+    waiting = releases_selectors.open_findings(found).count()
     return {
         "access": access,
         "release": found,
@@ -100,11 +92,11 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         "open": waiting,
         "steps": steps_of(access, found, waiting),
         "outdated": outdated(found),
-        "figures": figures_of(found),
-        "page": paged(request, released_notes(found), NOTES),
+        "figures": releases_selectors.figures_of(found),
+        "page": paged(request, releases_selectors.released_notes(found), NOTES),
         "export": ReleaseExportForm(about=about_formats(), mappings=mappings_of(access.project)),
         "formats": about_formats().values(),
-        "files": ready_exports(found),
+        "files": releases_selectors.ready_exports(found),
         "hours": settings.STORED_FILE_HOURS,
         "token": uuid.uuid4(),
     }
@@ -113,7 +105,7 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
 @require_POST
 def release_export(request: Request, slug: str, number: int) -> HttpResponse:
     """Start the export of a release. The same form starts one job."""
-    access, found = enter_release(request.user, slug, number)
+    access, found = releases_selectors.enter_release(request.user, slug, number)
     mappings = {str(one.pk): one for one in mappings_of(access.project)}
     form = ReleaseExportForm(request.POST, about=about_formats(), mappings=list(mappings.values()))
     if not form.is_valid():
@@ -136,7 +128,7 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
 @require_POST
 def release_prepare(request: Request, slug: str, number: int) -> HttpResponse:
     """Prepare a release again whose surrogates were edited. A repeated request does nothing."""
-    access, found = enter_release(request.user, slug, number)
+    access, found = releases_selectors.enter_release(request.user, slug, number)
     with error_as_message(request):
         prepare_again(release=found, actor=access.user)
     return redirect("release", slug, number)
@@ -145,7 +137,7 @@ def release_prepare(request: Request, slug: str, number: int) -> HttpResponse:
 @require_POST
 def release_withdraw(request: Request, slug: str, number: int) -> HttpResponse:
     """Withdraw a release: it is not exported any more. What recipients have remains with them."""
-    access, found = enter_release(request.user, slug, number)
+    access, found = releases_selectors.enter_release(request.user, slug, number)
     with error_as_message(request):
         withdraw(release=found, actor=access.user)
         messages.success(request, _("Release %(number)s is withdrawn.") % {"number": found.number})

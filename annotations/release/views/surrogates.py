@@ -14,15 +14,7 @@ from annotations.core.requests import Request, error_as_message, numbers, one_of
 from annotations.models import SurrogateEntity
 from annotations.release.forms.known import ChangeForm, SearchForm
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.selectors.surrogates import (
-    MOST_FOUND,
-    STATES,
-    counts_by_kind,
-    entities_of,
-    found_by,
-    mention_lines,
-    shown,
-)
+from annotations.release.selectors import surrogates as surrogates_selectors
 from annotations.release.services.surrogates import editing
 from annotations.text.names import MAX_ID, whole
 
@@ -34,17 +26,21 @@ ROWS, LINES = 50, 25
 def surrogates(request: Request, slug: str) -> HttpResponse:
     """List the entities of the index, of one kind or state; a POST searches for a name or a surrogate."""
     access = enter(request.user, slug, Can.RELEASE)
-    counts = counts_by_kind(access.project)
+    counts = surrogates_selectors.counts_by_kind(access.project)
     kind = one_of(request, "kind", ["", *map(str, IdentifierType)])
-    state = one_of(request, "state", STATES)
+    state = one_of(request, "state", surrogates_selectors.STATES)
     form = SearchForm(request.POST if request.method == "POST" else None, auto_id="surrogates-%s")
     searched = form.cleaned_data["text"] if form.is_bound and form.is_valid() else ""
-    rows = found_by(access.project, searched)[:MOST_FOUND] if searched else entities_of(access.project, kind, state)
-    page = paged(request, rows, MOST_FOUND if searched else ROWS)
+    rows = (
+        surrogates_selectors.found_by(access.project, searched)[: surrogates_selectors.MOST_FOUND]
+        if searched
+        else surrogates_selectors.entities_of(access.project, kind, state)
+    )
+    page = paged(request, rows, surrogates_selectors.MOST_FOUND if searched else ROWS)
     context = {
         "access": access,
         "page": page,
-        "rows": shown(access, list(page)),
+        "rows": surrogates_selectors.shown(access, list(page)),
         "form": form,
         "searched": searched,
         "kind": kind,
@@ -140,13 +136,13 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     page = paged(request, row.mentions.order_by("document", "start"), LINES)
-    (entity,) = shown(access, [row])
+    (entity,) = surrogates_selectors.shown(access, [row])
     context = {
         "access": access,
         "entity": entity,
         "row": row,
         "page": page,
-        "lines": mention_lines(access, list(page)),
+        "lines": surrogates_selectors.mention_lines(access, list(page)),
         "error": error,
         "act": act,
         "text": text,

@@ -9,23 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
 
+from annotations import models
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.models import (
-    AnnotationSet,
-    Certificate,
-    Event,
-    Import,
-    LeakFinding,
-    NoteMetadata,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    Review,
-    SigningKey,
-)
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.pdf import render
@@ -55,32 +43,32 @@ TERMS = Terms("Teaching", "University of Milan", YEAR)
 
 
 def signed(world, terms=TERMS, **changes):
-    release = Release.objects.get(pk=world.release.pk)
+    release = models.Release.objects.get(pk=world.release.pk)
     risks = prospect(release, terms, world.mia).risks
     found = {"release": release, "terms": terms, "accepted": [risk.key for risk in risks], "actor": world.mia}
     return sign(**{**found, **changes})
 
 
 def finding(world, **fields):
-    note = ReleasedNote.objects.filter(release=world.release).first()
+    note = models.ReleasedNote.objects.filter(release=world.release).first()
     places = {"start": 0, "end": 4, "original_start": 0, "original_end": 4}
-    return LeakFinding.objects.create(note=note, string_key=1, **{"origin": "note", **places, **fields})
+    return models.LeakFinding.objects.create(note=note, string_key=1, **{"origin": "note", **places, **fields})
 
 
 def test_signing_stores_json_pdf_and_the_state(released):
     certificate = signed(released)
-    release = Release.objects.get(pk=released.release.pk)
+    release = models.Release.objects.get(pk=released.release.pk)
     assert (release.state, release.signed_by, release.purpose) == ("signed", released.mia, "Teaching")
     assert [risk["by"] for risk in release.risks] == ["mia"] * 3
     opened = open_certificate(bytes(certificate.pdf))
     assert opened.json == bytes(certificate.json) and opened.fingerprint == fingerprint_of(bytes(newest_key().public))
     assert signed_pdf(render(bytes(certificate.json)), private_part(newest_key())) == bytes(certificate.pdf)
-    event = Event.objects.get(verb=RELEASE_SIGNED)
+    event = models.Event.objects.get(verb=RELEASE_SIGNED)
     digest = hashlib.sha256(opened.json).hexdigest()
     assert event.data == {"release": 1, "certificate": 1, "sha256": digest, "notes": 3, "risks": 3}
     again = signed(released)
     assert (again.pk, bytes(again.json)) == (certificate.pk, bytes(certificate.json))
-    assert Event.objects.filter(verb=RELEASE_SIGNED).count() == 1
+    assert models.Event.objects.filter(verb=RELEASE_SIGNED).count() == 1
     second = signed(released, Terms("Research", "University of Milan", YEAR))
     assert second.number == 2 and content_of(second)["supersedes"] == 1
     # The risks were accepted before, and their acceptance stays.
@@ -105,8 +93,8 @@ def test_the_content_is_that_of_the_release(released):
     [("gold:1", True), ("union:gold:1+annotator:ann", True), ("run:rules-1", False), ("union:gold:1+run:a", False)],
 )
 def test_annotations_of_a_model_are_a_risk_also_in_a_union(released, spec, checked):
-    Release.objects.filter(pk=released.release.pk).update(set_spec=spec)
-    risks = prospect(Release.objects.get(pk=released.release.pk), TERMS, released.mia).risks
+    models.Release.objects.filter(pk=released.release.pk).update(set_spec=spec)
+    risks = prospect(models.Release.objects.get(pk=released.release.pk), TERMS, released.mia).risks
     assert any("no person checked" in risk.text for risk in risks) is not checked
 
 
@@ -124,8 +112,8 @@ def test_allowed_findings_are_a_risk_with_the_name(released):
 
 def test_the_command_accepts_all_risks_and_leaves_out_notes_that_are_held_back(released):
     one = finding(released)
-    ReleasedNote.objects.filter(pk=one.note_id).update(state=ReleasedNoteState.HELD)
-    Release.objects.filter(pk=released.release.pk).update(content_hash="")
+    models.ReleasedNote.objects.filter(pk=one.note_id).update(state=models.ReleasedNoteState.HELD)
+    models.Release.objects.filter(pk=released.release.pk).update(content_hash="")
     as_json, as_pdf = certify(released.release, None)
     content = open_certificate(as_pdf).content
     assert content["data"]["notes"] == 2 and content["data"]["held_back"] == 1
@@ -142,9 +130,9 @@ def test_measures_of_other_features_are_quoted(released):
     Run.objects.create(project=project, author=author, backend="crf", model=model, revision="crf-1+abc")
     for note, site in zip(released.notes, ("north", "south"), strict=True):
         make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
-        Review.objects.create(document=note, author=author, finished_by=released.rev, finished_at=timezone.now())
+        models.Review.objects.create(document=note, author=author, finished_by=released.rev, finished_at=timezone.now())
         make.make_set(note, released.ben, [(0, 11, "PATIENT")], submitted=True)
-        NoteMetadata.objects.create(document=note, note_type="discharge", site=site)
+        models.NoteMetadata.objects.create(document=note, note_type="discharge", site=site)
     figures_of(project=project, unit=ComparedUnit.TOKEN)
     part = content_of(signed(released))
     found = part["identifiability"]
@@ -169,9 +157,9 @@ def test_imported_work_is_named_as_imported(released):
     first, second = released.notes
     for note, person, run in ((first, marked, None), (second, released.ben, 1)):
         made = make.make_set(note, person, [(0, 11, "PATIENT")], submitted=True)
-        made.imported_by = run and Import.objects.create(project=released.project, format="text")
+        made.imported_by = run and models.Import.objects.create(project=released.project, format="text")
         made.save()
-    Review.objects.create(
+    models.Review.objects.create(
         document=first, author=make.make_author(released.project, kind="run", name="r"), finished_by=marked
     )
     rows = {(row["name"], row["what"]): row["notes"] for row in readers_of(released.release, {})}
@@ -181,15 +169,15 @@ def test_imported_work_is_named_as_imported(released):
     assert ("ben", "annotated the notes") not in rows
     # A file can name people who have no account.
     stranger = make.make_author(released.project, kind="annotator", name="cleo")
-    AnnotationSet.objects.filter(author__user=released.ben).update(author=stranger)
+    models.AnnotationSet.objects.filter(author__user=released.ben).update(author=stranger)
     assert ("cleo", said, 1) in {(row["name"], row["what"], row["notes"]) for row in readers_of(released.release, {})}
 
 
 @pytest.mark.parametrize("spec", ["gold:1", "gold", "annotator:ann", "union:gold:1+annotator:ann"])
 def test_imported_annotations_were_not_checked_here(released, spec):
     """Neither imported gold, nor gold that was made of imported annotations; until a person finishes the note here."""
-    Release.objects.filter(pk=released.release.pk).update(set_spec=spec)
-    release = Release.objects.get(pk=released.release.pk)
+    models.Release.objects.filter(pk=released.release.pk).update(set_spec=spec)
+    release = models.Release.objects.get(pk=released.release.pk)
 
     def told():
         found = prospect(release, TERMS, released.mia)
@@ -197,12 +185,12 @@ def test_imported_annotations_were_not_checked_here(released, spec):
         return data["checked"], data["imported"], len(risks)
 
     assert told() == (True, 0, 0)
-    by = Import.objects.create(project=released.project, format="brat", written_as="annotator:ann")
-    mine = AnnotationSet.objects.get(document=released.extra, author__user=released.ann)
-    AnnotationSet.objects.filter(pk=mine.pk).update(imported_by=by)
+    by = models.Import.objects.create(project=released.project, format="brat", written_as="annotator:ann")
+    mine = models.AnnotationSet.objects.get(document=released.extra, author__user=released.ann)
+    models.AnnotationSet.objects.filter(pk=mine.pk).update(imported_by=by)
     assert told() == (False, 1, 1)
-    for one in AnnotationSet.objects.filter(document=released.extra):
-        Event.objects.create(
+    for one in models.AnnotationSet.objects.filter(document=released.extra):
+        models.Event.objects.create(
             project_id=released.project.pk,
             verb=REVIEW_FINISHED,
             annotation_set_id=one.pk,
@@ -215,7 +203,7 @@ def test_after_an_erasure_a_second_certificate_says_so(released):
     first = signed(released)
     erase_patient(project=released.project, patient_id="P-0001", actor=released.mia)
     access = enter(released.mia, "covid", Can.RELEASE)
-    release = Release.objects.get(pk=released.release.pk)
+    release = models.Release.objects.get(pk=released.release.pk)
     state = state_of(access, release)
     assert (state.due, state.erased_notes, state.erased_patients) == (True, 2, 1)
     second = signed(released)
@@ -226,7 +214,7 @@ def test_after_an_erasure_a_second_certificate_says_so(released):
     assert any("2 notes are erased" in risk["text"] for risk in content["governance"]["risks"])
     text = " ".join(page.extract_text() for page in PdfReader(io.BytesIO(bytes(second.pdf))).pages)
     assert "patients: 1" in text
-    assert not state_of(access, Release.objects.get(pk=release.pk)).due
+    assert not state_of(access, models.Release.objects.get(pk=release.pk)).due
     failed = [check.code for check in verify_certificate(bytes(first.pdf)).checks if check.state is CheckState.FAILED]
     assert failed == ["superseded"]
     assert verify_certificate(bytes(second.json)).verified
@@ -242,14 +230,14 @@ def test_a_note_that_is_deleted_before_signing_is_counted(released):
 
 def test_signing_settles_a_release_that_a_decision_has_changed(released, monkeypatch):
     one = finding(released)
-    ReleasedNote.objects.filter(pk=one.note_id).update(exceptions={"generic": 3})
+    models.ReleasedNote.objects.filter(pk=one.note_id).update(exceptions={"generic": 3})
     monkeypatch.setattr(deciding, "SETTLED_AT_ONCE", 0)
     deciding.answer_chosen(release=released.release, findings=[one.pk], answer="allow", actor=released.mia)
-    release = Release.objects.get(pk=released.release.pk)
+    release = models.Release.objects.get(pk=released.release.pk)
     assert release.content_hash == ""
     shown = prospect(release, TERMS, released.mia).content
     assert shown["data"]["hashes"]["prepared"] == shown["data"]["hashes"]["content"]
-    Release.objects.filter(pk=release.pk).update(content_hash="")
+    models.Release.objects.filter(pk=release.pk).update(content_hash="")
     content = content_of(sign(release=release, terms=TERMS, accepted=(), actor=released.mia, everything=True))
     assert content["data"]["hashes"]["prepared"] == content["data"]["hashes"]["content"] != ""
     assert content["identifiability"]["gate"]["exceptions"] == {"generic": 3}
@@ -267,13 +255,13 @@ def test_edited_surrogates_are_refused(released, monkeypatch, sign_in):
 @pytest.mark.django_db(transaction=True)
 def test_two_first_uses_make_one_key(at_once):
     keys = at_once(*[newest_key] * 4)
-    assert len({key.pk for key in keys}) == 1 and SigningKey.objects.count() == 1
+    assert len({key.pk for key in keys}) == 1 and models.SigningKey.objects.count() == 1
 
 
 @pytest.mark.django_db
 def test_the_private_key_is_sealed(settings):
     key = newest_key()
-    assert private_part(key) not in bytes(SigningKey.objects.get().sealed)
+    assert private_part(key) not in bytes(models.SigningKey.objects.get().sealed)
     settings.SECRET_KEY = "another secret key that is long enough for this test"
     with refused("sealed"):
         private_part(key)
@@ -293,12 +281,12 @@ def test_what_is_refused(released):
     finding(released)
     with pytest.raises(ServiceError, match="1 finding waits for a decision"):
         sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
-    LeakFinding.objects.all().delete()
-    ReleasedNote.objects.filter(document=released.note).update(sha256="0" * 64)
+    models.LeakFinding.objects.all().delete()
+    models.ReleasedNote.objects.filter(document=released.note).update(sha256="0" * 64)
     with refused("changed"):
         signed(released)
     for state in ("preparing", "withdrawn"):
-        Release.objects.filter(pk=released.release.pk).update(state=state)
+        models.Release.objects.filter(pk=released.release.pk).update(state=state)
         with refused(state):
             sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
-    assert not Certificate.objects.exists()
+    assert not models.Certificate.objects.exists()

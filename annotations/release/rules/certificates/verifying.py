@@ -8,13 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from annotations.formats.notes import NoteError
-from annotations.release.rules.certificates import released_files
-from annotations.release.rules.certificates.signatures import (
-    CertificateError,
-    SignedCertificate,
-    check_files_signature,
-    open_certificate,
-)
+from annotations.release.rules.certificates import released_files, signatures
 
 LISTED: Final = 20
 """The most names that a check lists."""
@@ -99,11 +93,11 @@ class Verification:
         self.checks.append(Check(code, CheckState.NOT_CHECKED, message))
 
 
-def opened_or_failed(data: bytes, verdict: Verification) -> SignedCertificate | None:
+def opened_or_failed(data: bytes, verdict: Verification) -> signatures.SignedCertificate | None:
     """Open a certificate, and add the check of its signature to the verdict."""
     try:
-        opened = open_certificate(data)
-    except CertificateError as error:
+        opened = signatures.open_certificate(data)
+    except signatures.CertificateError as error:
         verdict.failed("signature", str(error))
         return None
     verdict.content, verdict.fingerprint = opened.content, opened.fingerprint
@@ -113,7 +107,7 @@ def opened_or_failed(data: bytes, verdict: Verification) -> SignedCertificate | 
 
 
 def check_certificate(
-    opened: SignedCertificate, known: VerifierKnowledge, verdict: Verification, words: VerifyingTerms
+    opened: signatures.SignedCertificate, known: VerifierKnowledge, verdict: Verification, words: VerifyingTerms
 ) -> None:
     """Check the key, the expiry and whether a newer certificate replaces this one."""
     short = opened.fingerprint
@@ -165,7 +159,7 @@ def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification
 
 
 def check_files(
-    opened: SignedCertificate,
+    opened: signatures.SignedCertificate,
     given: Collection[str],
     load: released_files.Load,
     verdict: Verification,
@@ -232,8 +226,8 @@ def _check_signed(
         )
         return
     try:
-        signer = check_files_signature(load(released_files.SIGNATURE), load(released_files.MANIFEST))
-    except (CertificateError, NoteError) as error:
+        signer = signatures.check_files_signature(load(released_files.SIGNATURE), load(released_files.MANIFEST))
+    except (signatures.CertificateError, NoteError) as error:
         verdict.failed("files", str(error))
         return
     listed = {name: sha256 for name, sha256 in released_files.manifest_of(names, load).items() if name not in taken}

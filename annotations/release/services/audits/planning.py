@@ -7,20 +7,10 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold
 from annotations.core.sealing import Key, project_key
-from annotations.models import (
-    AuditNote,
-    AuditNoteState,
-    AuditPlan,
-    NoteMetadata,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleaseState,
-    User,
-)
 from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
 from annotations.release.rules.audits.looks import MOST_LEAKS, Design
 from annotations.release.rules.audits.sampling import DrawnNote, SamplingUnit, draw, is_simple
@@ -42,10 +32,10 @@ class Choices:
     leaks: int = 0
 
 
-def units_of(release: Release, by: str) -> list[SamplingUnit]:
+def units_of(release: models.Release, by: str) -> list[SamplingUnit]:
     """The released notes with stratum and patient, in the order of their ids. A stratum without a value is empty."""
     rows = list(
-        ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE)
+        models.ReleasedNote.objects.filter(release=release, state=models.ReleasedNoteState.DONE)
         .order_by("pk")
         .values_list("pk", "document_id", "document__language", "document__patient_id")
     )
@@ -53,13 +43,13 @@ def units_of(release: Release, by: str) -> list[SamplingUnit]:
     return [SamplingUnit(pk, stratum[document], patient) for pk, document, _language, patient in rows]
 
 
-def _strata(release: Release, by: str, languages: Mapping[int, str]) -> Mapping[int, str]:
-    if by == AuditPlan.By.LANGUAGE:
+def _strata(release: models.Release, by: str, languages: Mapping[int, str]) -> Mapping[int, str]:
+    if by == models.AuditPlan.By.LANGUAGE:
         return {note: language or release.project.language for note, language in languages.items()}
     known: dict[int, str] = {}
-    if by in (AuditPlan.By.TYPE, AuditPlan.By.SITE):
-        column = "note_type" if by == AuditPlan.By.TYPE else "site"
-        rows = NoteMetadata.objects.filter(document__project=release.project_id).order_by()
+    if by in (models.AuditPlan.By.TYPE, models.AuditPlan.By.SITE):
+        column = "note_type" if by == models.AuditPlan.By.TYPE else "site"
+        rows = models.NoteMetadata.objects.filter(document__project=release.project_id).order_by()
         known = dict(rows.values_list("document_id", column))
     return {note: known.get(note, "") for note in languages}
 
@@ -115,7 +105,7 @@ class AuditSample:
         return self.looks[-1]
 
 
-def preview_of(release: Release, choices: Choices) -> AuditSample:
+def preview_of(release: models.Release, choices: Choices) -> AuditSample:
     """The sample that choices would give. Raises ServiceError as `designed`."""
     design = designed(units_of(release, choices.by), choices)
     last = design.looks[-1]
@@ -128,13 +118,13 @@ def preview_of(release: Release, choices: Choices) -> AuditSample:
     )
 
 
-def waiting_for(release: Release) -> str:
+def waiting_for(release: models.Release) -> str:
     """Why no audit can be planned now, as a sentence; empty if it can."""
-    if release.state != ReleaseState.PREPARED:
+    if release.state != models.ReleaseState.PREPARED:
         return _("An audit can be planned while a release is prepared and not yet signed. This one is: %(state)s.") % {
             "state": release.get_state_display()
         }
-    states = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.DONE)
+    states = models.ReleasedNote.objects.filter(release=release).exclude(state=models.ReleasedNoteState.DONE)
     if held := states.count():
         return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}
     return ""
@@ -145,7 +135,9 @@ def waiting_for(release: Release) -> str:
 BATCH = 200
 
 
-def plan_audit(*, release: Release, choices: Choices, actor: User | None, seed: str = "") -> AuditPlan:
+def plan_audit(
+    *, release: models.Release, choices: Choices, actor: models.User | None, seed: str = ""
+) -> models.AuditPlan:
     """Plan the audit of a prepared release. Without a seed, one is drawn.
 
     Raises ServiceError: `state` if the release can't be audited now, `exists` if it has an audit, `by`, `notes` and
@@ -154,16 +146,16 @@ def plan_audit(*, release: Release, choices: Choices, actor: User | None, seed: 
     check(choices)
     with transaction.atomic():
         hold(release.project_id)
-        locked = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
+        locked = models.Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
         if reason := waiting_for(locked):
             raise ServiceError(reason, code="state")
-        if AuditPlan.objects.filter(release=locked).exists():
+        if models.AuditPlan.objects.filter(release=locked).exists():
             raise ServiceError(_("This release has an audit already."), code="exists")
         units = units_of(locked, choices.by)
         design = designed(units, choices)
         seed = seed or secrets.token_hex(16)
         sample = draw(seed, units, design.looks)
-        plan = AuditPlan.objects.create(
+        plan = models.AuditPlan.objects.create(
             release=locked,
             by=choices.by,
             confidence=choices.confidence,
@@ -177,12 +169,12 @@ def plan_audit(*, release: Release, choices: Choices, actor: User | None, seed: 
             created_by=actor,
         )
         rows = [
-            AuditNote(plan=plan, note_id=one.pk, position=position, look=one.look, stratum=one.stratum)
+            models.AuditNote(plan=plan, note_id=one.pk, position=position, look=one.look, stratum=one.stratum)
             for position, one in enumerate(sample, 1)
         ]
         if choices.planted:
             _plant(design, rows, sample, project_key(locked.project_id), seed)
-        AuditNote.objects.bulk_create(rows, batch_size=500)
+        models.AuditNote.objects.bulk_create(rows, batch_size=500)
         AUDIT_PLANNED.record(
             actor=actor,
             project_id=locked.project_id,
@@ -198,7 +190,7 @@ def plan_audit(*, release: Release, choices: Choices, actor: User | None, seed: 
 def check(choices: Choices) -> None:
     """Raise ServiceError `choices` for values out of range."""
     for fits, message in (
-        (choices.by in AuditPlan.By.values, _("Notes can be stratified by type, site or language.")),
+        (choices.by in models.AuditPlan.By.values, _("Notes can be stratified by type, site or language.")),
         (0.5 <= choices.confidence <= 0.999, _("The confidence must be between 50% and 99.9%.")),
         (0.0001 <= choices.target <= 0.5, _("The target must be between 0.01% and 50%.")),
         (0 <= choices.planted <= 0.5, _("The share of planted leaks must be between 0% and 50%.")),
@@ -208,13 +200,13 @@ def check(choices: Choices) -> None:
             raise ServiceError(message, code="choices")
 
 
-def discard_plan(*, release: Release, actor: User | None) -> None:
+def discard_plan(*, release: models.Release, actor: models.User | None) -> None:
     """Delete the plan, if nobody has opened a note. Raises ServiceError `begun` or `none`."""
     with transaction.atomic():
-        plan = AuditPlan.objects.select_for_update(of=("self",)).filter(release=release).first()
+        plan = models.AuditPlan.objects.select_for_update(of=("self",)).filter(release=release).first()
         if plan is None:
             raise ServiceError(_("This release has no audit."), code="none")
-        if plan.notes.exclude(state=AuditNoteState.WAITING).exists() or plan.erased_count:
+        if plan.notes.exclude(state=models.AuditNoteState.WAITING).exists() or plan.erased_count:
             raise ServiceError(
                 _("Reading has begun, so the plan can't be discarded. Otherwise one could choose the best result."),
                 code="begun",
@@ -223,7 +215,7 @@ def discard_plan(*, release: Release, actor: User | None) -> None:
         AUDIT_DISCARDED.record(actor=actor, project_id=release.project_id, data={"release": release.number})
 
 
-def _plant(design: Design, rows: Sequence[AuditNote], sample: Sequence[DrawnNote], key: Key, seed: str) -> None:
+def _plant(design: Design, rows: Sequence[models.AuditNote], sample: Sequence[DrawnNote], key: Key, seed: str) -> None:
     """Choose a replaced identifier in a share of the notes of each look.
 
     The choice depends on the project's secret key, so that nobody can repeat it from the seed.
@@ -241,14 +233,14 @@ def _plant(design: Design, rows: Sequence[AuditNote], sample: Sequence[DrawnNote
         )
 
 
-def _plant_some(rows: Sequence[AuditNote], wanted: int, key: Key, seed: str) -> int:
+def _plant_some(rows: Sequence[models.AuditNote], wanted: int, key: Key, seed: str) -> int:
     """Plant a leak in the first `wanted` notes in which it is possible. Return their number."""
     done = 0
     for at in range(0, len(rows), BATCH):
         if done >= wanted:
             break
         some = rows[at : at + BATCH]
-        texts = ReleasedNote.objects.filter(pk__in=[row.note_id for row in some]).select_related("document")
+        texts = models.ReleasedNote.objects.filter(pk__in=[row.note_id for row in some]).select_related("document")
         notes = texts.only("pieces", "text", "document__text").in_bulk()
         for row in some:
             note = notes[row.note_id]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from annotations import models
 from annotations.agreement.events import ADJUDICATION_FINISHED
 from annotations.annotate.events import SET_SUBMITTED
 from annotations.core.authors import IMPORTED, gold_author
@@ -14,20 +15,6 @@ from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.sets import wanted_set
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Event,
-    LeakFinding,
-    Release,
-    ReleasedNote,
-    Review,
-    StoredFileKind,
-    User,
-)
 from annotations.release.events import AUDIT_READ
 from annotations.release.rules.certificates.content import Reader
 from annotations.release.services.settling import released_notes
@@ -40,23 +27,23 @@ IN_FILES = " (according to an imported file)"
 DOWNLOADED = "downloaded files that can hold the original notes"
 _FINISHING = (GOLD_MADE, REVIEW_FINISHED, ADJUDICATION_FINISHED, SET_SUBMITTED)
 # Stored files without text of notes, and tables without it.
-_WITHOUT_TEXT = frozenset({StoredFileKind.MODEL, StoredFileKind.RELEASE, "agreement", "comments"})
+_WITHOUT_TEXT = frozenset({models.StoredFileKind.MODEL, models.StoredFileKind.RELEASE, "agreement", "comments"})
 
 
-def name_of(user: User | None) -> str:
+def name_of(user: models.User | None) -> str:
     """The full name of a person, else the name of the account; for None, who works on the command line."""
     return (user.get_full_name() or user.get_username()) if user else "The operator of the command line"
 
 
-def readers_of(release: Release, auditors: Mapping[int, int]) -> list[Reader]:
+def readers_of(release: models.Release, auditors: Mapping[int, int]) -> list[Reader]:
     """People who annotated, adjudicated, reviewed, saw or audited notes of the release, with counts of notes.
 
     A file that somebody downloaded from the project can hold all of them.
     `auditors`: the notes that each read in the audit, by user id.
     """
-    notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
-    sets = AnnotationSet.objects.filter(
-        document_id__in=notes, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
+    notes = models.ReleasedNote.objects.filter(release=release).order_by().values("document_id")
+    sets = models.AnnotationSet.objects.filter(
+        document_id__in=notes, author__kind=models.AuthorKind.ANNOTATOR, state=models.AnnotationSetState.SUBMITTED
     )
     own, files = sets.filter(imported_by=None), sets.exclude(imported_by=None)
     # A file can name annotators who have no account here.
@@ -65,25 +52,27 @@ def readers_of(release: Release, auditors: Mapping[int, int]) -> list[Reader]:
         *_named(ANNOTATED, _people(own, "author__user")),
         *_named(ANNOTATED + IN_FILES, _people(files, "author__user")),
         *(Reader(name=name, what=ANNOTATED + IN_FILES, notes=notes) for name, notes in unknown),
-        *_named(ADJUDICATED, _people(Adjudication.objects.filter(document_id__in=notes), "finished_by")),
-        *_named(REVIEWED, _people(Review.objects.filter(document_id__in=notes), "finished_by")),
+        *_named(ADJUDICATED, _people(models.Adjudication.objects.filter(document_id__in=notes), "finished_by")),
+        *_named(REVIEWED, _people(models.Review.objects.filter(document_id__in=notes), "finished_by")),
         *_named(READ, _people(_read(release, notes), "actor")),
         *_named(DOWNLOADED, dict.fromkeys(_downloaders(release), release.notes_left)),
         *_named(AUDITED, auditors),
     ]
 
 
-def _read(release: Release, notes: Any) -> "QuerySet[Event]":
+def _read(release: models.Release, notes: Any) -> "QuerySet[models.Event]":
     """The events of shown or downloaded originals. Who reads in an audit sees the released text."""
     verbs = [NOTE_READ, FILE_DOWNLOADED]
-    events = Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id__in=notes)
+    events = models.Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id__in=notes)
     return events.exclude(pk__in=events.filter(data__what=AUDIT_READ).values("pk"))
 
 
-def _downloaders(release: Release) -> set[int]:
+def _downloaders(release: models.Release) -> set[int]:
     """Who exported notes of the project, or downloaded a file or table with text of notes."""
     verbs = [FILE_DOWNLOADED, NOTES_EXPORTED, ARCHIVE_WRITTEN]
-    events = Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id=None).exclude(actor=None)
+    events = models.Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id=None).exclude(
+        actor=None
+    )
     rows = events.order_by().values_list("actor_id", "data")
     return {actor for actor, data in rows if not _WITHOUT_TEXT & {*data, data.get("kind")}}
 
@@ -95,7 +84,7 @@ def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
 
 
 def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
-    users = User.objects.in_bulk(counts)
+    users = models.User.objects.in_bulk(counts)
     rows = sorted((-number, name_of(users[pk])) for pk, number in counts.items() if pk in users)
     return [
         Reader(
@@ -107,10 +96,10 @@ def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
     ]
 
 
-def imported_notes(release: Release) -> int:
+def imported_notes(release: models.Release) -> int:
     """The number of released notes whose annotations a file or an archive brought, and that nobody finished here."""
     imported = set(
-        AnnotationSet.objects.filter(author__project=release.project_id)
+        models.AnnotationSet.objects.filter(author__project=release.project_id)
         .exclude(imported_by=None)
         .values_list("pk", flat=True)
     )
@@ -118,25 +107,25 @@ def imported_notes(release: Release) -> int:
         return 0
     # The set of which gold was made, by set; None where a person finished it.
     made_of: dict[int | None, int | None] = {}
-    events = Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
+    events = models.Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
     for pk, verb, data in events.values_list("annotation_set_id", "verb", "data"):
         made_of[pk] = data.get("from_set") if verb == GOLD_MADE else None
     authors = []
     for spec in specs_of(release.set_spec):
         with suppress(ServiceError):  # what no longer exists has no annotations
             authors.append(wanted_set(release.project, spec).author or gold_author(release.project))
-    sets = AnnotationSet.objects.filter(
-        author__in=[author for author in authors if author.kind not in Author.MODELS],
-        state=AnnotationSetState.SUBMITTED,
+    sets = models.AnnotationSet.objects.filter(
+        author__in=[author for author in authors if author.kind not in models.Author.MODELS],
+        state=models.AnnotationSetState.SUBMITTED,
         document__in=released_notes(release).values("document"),
     )
     rows = sets.order_by().values_list("pk", "document_id")
     return len({document for pk, document in rows if made_of.get(pk, pk) in imported})
 
 
-def allowed_by(release: Release) -> list[str]:
+def allowed_by(release: models.Release) -> list[str]:
     """The names of the people who allowed findings of the leak gate."""
-    allowed = LeakFinding.objects.filter(note__release=release, decision=LeakFinding.Answer.ALLOW)
-    allowed = allowed.exclude(origin=LeakFinding.Origin.AUDIT)
+    allowed = models.LeakFinding.objects.filter(note__release=release, decision=models.LeakFinding.Answer.ALLOW)
+    allowed = allowed.exclude(origin=models.LeakFinding.Origin.AUDIT)
     people = allowed.order_by().values_list("decided_by", flat=True).distinct()
-    return sorted({name_of(user) for user in User.objects.filter(pk__in=list(people))})
+    return sorted({name_of(user) for user in models.User.objects.filter(pk__in=list(people))})

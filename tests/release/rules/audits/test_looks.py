@@ -7,25 +7,15 @@ from math import comb
 
 import pytest
 
-from annotations.release.rules.audits.looks import (
-    AuditCounts,
-    AuditState,
-    Design,
-    Sample,
-    hypergeometric_tail,
-    judge,
-    leak_share,
-    leaky_notes,
-    reached,
-)
+from annotations.release.rules.audits import looks as looks_rules
 from annotations.release.rules.audits.sampling import LEAST, SamplingUnit, allocation, draw, is_simple
 from annotations.scores.rules.intervals import binomial_tail, clopper_pearson_lower, clopper_pearson_upper
 
 MANY = 10**8
 
 
-def design(notes: int = MANY, *, target: float = 0.01, planted: float = 0.0, leaks: int = 0) -> Design:
-    return Design({"": notes}, {"": True}, 0.95, target, planted, leaks)
+def design(notes: int = MANY, *, target: float = 0.01, planted: float = 0.0, leaks: int = 0) -> looks_rules.Design:
+    return looks_rules.Design({"": notes}, {"": True}, 0.95, target, planted, leaks)
 
 
 class Read:
@@ -34,9 +24,9 @@ class Read:
     def __init__(self, read: int, leaks: Collection[int] = (), planted: bool = False, missed: Collection[int] = ()):
         self.read, self._leaks, self._planted, self._missed = read, sorted(leaks), planted, missed
 
-    def found(self, read: int) -> AuditCounts:
+    def found(self, read: int) -> looks_rules.AuditCounts:
         planted = list(range(10, read + 1, 10)) if self._planted else []
-        return AuditCounts(
+        return looks_rules.AuditCounts(
             Counter({"": read}), Counter({"": sum(at <= read for at in self._leaks)}), len(planted),
             sum(at not in self._missed for at in planted),
         )  # fmt: skip
@@ -66,21 +56,21 @@ def test_notes_to_read_without_a_leak() -> None:
     assert design(1000).planted_in(4) == 0
     # The position of the last look
     looks = [{"a": 10, "b": 5}, {"a": 20, "b": 10}]
-    assert [reached(looks, read) for read in (14, 15, 29, 30, 99)] == [0, 15, 15, 30, 30]
+    assert [looks_rules.reached(looks, read) for read in (14, 15, 29, 30, 99)] == [0, 15, 15, 30, 30]
 
 
 def test_reading_stops_as_soon_as_the_target_is_met() -> None:
     plan = design()
-    before, met = (judge(plan, plan.looks, Read(read)) for read in (298, 299))
-    assert (before.state, before.bounds) == (AuditState.OPEN, None)
-    assert (met.state, met.read) == (AuditState.MET, 299) and met.bounds is not None
+    before, met = (looks_rules.judge(plan, plan.looks, Read(read)) for read in (298, 299))
+    assert (before.state, before.bounds) == (looks_rules.AuditState.OPEN, None)
+    assert (met.state, met.read) == (looks_rules.AuditState.MET, 299) and met.bounds is not None
     assert (met.bounds.overall, met.bounds.recall) == (pytest.approx(0.00997, abs=1e-5), None)
 
 
 def test_reading_stops_when_the_target_cannot_be_met_any_more() -> None:
     plan = design()
-    verdict = judge(plan, plan.looks, Read(120, [101]))
-    assert verdict.state == AuditState.UNMET and verdict.by_leak
+    verdict = looks_rules.judge(plan, plan.looks, Read(120, [101]))
+    assert verdict.state == looks_rules.AuditState.UNMET and verdict.by_leak
     # The bound follows from the 100 notes before the leak.
     assert verdict.read == 100 and verdict.bounds is not None
     assert verdict.bounds.overall == pytest.approx(0.0295, abs=1e-4)
@@ -89,25 +79,25 @@ def test_reading_stops_when_the_target_cannot_be_met_any_more() -> None:
 def test_with_further_looks_reading_goes_on_after_a_leak() -> None:
     plan = design(leaks=1)
     first, second = (look[""] for look in plan.looks)
-    assert judge(plan, plan.looks, Read(first, [100])).state == AuditState.OPEN
-    assert judge(plan, plan.looks, Read(second, [100])).state == AuditState.MET
-    assert judge(plan, plan.looks, Read(second, [100, 200])).state == AuditState.UNMET
+    assert looks_rules.judge(plan, plan.looks, Read(first, [100])).state == looks_rules.AuditState.OPEN
+    assert looks_rules.judge(plan, plan.looks, Read(second, [100])).state == looks_rules.AuditState.MET
+    assert looks_rules.judge(plan, plan.looks, Read(second, [100, 200])).state == looks_rules.AuditState.UNMET
     # Without a leak, the first look is the last.
-    assert judge(plan, plan.looks, Read(second)).read == first
+    assert looks_rules.judge(plan, plan.looks, Read(second)).read == first
     # A late second leak: the bound of the first look is better than what follows from the leak.
-    late = judge(plan, plan.looks, Read(first + 1, [first - 1, first + 1]))
-    assert late.state == AuditState.UNMET and late.bounds is not None and late.bounds.overall < 0.02
+    late = looks_rules.judge(plan, plan.looks, Read(first + 1, [first - 1, first + 1]))
+    assert late.state == looks_rules.AuditState.UNMET and late.bounds is not None and late.bounds.overall < 0.02
 
 
 def test_missed_planted_leaks_keep_the_target_from_being_met() -> None:
     plan = design(planted=0.1)
     [[end]] = [list(look.values()) for look in plan.looks]
-    assert judge(plan, plan.looks, Read(end, planted=True)).state == AuditState.MET
-    missing = judge(plan, plan.looks, Read(end, planted=True, missed=range(0, end, 30)))
-    assert missing.state == AuditState.UNMET and not missing.by_leak
+    assert looks_rules.judge(plan, plan.looks, Read(end, planted=True)).state == looks_rules.AuditState.MET
+    missing = looks_rules.judge(plan, plan.looks, Read(end, planted=True, missed=range(0, end, 30)))
+    assert missing.state == looks_rules.AuditState.UNMET and not missing.by_leak
     assert missing.bounds is not None and missing.bounds.recall == pytest.approx(0.47, abs=0.02)
     # Without a planted leak in the sample, nothing is known.
-    verdict = judge(plan, plan.looks, Read(end))
+    verdict = looks_rules.judge(plan, plan.looks, Read(end))
     assert verdict.bounds is not None and verdict.bounds.overall == 1.0
 
 
@@ -118,9 +108,9 @@ def test_the_error_probability_is_spent_once() -> None:
 
 
 def test_each_stratum_has_a_bound_of_its_own() -> None:
-    plan = Design({"a": 900, "b": 100}, {"a": True, "b": True}, 0.95, 0.05, 0.0)
+    plan = looks_rules.Design({"a": 900, "b": 100}, {"a": True, "b": True}, 0.95, 0.05, 0.0)
     [look] = plan.looks
-    bounds = plan.bounds(AuditCounts(look, {}), 0)
+    bounds = plan.bounds(looks_rules.AuditCounts(look, {}), 0)
     assert bounds.overall <= 0.05
     assert bounds.strata["b"] > bounds.strata["a"] > 0.05
 
@@ -148,7 +138,7 @@ def test_tails_equal_sums_over_all_outcomes() -> None:
             * sum(comb(some, hit) * recall**hit * (1 - recall) ** (some - hit) for hit in range(min(most, some) + 1))
             for some in drawn
         )  # fmt: skip
-        assert hypergeometric_tail(most, notes, leaky, read, recall) == pytest.approx(expected, abs=1e-12)
+        assert looks_rules.hypergeometric_tail(most, notes, leaky, read, recall) == pytest.approx(expected, abs=1e-12)
         expected = sum(
             comb(read, hit) * recall**hit * (1 - recall) ** (read - hit) for hit in range(min(most, read) + 1)
         )
@@ -157,43 +147,50 @@ def test_tails_equal_sums_over_all_outcomes() -> None:
 
 def test_a_small_release_needs_fewer_notes() -> None:
     """Reading 299 of 1,000 notes without a leak says more than 299 of many: hypergeometric."""
-    assert leak_share(Sample(1000, 299, 0.299, simple=True), 0, 1.0, 0.05) == 0.008
-    assert leak_share(Sample(10**7, 299, 299e-7, simple=True), 0, 1.0, 0.05) == pytest.approx(0.00997, abs=1e-5)
+    assert looks_rules.leak_share(looks_rules.Sample(1000, 299, 0.299, simple=True), 0, 1.0, 0.05) == 0.008
+    assert looks_rules.leak_share(looks_rules.Sample(10**7, 299, 299e-7, simple=True), 0, 1.0, 0.05) == pytest.approx(
+        0.00997, abs=1e-5
+    )
 
 
 def test_reading_everything_leaves_nothing_but_what_auditors_miss() -> None:
-    everything = Sample(100, 100, 1.0, simple=True)
-    assert leaky_notes(everything, 0, 1.0, 0.05) == 0
+    everything = looks_rules.Sample(100, 100, 1.0, simple=True)
+    assert looks_rules.leaky_notes(everything, 0, 1.0, 0.05) == 0
     # Two leaky notes are both missed with 0.2 * 0.2 = 4%, less than 5%; a single one with 20%.
-    assert (leaky_notes(everything, 0, 0.8, 0.05), leaky_notes(everything, 0, 0.8, 0.03)) == (1, 2)
+    assert (looks_rules.leaky_notes(everything, 0, 0.8, 0.05), looks_rules.leaky_notes(everything, 0, 0.8, 0.03)) == (
+        1,
+        2,
+    )
     # Nothing read, nobody finds anything, and no notes
     for sample, recall in (
-        (Sample(50, 0, 0.0, True), 1.0),
-        (Sample(50, 20, 0.4, True), 0.0),
-        (Sample(0, 0, 0.0, True), 1.0),
+        (looks_rules.Sample(50, 0, 0.0, True), 1.0),
+        (looks_rules.Sample(50, 20, 0.4, True), 0.0),
+        (looks_rules.Sample(0, 0, 0.0, True), 1.0),
     ):
-        assert leak_share(sample, 0, recall, 0.05) == 1.0
+        assert looks_rules.leak_share(sample, 0, recall, 0.05) == 1.0
 
 
 def test_for_large_releases_the_bound_is_divided_by_the_recall() -> None:
     for simple in (True, False):
-        sample = Sample(10**6, 500, 500e-6, simple)
-        assert leak_share(sample, 2, 0.8, 0.05) == pytest.approx(clopper_pearson_upper(2, 500, 0.05) / 0.8, rel=2e-3)
+        sample = looks_rules.Sample(10**6, 500, 500e-6, simple)
+        assert looks_rules.leak_share(sample, 2, 0.8, 0.05) == pytest.approx(
+            clopper_pearson_upper(2, 500, 0.05) / 0.8, rel=2e-3
+        )
 
 
 def test_without_the_correction_the_bound_would_fail() -> None:
     """Auditors with recall 0.75 find nothing in 299 notes in 10% of the releases in which 1% of the notes leak."""
     notes, leaky = 10**6, 10**4
-    assert leak_share(Sample(notes, 299, 299e-6, simple=True), 0, 1.0, 0.05) < leaky / notes
-    assert hypergeometric_tail(0, notes, leaky, 299, 0.75) > 0.1
-    assert leak_share(Sample(notes, 299, 299e-6, simple=True), 0, 0.75, 0.05) >= leaky / notes
+    assert looks_rules.leak_share(looks_rules.Sample(notes, 299, 299e-6, simple=True), 0, 1.0, 0.05) < leaky / notes
+    assert looks_rules.hypergeometric_tail(0, notes, leaky, 299, 0.75) > 0.1
+    assert looks_rules.leak_share(looks_rules.Sample(notes, 299, 299e-6, simple=True), 0, 0.75, 0.05) >= leaky / notes
 
 
 def test_a_chance_that_differs_between_strata_is_bounded_by_the_least() -> None:
     """All leaks may be in the stratum that is read least: the bound must hold for exactly that release."""
-    sample = Sample(1000, 150, 0.1, simple=False)  # 60 of 600 and 90 of 400
-    bound = leaky_notes(sample, 0, 1.0, 0.05)
-    assert hypergeometric_tail(0, 600, bound + 1, 60) <= 0.05
+    sample = looks_rules.Sample(1000, 150, 0.1, simple=False)  # 60 of 600 and 90 of 400
+    bound = looks_rules.leaky_notes(sample, 0, 1.0, 0.05)
+    assert looks_rules.hypergeometric_tail(0, 600, bound + 1, 60) <= 0.05
     assert bound <= 32
 
 

@@ -11,26 +11,18 @@ from pypdf import PdfReader
 
 from annotations.formats import FORMATS
 from annotations.formats.base import OutNote
+from annotations.release.rules.certificates import signatures
 from annotations.release.rules.certificates.content import canonical
 from annotations.release.rules.certificates.pdf import joined, render
 from annotations.release.rules.certificates.released_files import read_released
-from annotations.release.rules.certificates.signatures import (
-    CertificateError,
-    fingerprint_of,
-    open_certificate,
-    public_of,
-    signed_files,
-    signed_json,
-    signed_pdf,
-)
 from annotations.release.rules.certificates.verifying import CheckState, VerifierKnowledge, verify
 from annotations.text.spans import Span
 from tests.release.rules.certificates.sample import KEY, NOTES, OTHER, PRIVATE, content
 
 TODAY = date(2026, 12, 1)
 TRUSTED = VerifierKnowledge(TODAY, {KEY}, has_records=True)
-JSON = signed_json(content(), PRIVATE)
-PDF = signed_pdf(render(JSON), PRIVATE)
+JSON = signatures.signed_json(content(), PRIVATE)
+PDF = signatures.signed_pdf(render(JSON), PRIVATE)
 
 
 def files(format="text"):
@@ -45,7 +37,10 @@ def signed(found, private=PRIVATE):
     """The files with a signed list of them."""
     rows = [{"name": name, "sha256": hashlib.sha256(data).hexdigest()} for name, data in found.items()]
     listed = json.dumps({"files": rows}).encode()
-    return found | {"release.json": listed, "release.json.sig": signed_files(hashlib.sha256(listed).digest(), private)}
+    return found | {
+        "release.json": listed,
+        "release.json.sig": signatures.signed_files(hashlib.sha256(listed).digest(), private),
+    }
 
 
 def checked(data=JSON, found=None, known=TRUSTED):
@@ -59,7 +54,7 @@ def failed(verdict):
 
 
 def resigned(private=PRIVATE, **changes):
-    return signed_json(content(**changes), private)
+    return signatures.signed_json(content(**changes), private)
 
 
 def edited(change):
@@ -96,8 +91,8 @@ def respelled_pdf():
 
 
 def other_public_key():
-    public = public_of(OTHER)
-    return with_signature(public_key=base64.b64encode(public).decode(), fingerprint=fingerprint_of(public))
+    public = signatures.public_of(OTHER)
+    return with_signature(public_key=base64.b64encode(public).decode(), fingerprint=signatures.fingerprint_of(public))
 
 
 def moved_span():
@@ -141,7 +136,7 @@ TAMPERED = [
     # Signed with another key that names ours
     (resigned(OTHER), None, "signature"),
     # Signed with another key
-    (resigned(OTHER, key=fingerprint_of(public_of(OTHER))), None, "key"),
+    (resigned(OTHER, key=signatures.fingerprint_of(signatures.public_of(OTHER))), None, "key"),
     # Expired
     (resigned(context=content()["context"] | {"expires_on": "2026-11-30"}), None, "expiry"),
     # A page of the PDF changed
@@ -194,7 +189,7 @@ def test_what_was_certified_is_verified(data, format):
     assert {states[code] for code in ("texts", "key", "superseded")} == {CheckState.PASSED}
     assert states["spans"] is (CheckState.NOT_CHECKED if format == "text" else CheckState.PASSED)
     # The same content and key give the same bytes.
-    assert (signed_json(content(), PRIVATE), signed_pdf(render(JSON), PRIVATE)) == (JSON, PDF)
+    assert (signatures.signed_json(content(), PRIVATE), signatures.signed_pdf(render(JSON), PRIVATE)) == (JSON, PDF)
 
 
 def test_the_spans_of_released_files_are_counted():
@@ -249,8 +244,8 @@ def test_the_certificate_may_lie_among_its_files():
 
 def test_what_is_no_certificate_is_refused():
     for data, words in ((b"x" * (16 * 1024 * 1024 + 1), "too long"), (b'{"a":1}', "not a certificate")):
-        with pytest.raises(CertificateError, match=words):
-            open_certificate(data)
+        with pytest.raises(signatures.CertificateError, match=words):
+            signatures.open_certificate(data)
 
 
 def test_the_signature_verifies_with_openssl_keys_alone():
@@ -268,8 +263,8 @@ def test_the_signature_verifies_with_openssl_keys_alone():
 
 
 def pdf_of(**changes):
-    data = signed_json(content(**changes), PRIVATE)
-    return data, signed_pdf(render(data), PRIVATE)
+    data = signatures.signed_json(content(**changes), PRIVATE)
+    return data, signatures.signed_pdf(render(data), PRIVATE)
 
 
 def text_of(pdf):
