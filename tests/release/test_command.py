@@ -95,16 +95,12 @@ def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, releas
 
 
 def test_what_the_command_refuses(ward, release, tmp_path):
-    for policy, chosen in (
-        ("mask", "gold:9"),
-        ("mask", "run:none"),
-        ("mask", "union:gold"),
-        ("nothing", "gold"),
-        ("mask:7", "gold"),
-        ("mask:x", "gold"),
-    ):
+    for chosen in ("gold:9", "run:none", "union:gold"):
         with pytest.raises(CommandError):
-            release("out", policy=policy, chosen=chosen)
+            release("out", chosen=chosen)
+    for policy in ("nothing", "mask:7", "mask:x"):
+        with pytest.raises(CommandError):
+            release("out", policy=policy)
     (tmp_path / "there").write_text("x")
     with pytest.raises(CommandError, match="not an empty folder"):
         release("")

@@ -237,11 +237,7 @@ def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery])
         raise invalid(("set", _("The project has no annotations yet.")))
     with named({"set": "set", "version": "set", "empty": "set", "unmapped": "policy", "policy": "policy"}):
         return preview_placed(
-            project=access.project,
-            set_spec=union_of(specs),
-            policy=policy.row,
-            actor=access.user,
-            wanted=wanted.note,
+            project=access.project, set_spec=union_of(specs), policy=policy.row, actor=access.user, wanted=wanted.note
         )
 
 

@@ -164,11 +164,6 @@ def known_by(kind: IdentifierType, language: str, forms: Sequence[str]) -> Clust
     return Cluster(kind, language, [MentionInNote(0, 0, len(form), kind, form) for form in forms])
 
 
-def is_name(identity: str) -> bool:
-    """Whether a folded name says more than initials."""
-    return any(len(word) > 1 for word in identity.split())
-
-
 def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     """The folded names of a surrogate, which must not be those of an entity; none for kinds whose values may repeat."""
     if cluster.kind in REPEATABLE:
@@ -181,7 +176,8 @@ def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
         names = [f"{given} {family}".strip(), family or given]
     else:
         names = identities(known_by(cluster.kind, cluster.language, [surrogate.parts.get("value", "")]))
-    return [name for name in names if is_name(name)]
+    # Initials alone name nobody.
+    return [name for name in names if any(len(word) > 1 for word in name.split())]
 
 
 def keys_of(key: Key, kind: IdentifierType, sealed: EntitySecrets) -> set[str]:

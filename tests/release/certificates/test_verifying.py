@@ -175,16 +175,8 @@ def test_a_certificate_that_was_signed_beside_the_files_can_not_be_renamed(certi
     for wrong in ("release.json", "signed.txt"):
         with pytest.raises(CommandError, match="among the released files"):
             call_command("release", "covid", *words, "--certificate", str(tmp_path / "out" / wrong))
-    call_command(
-        "release",
-        "covid",
-        *words,
-        "--certificate",
-        str(tmp_path / "out" / "signed.json"),
-        "--json",
-        stdout=io.StringIO(),
-    )
     file = tmp_path / "out" / "signed.json"
+    call_command("release", "covid", *words, "--certificate", str(file), "--json", stdout=io.StringIO())
     assert run(file, "--release", tmp_path / "out")[1]
     taken = file.rename(tmp_path / "signed.json")
     assert run(taken, "--release", tmp_path / "out")[1], "it may be kept elsewhere"

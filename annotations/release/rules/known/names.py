@@ -268,7 +268,8 @@ class KnownNames:
         if _eponym(note, part.first, part.last):
             return False
         before = note.words[at - 1] if at > 0 else ""
-        cued = (before in reading.CUES or before in self.words) and _near_gap(note.gap(at - 1))
+        follows = before in reading.CUES or before in self.words
+        cued = follows and len(gap := note.gap(at - 1)) < 4 and "\n" not in gap.strip(" ")
         if not capital and (reading.ordinary(word) or len(word) < 3):
             return False
         if word in reading.common_words() or len(word) < 3:
@@ -348,10 +349,6 @@ def _joint(gap: str, *, sentence: bool = False) -> bool:
     if gap == " ":
         return True
     return all(character in _JOINTS for character in gap) and not (sentence and "." in gap)
-
-
-def _near_gap(gap: str) -> bool:
-    return len(gap) < 4 and "\n" not in gap.strip(" ")
 
 
 def _common(note: reading.FoldedText, part: ChainWord) -> bool:

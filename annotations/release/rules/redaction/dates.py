@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from annotations.release.rules.redaction.calendars import (
-    Move,
-)
+from annotations.release.rules.redaction.calendars import Move
 from annotations.release.rules.redaction.date_reading import DateMention, Edit, read_dates, year_number
 
 

@@ -59,12 +59,8 @@ class IdentifierType(StrEnum):
     BIOMETRIC = "biometric", gettext_noop("Biometric identifier"), "iris template 17", "iris template 52"
     ID = "id", gettext_noop("Other number or code"), "ID 90210-7", "ID 36418-2"  # any other number or code of a person
     SEX = "sex", gettext_noop("Sex"), "woman", "woman"
-    FAMILY = (
-        "family",
-        gettext_noop("Family relation"),
-        "her brother",
-        "her brother",
-    )  # relatives as words: "his brother", marital status
+    # Relatives as words, and the marital status
+    FAMILY = "family", gettext_noop("Family relation"), "her brother", "her brother"
     ETHNICITY = "ethnicity", gettext_noop("Ethnicity"), "Sami", "Frisian"
     OTHER = "other", gettext_noop("Other"), "the red house", "other detail"
 
@@ -257,9 +253,7 @@ _STATES: Final = frozenset({IdentifierType.REGION, IdentifierType.COUNTRY})
 # mixed place is generalized to its state. Hospitals and organizations tell where someone lives or works, so they are
 # masked, and so are staff, and words for relatives, whose spans often hold names. "Other" spans count as (R).
 _SAFE_HARBOR: Final = _all(
-    Action.MASK,
-    generalize=_DAYS | {IdentifierType.ZIP, IdentifierType.LOCATION},
-    keep=_DESCRIBED | _STATES,
+    Action.MASK, generalize=_DAYS | {IdentifierType.ZIP, IdentifierType.LOCATION}, keep=_DESCRIBED | _STATES
 )
 
 # 164.514(e)(2) excludes 16 direct identifiers of the individual and of relatives, employers and household members.
@@ -284,10 +278,7 @@ _SURROGATE: Final = _all(
 # Article 4(5): the data can no longer be attributed to a person without additional information, which is the project's
 # key. Equal identifiers stay equal, so that records can be linked.
 _HASH: Final = _all(
-    Action.HASH,
-    shift={IdentifierType.DATE},
-    generalize={IdentifierType.AGE},
-    keep=_STATES | {IdentifierType.SEX},
+    Action.HASH, shift={IdentifierType.DATE}, generalize={IdentifierType.AGE}, keep=_STATES | {IdentifierType.SEX}
 )
 
 SHIPPED: Final[dict[str, ShippedPolicy]] = {

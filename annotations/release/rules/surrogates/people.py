@@ -89,11 +89,7 @@ def field_of(before: str) -> str:
 def title_before(before: str) -> str | None:
     """The gender of the title right before a mention ("Dra. " → f, "Dr. " → empty); None without a title."""
     found = _TITLE_BEFORE.search(before)
-    return _TITLE.get(_title_key(found.group(1))) if found else None
-
-
-def _title_key(text: str) -> str:
-    return folded(text).replace(" ", "")
+    return _TITLE.get(folded(found.group(1)).replace(" ", "")) if found else None
 
 
 @dataclass(frozen=True, slots=True)
