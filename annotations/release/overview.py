@@ -16,12 +16,7 @@ def undecided(access: Access) -> list[overview.Need]:
     waiting = models.LeakFinding.objects.filter(
         note__release__project=access.project, note__release__state=models.ReleaseState.PREPARED, decision=""
     )
-    rows = (
-        waiting.order_by()
-        .values_list("note__release__number")
-        .annotate(n=Count("pk"))
-        .order_by("note__release__number")
-    )
+    counted = waiting.values_list("note__release__number").annotate(n=Count("pk")).order_by("note__release__number")
     return [
         overview.Need(
             ngettext(
@@ -33,7 +28,7 @@ def undecided(access: Access) -> list[overview.Need]:
             reverse("release_findings", args=[access.project.slug, number]),
             _("Decide findings"),
         )
-        for number, n in rows[:3]
+        for number, n in counted[:3]
     ]
 
 

@@ -12,16 +12,15 @@ from django.template import Context
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.templatetags.rows import EMPTY, fill
-from annotations.models import Label, Release
+from annotations.models import Label
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.audits.looks import at_least, at_most, whole
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import Bit, SideBySideLine, beside
 from annotations.release.services.previewing import MASKED, SURROGATES, VIEWS, viewed
-from annotations.release.services.steps import SigningState, bound_in_words, state_of
+from annotations.release.services.steps import bound_in_words, state_of
 from annotations.text.spans import Span
 
 register = template.Library()
@@ -166,6 +165,4 @@ for _filter in (at_least, at_most, bound_in_words, whole):
 # The state of a release's certificates, for the page of the release.
 
 
-@register.simple_tag
-def certificate_state(access: Access, release: Release) -> SigningState:
-    return state_of(access, release)
+register.simple_tag(state_of, name="certificate_state")

@@ -86,7 +86,9 @@ class Command(JourneyCommand):
         )  # fmt: skip
         parser.add_argument("--purpose", default="", help="For what the text is released.")
         parser.add_argument("--recipient", default="", help="Who receives the text.")
-        parser.add_argument("--expires", type=_day, metavar="YYYY-MM-DD", help="Last day of the certificate.")
+        parser.add_argument(
+            "--expires", type=date.fromisoformat, metavar="YYYY-MM-DD", help="Last day of the certificate."
+        )
         parser.add_argument(
             "--certificate", type=Path, metavar="FILE",
             help="Sign the release, and write its certificate: as PDF if the name ends in .pdf, else as JSON.",
@@ -208,7 +210,3 @@ def _kinds(said: Sequence[str]) -> dict[str, IdentifierType]:
             raise ServiceError(message, code="kinds")
         found[code] = IdentifierType(kind)
     return found
-
-
-def _day(text: str) -> date:
-    return date.fromisoformat(text)
