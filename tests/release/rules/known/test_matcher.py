@@ -171,13 +171,13 @@ def test_identifiers_are_the_full_names_and_the_values_without_the_sex():
 
 
 SAME = """
-from annotations.release.rules.known.matcher import Denied, Profile, find
+from annotations.release.rules.known.matcher import DenyList, Profile, find
 from annotations.release.rules.known.person import MasterPerson as Person
 person = Person(given=("Maria Rosa", "Rosa"), family=("Rossi", "De Rossi"), phones=("0883232339", "+390883232339"),
                 cities=("Rosa", "Rossa"), streets=("Via Rossi 3", "Viale Rossi, 5"), birth_dates=("1970-03-03",),
                 relatives=("Rosa Russi",))
 text = "Maria Rosa De Rossi, M.R.R., Russi Rosa, Rosi, Rosas, Via Rossi 3, 5 Rosa, +39 0883 232339, 3/3/70. "
-print(find(text * 3, Profile(person), Denied([("rosa", "A"), ("Rosa Rossi", "B")])))
+print(find(text * 3, Profile(person), DenyList([("rosa", "A"), ("Rosa Rossi", "B")])))
 """
 
 
