@@ -203,14 +203,10 @@ class GoldSource:
 def _relabeled(spans: Sequence[Span], labels: Mapping[str, str | None]) -> list[Span]:
     """Raises ServiceError `also` for a label that was deleted from the other project after its version was frozen."""
     if unknown := sorted({span.label for span in spans}.difference(labels)):
-        raise ServiceError(
-            _(
-                "The gold of another project has labels that its label set lacks: %(labels)s. Freeze a new version of "
-                "it."
-            )
-            % {"labels": ", ".join(unknown)},
-            code=ALSO,
+        message = _(
+            "The gold of another project has labels that its label set lacks: %(labels)s. Freeze a new version of it."
         )
+        raise ServiceError(message % {"labels": ", ".join(unknown)}, code=ALSO)
     return [Span(span.start, span.end, label) for span in spans if (label := labels[span.label]) is not None]
 
 
@@ -284,23 +280,17 @@ def labels_into(project: Project, version: GoldVersion) -> dict[str, str | None]
     if key != target:
         mapping = mappings().get((key, target))
         if mapping is None or mapping.to_category:
-            raise ServiceError(
-                _(
-                    "The labels of “%(other)s” (%(key)s) can't be mapped to those of this project (%(target)s). Choose "
-                    "a project with the same label set."
-                )
-                % {"other": other.slug, "key": key, "target": target},
-                code=ALSO,
+            message = _(
+                "The labels of “%(other)s” (%(key)s) can't be mapped to those of this project (%(target)s). Choose "
+                "a project with the same label set."
             )
+            raise ServiceError(message % {"other": other.slug, "key": key, "target": target}, code=ALSO)
         mapped = mapping.labels
     accepted, _ids = accepted_labels(project)
     missing = [code for code in words.order if not _has(code, mapped, accepted)]
     if missing:
-        raise ServiceError(
-            _("These labels of “%(other)s” have no counterpart in this project: %(labels)s. Add them here first.")
-            % {"other": other.slug, "labels": ", ".join(missing)},
-            code=ALSO,
-        )
+        message = _("These labels of “%(other)s” have no counterpart in this project: %(labels)s. Add them here first.")
+        raise ServiceError(message % {"other": other.slug, "labels": ", ".join(missing)}, code=ALSO)
     return {code: None if (label := mapped[code]) is None else accepted[label] for code in words.order}
 
 
@@ -317,15 +307,11 @@ def lending_project(slug: str, actor: User | None) -> Project:
     if found is not None and actor is not None and not manages(actor, found):
         found = None
     if found is None:
-        raise ServiceError(
-            _("There is no other project “%(slug)s” that you manage. Its gold can't be used.") % {"slug": slug[:60]},
-            code=ALSO,
-        )
+        message = _("There is no other project “%(slug)s” that you manage. Its gold can't be used.")
+        raise ServiceError(message % {"slug": slug[:60]}, code=ALSO)
     if found.archived_at is not None:
-        raise ServiceError(
-            _("The project “%(slug)s” is archived. Restore it first, or leave out its gold.") % {"slug": slug},
-            code=ALSO,
-        )
+        message = _("The project “%(slug)s” is archived. Restore it first, or leave out its gold.")
+        raise ServiceError(message % {"slug": slug}, code=ALSO)
     return found
 
 

@@ -29,21 +29,16 @@ from models_runtime.models import TrainedModel, TrainedModelState
 def check_known(project: Project) -> None:
     """Raise ServiceError where the project has neither a patient master nor a deny list, or lacks labels for them."""
     if not anything_known(project):
-        raise ServiceError(
-            _("This project has no patient master and no deny list. Add one on the page “Known identifiers”."),
-            code="known",
-        )
+        message = _("This project has no patient master and no deny list. Add one on the page “Known identifiers”.")
+        raise ServiceError(message, code="known")
     labels_by_kind(project)
     missing = sorted({label for _text, label in denied_terms(project)} - accepted_labels(project)[0].keys())
     if missing:
-        raise ServiceError(
-            _(
-                "Denied terms have labels that this project no longer has: %(labels)s. "
-                "Add these terms again with other labels."
-            )
-            % {"labels": ", ".join(missing)},
-            code="known",
+        message = _(
+            "Denied terms have labels that this project no longer has: %(labels)s. "
+            "Add these terms again with other labels."
         )
+        raise ServiceError(message % {"labels": ", ".join(missing)}, code="known")
 
 
 def known_backend(project: Project) -> Backend:
@@ -76,11 +71,8 @@ def load_model(model: TrainedModel) -> Backend:
     kind = registry.trainable_kind(model.backend)
     backend = load(kind.factory, **factory_params(kind, cached(model)))
     if missing := missing_labels(model, backend.labels):
-        raise ServiceError(
-            _("The model “%(name)s” has labels that this project doesn't have: %(missing)s.")
-            % {"name": model.name, "missing": missing},
-            code="labels",
-        )
+        message = _("The model “%(name)s” has labels that this project doesn't have: %(missing)s.")
+        raise ServiceError(message % {"name": model.name, "missing": missing}, code="labels")
     return backend
 
 
@@ -131,11 +123,8 @@ def cached(model: TrainedModel) -> Path:
     """
     stored = model.stored_file
     if model.state != TrainedModelState.READY or stored is None:
-        raise ServiceError(
-            _("The model “%(name)s” can't be run. Its state is: %(state)s.")
-            % {"name": model.name, "state": model.get_state_display().lower()},
-            code="model",
-        )
+        message = _("The model “%(name)s” can't be run. Its state is: %(state)s.")
+        raise ServiceError(message % {"name": model.name, "state": model.get_state_display().lower()}, code="model")
     folder = settings.DATA_DIR / "models"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _prune(folder)
@@ -149,10 +138,8 @@ def cached(model: TrainedModel) -> Path:
             for data in read_chunks(stored):
                 file.write(data)
         if digest(written) != stored.sha256:
-            raise ServiceError(
-                _("The stored file of the model “%(name)s” is damaged. Train the model again.") % {"name": model.name},
-                code="model",
-            )
+            message = _("The stored file of the model “%(name)s” is damaged. Train the model again.")
+            raise ServiceError(message % {"name": model.name}, code="model")
         written.replace(path)
     finally:
         written.unlink(missing_ok=True)

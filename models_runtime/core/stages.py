@@ -161,21 +161,17 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], par
     if run.job is None or run.job.state != JobState.DONE:
         raise _refused(_("The run “%(name)s” is not finished. Wait until it ends.") % {"name": word})
     if not _shows_doubt(run):
-        raise _refused(
-            _(
-                "The run “%(name)s” doesn't show where it is unsure. Choose a merged list of runs, or a run with a "
-                "masking threshold of at most %(threshold)s."
-            )
-            % {"name": word, "threshold": f"{1 - SURE:.2g}"}
+        message = _(
+            "The run “%(name)s” doesn't show where it is unsure. Choose a merged list of runs, or a run with a "
+            "masking threshold of at most %(threshold)s."
         )
+        raise _refused(message % {"name": word, "threshold": f"{1 - SURE:.2g}"})
     if left_out := sum(member.spans_without_label for member in _members(run)):
-        raise _refused(
-            _(
-                "The run “%(name)s” left %(count)s spans out, because this project has no label for them. The training "
-                "would learn that they are not identifiers. Choose a run that maps all its labels."
-            )
-            % {"name": word, "count": left_out}
+        message = _(
+            "The run “%(name)s” left %(count)s spans out, because this project has no label for them. The training "
+            "would learn that they are not identifiers. Choose a run that maps all its labels."
         )
+        raise _refused(message % {"name": word, "count": left_out})
     check_unseen(run, versions, params)
     if not notes_without_gold(run, versions, params):
         raise _refused(_("The run “%(name)s” has annotated no note without gold to learn from.") % {"name": word})
@@ -187,13 +183,11 @@ def check_unseen(run: Run, versions: Sequence[GoldVersion], params: TrainingPara
     unseen = unseen_by(versions, params)
     for name, learned in _learned_behind(run):
         if shared := len(learned & unseen):
-            raise _refused(
-                _(
-                    "“%(model)s”, which is behind this run, learned from %(count)s notes that this training must not "
-                    "see before scoring. Choose a run of a model of the same split."
-                )
-                % {"model": name, "count": shared}
+            message = _(
+                "“%(model)s”, which is behind this run, learned from %(count)s notes that this training must not "
+                "see before scoring. Choose a run of a model of the same split."
             )
+            raise _refused(message % {"model": name, "count": shared})
 
 
 def notes_without_gold(

@@ -51,14 +51,11 @@ def calibration_by(run: Run, version: models.GoldVersion, *, progress: Progress 
     for done, total in counting.count_all():
         progress(done, total)
     if not counting.notes:
-        raise ServiceError(
-            gettext(
-                "None of the notes of gold version %(number)s can be used: the run has not processed them, its model "
-                "was trained on them, or they are in the test split. Choose another version."
-            )
-            % {"number": version.number},
-            code="notes",
+        message = gettext(
+            "None of the notes of gold version %(number)s can be used: the run has not processed them, its model "
+            "was trained on them, or they are in the test split. Choose another version."
         )
+        raise ServiceError(message % {"number": version.number}, code="notes")
     fields = {"run": run, "backend": run.backend, "revision": run.revision, "model": run.model}
     counts = {"notes": counting.notes, "own_spans": counting.own, "left_out": dict(counting.left_out)}
     return calibration_of(counting.outcomes, counting.added, version, **fields, **counts)

@@ -129,11 +129,8 @@ def _base(row: TrainedModel) -> Path | None:
     if name := row.params.get("base"):
         found = external.weights_named(name)
         if found is None:
-            raise ServiceError(
-                gettext("This worker has no weights “%(name)s”. Copy them to %(folder)s.")
-                % {"name": name, "folder": external.weights_home() / name},
-                code="base",
-            )
+            message = gettext("This worker has no weights “%(name)s”. Copy them to %(folder)s.")
+            raise ServiceError(message % {"name": name, "folder": external.weights_home() / name}, code="base")
         return found.path
     return None
 
@@ -147,11 +144,8 @@ def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
                 project=row.project_id, pk=wanted["model"]
             )
             if not (language := model.first()):
-                raise ServiceError(
-                    gettext("The language model “%(name)s” no longer exists. Start a new training without it.")
-                    % {"name": wanted["name"]},
-                    code="embeddings",
-                )
+                message = gettext("The language model “%(name)s” no longer exists. Start a new training without it.")
+                raise ServiceError(message % {"name": wanted["name"]}, code="embeddings")
             found.append(("characters", wanted["name"], str(cached(language))))
         elif path := external.path_of(wanted["name"]):
             found.append(("words", wanted["name"], str(path)))

@@ -48,11 +48,8 @@ def run(claim: Claim) -> dict[str, Any]:
     """
     row = TrainedModel.objects.select_related("project__label_set", "gold_version").get(pk=claim.params["model_id"])
     if row.state != State.TRAINING or row.gold_version is None:
-        raise ServiceError(
-            gettext("This model can't be trained because its state is “%(state)s”.")
-            % {"state": row.get_state_display()},
-            code="state",
-        )
+        message = gettext("This model can't be trained because its state is “%(state)s”.")
+        raise ServiceError(message % {"state": row.get_state_display()}, code="state")
     jobs_options.forget_stale()
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         training = _TrainingJob(claim, row, Path(folder))
@@ -102,13 +99,11 @@ def _versions(row: TrainedModel, actor: User | None) -> list[GoldVersion]:
     versions = versions_of(row)
     lost = len(versions) < 1 + len(row.params.get("also", []))
     if lost or (actor and not all(manages(actor, one.project) for one in versions[1:])):
-        raise ServiceError(
-            gettext(
-                "The gold of another project can't be used: it was deleted, or you no longer manage that project. "
-                "Start a new training."
-            ),
-            code="also",
+        message = gettext(
+            "The gold of another project can't be used: it was deleted, or you no longer manage that project. "
+            "Start a new training."
         )
+        raise ServiceError(message, code="also")
     return versions
 
 
@@ -228,11 +223,8 @@ class _TrainingJob:
             return {}
         run = Run.objects.select_related("author", "project", "model").filter(pk=wanted["run"], project=row.project_id)
         if (teacher := run.first()) is None:
-            raise ServiceError(
-                gettext("The run “%(name)s” no longer exists. Start a new training with another run.")
-                % {"name": wanted["name"]},
-                code=SELF_TRAINING,
-            )
+            message = gettext("The run “%(name)s” no longer exists. Start a new training with another run.")
+            raise ServiceError(message % {"name": wanted["name"]}, code=SELF_TRAINING)
         versions = [source.version for source in self.sources]
         check_unseen(teacher, versions, row.params)
         notes = notes_without_gold(teacher, versions, row.params, self.newest)

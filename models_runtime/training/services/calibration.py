@@ -37,16 +37,11 @@ def run_and_gold(
     )
     run = Run.objects.filter(author=wanted.author).select_related("project", "author", "model").first()
     if run is None:
-        raise ServiceError(
-            _("%(name)s is not a run of a backend in this project, so it can't be calibrated. Choose a run.")
-            % {"name": wanted.author.name},
-            code="run",
-        )
+        message = _("%(name)s is not a run of a backend in this project, so it can't be calibrated. Choose a run.")
+        raise ServiceError(message % {"name": wanted.author.name}, code="run")
     if not run.revision:
-        raise ServiceError(
-            _("The run “%(name)s” has not processed any note yet. Wait until it has.") % {"name": run.author.name},
-            code="run",
-        )
+        message = _("The run “%(name)s” has not processed any note yet. Wait until it has.")
+        raise ServiceError(message % {"name": run.author.name}, code="run")
     if wanted.reference.version is None:
         raise ServiceError(_("Calibration needs a frozen gold version. Enter its number."), code="version")
     return run, wanted.reference.version
@@ -247,10 +242,8 @@ def apart(content: IO[bytes]) -> Iterator[tuple[IO[bytes], list[CarriedCalibrati
     with tempfile.TemporaryFile() as copy:
         without_comment(content, comment, copy, CHUNK)
         if hashlib.file_digest(copy, "sha256").hexdigest().encode() != digest:
-            raise ServiceError(
-                _("This file can't be used: its calibration belongs to another file. Download the model again."),
-                code="format",
-            )
+            message = _("This file can't be used: its calibration belongs to another file. Download the model again.")
+            raise ServiceError(message, code="format")
         copy.seek(0)
         try:
             carried = from_text(text)

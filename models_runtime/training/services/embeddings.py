@@ -31,13 +31,11 @@ def usual_embeddings(project: Project, unseen: Set[int]) -> list[WantedEmbedding
             return [{"name": row.name, "model": row.pk}]
     if not models:
         raise _unknown("", models)
-    raise ServiceError(
-        _(
-            "Every character language model of this project learned from notes that this training must not see before "
-            "scoring. Name word vectors as embeddings, or train a language model on the same split."
-        ),
-        code="embeddings",
+    message = _(
+        "Every character language model of this project learned from notes that this training must not see before "
+        "scoring. Name word vectors as embeddings, or train a language model on the same split."
     )
+    raise ServiceError(message, code="embeddings")
 
 
 def names_in(text: str) -> list[str]:
@@ -52,10 +50,8 @@ def named_embeddings(project: Project, chosen: Mapping[str, Value], *, base: boo
     """
     language_model, named = str(chosen.get(LANGUAGE_MODEL.key, "")), str(chosen.get("embeddings", ""))
     if base and language_model:
-        raise ServiceError(
-            _("A training that starts from a model can't add a language model. Leave the language model empty."),
-            code=LANGUAGE_MODEL.key,
-        )
+        message = _("A training that starts from a model can't add a language model. Leave the language model empty.")
+        raise ServiceError(message, code=LANGUAGE_MODEL.key)
     if base and named:
         raise ServiceError(
             _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"

@@ -83,16 +83,11 @@ def start_group(
     that would all give the same model, and `random_splits` for an ablation, whose variants need the same hold-out.
     """
     if not 1 <= runs <= MOST_RUNS:
-        raise ServiceError(
-            _("The number of trainings with different seeds must be between 1 and %(most)s, not %(runs)s.")
-            % {"most": MOST_RUNS, "runs": runs},
-            code="runs",
-        )
+        message = _("The number of trainings with different seeds must be between 1 and %(most)s, not %(runs)s.")
+        raise ServiceError(message % {"most": MOST_RUNS, "runs": runs}, code="runs")
     if random_splits and len(variants) > 1:
-        raise ServiceError(
-            _("The variants of an ablation are scored on the same hold-out. Leave the random hold-outs out."),
-            code="random_splits",
-        )
+        message = _("The variants of an ablation are scored on the same hold-out. Leave the random hold-outs out.")
+        raise ServiceError(message, code="random_splits")
     kind = _kind(given.get("backend", ""))
     seeded = any(setting.key == "seed" for setting in kind.settings)
     if runs > 1 and not seeded and not random_splits:
@@ -171,11 +166,8 @@ def ablation(embeddings: Sequence[str], groupings: Sequence[int] = ()) -> list[V
     ]
     for grouping in groupings:
         if not 1 <= grouping <= MOST_GROUPED:
-            raise ServiceError(
-                _("Sentences per sequence must be between 1 and %(most_grouped)s, not %(grouping)s.")
-                % {"grouping": grouping, "most_grouped": MOST_GROUPED},
-                code="groupings",
-            )
+            message = _("Sentences per sequence must be between 1 and %(most_grouped)s, not %(grouping)s.")
+            raise ServiceError(message % {"grouping": grouping, "most_grouped": MOST_GROUPED}, code="groupings")
         variants.append(Variant(f"SGF {grouping}", grouping=grouping))
     return variants
 

@@ -83,18 +83,14 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
     content.seek(0)
     if size > settings.UPLOAD_MAX_BYTES:
         limit = megabytes(settings.UPLOAD_MAX_BYTES)
-        raise ServiceError(
-            _("The file is too large (%(size)s). The limit is %(limit)s.") % {"size": megabytes(size), "limit": limit},
-            code="size",
-        )
+        message = _("The file is too large (%(size)s). The limit is %(limit)s.")
+        raise ServiceError(message % {"size": megabytes(size), "limit": limit}, code="size")
     if content.read(len(ZIP)) != ZIP:
-        raise ServiceError(
-            _(
-                "This is not a model file of deidreview. Choose a zip file with a card, a lexicon and weights. "
-                "Pickles and other formats are never opened."
-            ),
-            code="format",
+        message = _(
+            "This is not a model file of deidreview. Choose a zip file with a card, a lexicon and weights. "
+            "Pickles and other formats are never opened."
         )
+        raise ServiceError(message, code="format")
     with apart(content) as (file, carried):
         try:
             with children.on_disk(iter(lambda: file.read(CHUNK), b"")) as path:
@@ -167,10 +163,8 @@ def model_named(project: Project, spec: str) -> TrainedModel:
     found = [row for row in rows if spec in (row.name, f"{OF_MODEL}{row.pk}")]
     if not found:
         choices = ", ".join(dict.fromkeys(row.name for row in rows)) or _("none yet")
-        raise ServiceError(
-            _("There is no model “%(name)s”. Existing models: %(choices)s.") % {"name": spec, "choices": choices},
-            code="model",
-        )
+        message = _("There is no model “%(name)s”. Existing models: %(choices)s.")
+        raise ServiceError(message % {"name": spec, "choices": choices}, code="model")
     return next((row for row in found if row.state in TrainedModel.LIVE), found[0])
 
 
@@ -187,11 +181,8 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
     """
     stored = model.stored_file
     if stored is None:
-        raise ServiceError(
-            _("The model “%(name)s” has no file because its state is “%(state)s”.")
-            % {"name": model.name, "state": model.state},
-            code="file",
-        )
+        message = _("The model “%(name)s” has no file because its state is “%(state)s”.")
+        raise ServiceError(message % {"name": model.name, "state": model.state}, code="file")
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -154,24 +154,15 @@ def _params(project: Project, settings: TrainingSettings) -> TrainingParams:
     wrong = _("There is no algorithm “%(name)s”. Choose one of: %(choices)s.")
     check_choice(algorithm, kind.algorithms, wrong, code="algorithm")
     if iterations is not None and not 1 <= iterations <= MOST_ITERATIONS:
-        raise ServiceError(
-            _("Iterations must be between 1 and %(most_iterations)s, not %(iterations)s.")
-            % {"iterations": iterations, "most_iterations": MOST_ITERATIONS},
-            code="iterations",
-        )
+        message = _("Iterations must be between 1 and %(most_iterations)s, not %(iterations)s.")
+        raise ServiceError(message % {"iterations": iterations, "most_iterations": MOST_ITERATIONS}, code="iterations")
     if not 0 <= settings.adapt <= MOST_ADAPT:
-        raise ServiceError(
-            _("Language pre-training epochs must be between 0 and %(most_adapt)s, not %(adapt)s.")
-            % {"adapt": settings.adapt, "most_adapt": MOST_ADAPT},
-            code="adapt",
-        )
+        message = _("Language pre-training epochs must be between 0 and %(most_adapt)s, not %(adapt)s.")
+        raise ServiceError(message % {"adapt": settings.adapt, "most_adapt": MOST_ADAPT}, code="adapt")
     if settings.adapt and not kind.adapts:
         able = ", ".join(each.title for each in TRAINABLE.values() if each.adapts)
-        raise ServiceError(
-            _("%(title)s has no language pre-training. Set its epochs to 0, or choose one of: %(able)s.")
-            % {"title": kind.title, "able": able},
-            code="adapt",
-        )
+        message = _("%(title)s has no language pre-training. Set its epochs to 0, or choose one of: %(able)s.")
+        raise ServiceError(message % {"title": kind.title, "able": able}, code="adapt")
     if settings.refit and not kind.predicts:
         raise ServiceError(
             _("%(title)s can't be refitted, because no F1 on held-out notes chooses its epochs. Leave out refit.")
@@ -179,16 +170,11 @@ def _params(project: Project, settings: TrainingSettings) -> TrainingParams:
             code="refit",
         )
     if settings.grouping and not kind.grouped:
-        raise ServiceError(
-            _("%(title)s doesn't group sentences. Leave the number of sentences empty.") % {"title": kind.title},
-            code="grouping",
-        )
+        message = _("%(title)s doesn't group sentences. Leave the number of sentences empty.")
+        raise ServiceError(message % {"title": kind.title}, code="grouping")
     if not 0 <= settings.grouping <= MOST_GROUPED:
-        raise ServiceError(
-            _("Sentences per sequence must be between 1 and %(most_grouped)s, not %(grouping)s.")
-            % {"grouping": settings.grouping, "most_grouped": MOST_GROUPED},
-            code="grouping",
-        )
+        message = _("Sentences per sequence must be between 1 and %(most_grouped)s, not %(grouping)s.")
+        raise ServiceError(message % {"grouping": settings.grouping, "most_grouped": MOST_GROUPED}, code="grouping")
     given = {name: getattr(settings, name) for name in ("grouping", "iterations", "language", "adapt", "refit")}
     params = cast(TrainingParams, {"algorithm": algorithm} | {name: value for name, value in given.items() if value})
     if settings.random_split is not None:
@@ -196,10 +182,8 @@ def _params(project: Project, settings: TrainingSettings) -> TrainingParams:
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
     if chosen.get(SURROGATES.key) and not replaceable(project.label_set.key):
-        raise ServiceError(
-            _("Surrogates can only be made for a label set that comes with the program. Set their copies to 0."),
-            code=SURROGATES.key,
-        )
+        message = _("Surrogates can only be made for a label set that comes with the program. Set their copies to 0.")
+        raise ServiceError(message, code=SURROGATES.key)
     params |= named_embeddings(project, chosen, base=bool(settings.base))
     if kind.based or settings.base:
         return params | _base(project, settings, folders=kind.based)
@@ -225,16 +209,11 @@ def _base(project: Project, settings: TrainingSettings, *, folders: bool) -> Tra
         return {"base": settings.base}
     choices = ", ".join([*(row.name for row in external.weights() if folders), *(row.name for row in models)])
     if not choices and not folders:
-        raise ServiceError(
-            _("This project has no ready model of this type to start from. Train one first, or leave this empty."),
-            code="base",
-        )
+        message = _("This project has no ready model of this type to start from. Train one first, or leave this empty.")
+        raise ServiceError(message, code="base")
     if not choices:
-        raise ServiceError(
-            _("There are no starting weights. Copy a folder with weights to %(folder)s.")
-            % {"folder": external.weights_home()},
-            code="base",
-        )
+        message = _("There are no starting weights. Copy a folder with weights to %(folder)s.")
+        raise ServiceError(message % {"folder": external.weights_home()}, code="base")
     message = (
         _("There are no weights “%(base)s”. Choose one of: %(choices)s.")
         if settings.base
@@ -254,17 +233,11 @@ def chosen_versions(project: Project, words: Sequence[str], actor: User | None) 
         slug, _colon, number = word.rpartition(":")
         wanted = whole(number)
         if not slug or wanted is None:
-            raise ServiceError(
-                _("Name a gold version of another project as PROJECT:NUMBER, such as ward-2:1, not “%(word)s”.")
-                % {"word": word[:60]},
-                code="also",
-            )
+            message = _("Name a gold version of another project as PROJECT:NUMBER, such as ward-2:1, not “%(word)s”.")
+            raise ServiceError(message % {"word": word[:60]}, code="also")
         if slug == project.slug or any(slug == one.project.slug for one in found):
-            raise ServiceError(
-                _("A training uses one gold version of each project, so “%(word)s” can't be added.")
-                % {"word": word[:60]},
-                code="also",
-            )
+            message = _("A training uses one gold version of each project, so “%(word)s” can't be added.")
+            raise ServiceError(message % {"word": word[:60]}, code="also")
         lender = lending_project(slug, actor)
         version = GoldVersion.objects.select_related("project__label_set").filter(project=lender, number=wanted).first()
         if version is None:
@@ -289,10 +262,8 @@ def _version(project: Project, number: int, language: str, also: Sequence[GoldVe
     """Return the version. `spans`: the training needs spans. Raises ServiceError `version` or `language`."""
     version = frozen_version(project, number)
     if spans and not version.span_count:
-        raise ServiceError(
-            _("Gold version %(number)s has no spans to learn from. Choose another version.") % {"number": number},
-            code="version",
-        )
+        message = _("Gold version %(number)s has no spans to learn from. Choose another version.")
+        raise ServiceError(message % {"number": number}, code="version")
     languages = [code for one in (version, *also) for code in languages_of(one)]
     if language and language not in languages:
         raise ServiceError(
