@@ -32,7 +32,7 @@ def json_answers(
 
     A conflict adds the current state. `enter` checks access and returns the view's arguments, which replace the parts
     of the URL; `now` takes the same arguments and returns the current state. Without them the view checks access
-    itself, and a conflict (Refused) carries the annotation set. `only_json`: a body of any other type is refused.
+    itself, and a conflict (ChangeRefused) carries the annotation set. `only_json`: a body of any other type is refused.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> View:

@@ -62,7 +62,7 @@ def submit(
     """Submit `user`'s annotation set of `document`. A set without spans says that the annotator found nothing.
 
     `version`, where given, must be the version that the page shows, so that nobody submits changes of another tab
-    unseen. A submitted set stays as it is. Raises Refused (409) with the current state and spans.
+    unseen. A submitted set stays as it is. Raises ChangeRefused (409) with the current state and spans.
     """
     rows = own_sets(document.pk, user).select_for_update(of=("self",))
     row = rows.first()
@@ -83,7 +83,7 @@ def submit(
 
 @transaction.atomic
 def reopen(*, document: models.Document, user: models.User) -> SetStatus:
-    """Make a submitted set a draft again and its assignment open; a draft stays as it is. Raises Refused (409)."""
+    """Make a submitted set a draft again and its assignment open; a draft stays as it is. Raises ChangeRefused (409)."""
     row = own_sets(document.pk, user).select_for_update(of=("self",)).first()
     if row is None or row.state == State.DRAFT:
         return SetStatus(row.version if row else 0, State.DRAFT)

@@ -56,7 +56,7 @@ def apply_change(*, document: Document, user: User, change: SpanEdit, blind: boo
     """Make one change to `user`'s annotation set of `document`, whose text must be loaded.
 
     `blind` says whether this person sees nobody else's spans. A change is made once: the same change id again gives the
-    same answer. Labels that were merged since are replaced by those that they were merged into. Raises Refused; a
+    same answer. Labels that were merged since are replaced by those that they were merged into. Raises ChangeRefused; a
     conflict (409) has the current spans.
     """
     sent = change
@@ -202,7 +202,7 @@ _LOCK_WITH_SPAN = PreparedRead(_locking, *[int] * 6)
 
 
 def _lock(document: Document, user: User, span: int, wanted: LabeledBounds, blind: bool) -> LockedSet:
-    """Lock the person's annotation set, which their first change makes. Raises Refused (409) unless it is a draft."""
+    """Lock the person's annotation set, which their first change makes. Raises ChangeRefused (409) unless it is a draft."""
     query, values = (_LOCK_WITH_SPAN, (*wanted, span)) if span else (_LOCK, wanted)
     row = query.first(document.pk, user.pk, *values)
     if row is None:
@@ -233,7 +233,7 @@ def _counted(with_label: bool, unblind: bool) -> PreparedUpdate:
 
 
 def _count_change(document: Document, row: LockedSet, blind: bool, labels: Sequence[int]) -> None:
-    """Add 1 to the set's version. Raises Refused (409) where the project no longer has one of the change's labels.
+    """Add 1 to the set's version. Raises ChangeRefused (409) where the project no longer has one of the change's labels.
 
     `labels` are the ids of the labels that the change gives to spans; keep_labels has locked the label set.
     """
@@ -268,7 +268,7 @@ def _exists(twin: int, wanted: LabeledBounds) -> Effect:
 def _alter(row: LockedSet, change: SpanEdit, wanted: LabeledBounds) -> Effect:
     """Relabel, resize or delete a span, or set an attribute of it.
 
-    Raises Refused (409) unless the span still is what the page showed, not counting its attributes.
+    Raises ChangeRefused (409) unless the span still is what the page showed, not counting its attributes.
     """
     start, end, label = change.seen
     old: Stored | None = json.loads(row.attributes) if row.attributes else None

@@ -112,7 +112,7 @@ class Todo:
         """Change an annotation's bounds or label; what is None stays. Without any change, it is kept.
 
         The new bounds must overlap the old ones, and no other annotation that the old ones don't overlap. White space
-        at the ends is left out. Raises Refused.
+        at the ends is left out. Raises DecisionRefused.
         """
         item = self.item(number)
         old = item.span
