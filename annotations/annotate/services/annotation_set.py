@@ -83,7 +83,10 @@ def submit(
 
 @transaction.atomic
 def reopen(*, document: models.Document, user: models.User) -> SetStatus:
-    """Make a submitted set a draft again and its assignment open; a draft stays as it is. Raises ChangeRefused (409)."""
+    """Make a submitted set a draft again and its assignment open; a draft stays as it is.
+
+    Raises ChangeRefused (409).
+    """
     row = own_sets(document.pk, user).select_for_update(of=("self",)).first()
     if row is None or row.state == State.DRAFT:
         return SetStatus(row.version if row else 0, State.DRAFT)

@@ -202,7 +202,10 @@ _LOCK_WITH_SPAN = PreparedRead(_locking, *[int] * 6)
 
 
 def _lock(document: Document, user: User, span: int, wanted: LabeledBounds, blind: bool) -> LockedSet:
-    """Lock the person's annotation set, which their first change makes. Raises ChangeRefused (409) unless it is a draft."""
+    """Lock the person's annotation set, which their first change makes.
+
+    Raises ChangeRefused (409) unless it is a draft.
+    """
     query, values = (_LOCK_WITH_SPAN, (*wanted, span)) if span else (_LOCK, wanted)
     row = query.first(document.pk, user.pk, *values)
     if row is None:
