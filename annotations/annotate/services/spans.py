@@ -236,7 +236,7 @@ def _counted(with_label: bool, unblind: bool) -> PreparedUpdate:
 
 
 def _count_change(document: Document, row: LockedSet, blind: bool, labels: Sequence[int]) -> None:
-    """Add 1 to the set's version. Raises ChangeRefused (409) where the project no longer has one of the change's labels.
+    """Add 1 to the set's version. Raises ChangeRefused (409) if the project no longer has one of the change's labels.
 
     `labels` are the ids of the labels that the change gives to spans; keep_labels has locked the label set.
     """
