@@ -3,8 +3,10 @@
 import pytest
 
 from annotations import models
+from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED
 from annotations.gold.services.making import freeze
+from annotations.ops.services.erasing import delete_note
 from tests import factories as make
 from tests.ops import test_erasing_everything as everything
 from tests.ops.test_erasing_everything import fake
@@ -78,6 +80,21 @@ def test_what_is_refused(world, sign_in, address):
     assert mia.get(address).status_code == 404
     assert mia.post(f"/projects/covid/notes/{other.pk}/delete/").status_code == 404
     assert set(models.Document.objects.all()) == {world.notes[1], other}
+
+
+@pytest.mark.queue
+@pytest.mark.django_db(transaction=True)
+def test_two_managers_delete_it_at_once(world, at_once):
+    make.make_member(world.project, models.Role.MANAGER, "max")
+
+    def delete():
+        try:
+            return delete_note(project=world.project, note=world.note.pk, actor=None)["notes"]
+        except ServiceError as error:
+            return error.code
+
+    assert sorted(map(str, at_once(delete, delete))) == ["1", "none"]
+    assert models.Event.objects.filter(verb=NOTE_DELETED).count() == 1
 
 
 @pytest.mark.queue
