@@ -110,12 +110,10 @@ def _texts(field: tuple[str, list[Any]]) -> Iterator[str]:
 
 def _check_texts(texts: Iterator[str]) -> None:
     if any(map(unkeepable, texts)):
-        raise MalformedRequest(
-            _(
-                "A field contains a character that can't be stored (NUL or an unpaired surrogate). "
-                "Remove it and try again."
-            )
+        message = _(
+            "A field contains a character that can't be stored (NUL or an unpaired surrogate). Remove it and try again."
         )
+        raise MalformedRequest(message)
 
 
 # ── The admin ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -169,11 +167,8 @@ def _json_of(request: HttpRequest) -> dict[str, Any]:
     person = found["person"]
     # A page of a person who is no longer signed in must not save as the person who is.
     if type(person) is not int or person != request.user.pk:
-        raise MalformedRequest(
-            _("Another person is signed in in this browser. Nothing was saved. Sign in as yourself to save."),
-            status=409,
-            code="person",
-        )
+        message = _("Another person is signed in in this browser. Nothing was saved. Sign in as yourself to save.")
+        raise MalformedRequest(message, status=409, code="person")
     return found
 
 

@@ -102,14 +102,11 @@ def _require_unicode() -> None:
         cursor.execute("SELECT current_database(), current_setting('server_encoding')")
         name, encoding = cursor.fetchone()
     if encoding != "UTF8":
-        raise ServiceError(
-            _(
-                "The PostgreSQL database “%(name)s” has the encoding %(encoding)s, but notes need UTF8. Create another "
-                "one, and name it in DATABASE_URL: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
-            )
-            % {"name": name, "encoding": encoding},
-            code="encoding",
+        message = _(
+            "The PostgreSQL database “%(name)s” has the encoding %(encoding)s, but notes need UTF8. Create another "
+            "one, and name it in DATABASE_URL: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
         )
+        raise ServiceError(message % {"name": name, "encoding": encoding}, code="encoding")
 
 
 def collect_static(*, say: Say) -> None:
@@ -154,14 +151,11 @@ def refuse_public_passwords(*, names: list[str], password: str) -> None:
         if check_password(password, user.password)
     ]
     if insecure:
-        raise ServiceError(
-            _(
-                "HOST: other machines could sign in as %(choices)s, because these accounts have the demo's public "
-                "password. Change these passwords, or use another data folder."
-            )
-            % {"choices": ", ".join(insecure)},
-            code="demo",
+        message = _(
+            "HOST: other machines could sign in as %(choices)s, because these accounts have the demo's public "
+            "password. Change these passwords, or use another data folder."
         )
+        raise ServiceError(message % {"choices": ", ".join(insecure)}, code="demo")
 
 
 def has_people() -> bool:

@@ -215,11 +215,8 @@ def mapping_named(project: models.Project, name: str) -> models.LabelMapping:
     found = models.LabelMapping.objects.filter(project=project, name=name).first()
     if found is None:
         names = ", ".join(f"“{one.name}”" for one in mappings_of(project)) or _("none")
-        raise ServiceError(
-            _("There is no label mapping “%(name)s”. Label mappings of this project: %(names)s.")
-            % {"name": shown(name), "names": names},
-            code="mapping",
-        )
+        message = _("There is no label mapping “%(name)s”. Label mappings of this project: %(names)s.")
+        raise ServiceError(message % {"name": shown(name), "names": names}, code="mapping")
     return found
 
 
@@ -239,10 +236,8 @@ def mapping_by_id(project: models.Project, given: str) -> models.LabelMapping:
     pk = whole(given)
     found = models.LabelMapping.objects.filter(project=project, pk=pk).first() if pk is not None else None
     if found is None:
-        raise ServiceError(
-            _("This project has no such label mapping; perhaps somebody deleted it. Choose from the list."),
-            code="mapping",
-        )
+        message = _("This project has no such label mapping; perhaps somebody deleted it. Choose from the list.")
+        raise ServiceError(message, code="mapping")
     return found
 
 

@@ -125,13 +125,11 @@ def _same_backend(claim: Claim, row: Run, backend: Backend | CombinedBackend) ->
     if row.revision == backend.revision:
         return
     if not claim.leads or (row.revision and RunItem.objects.filter(run=row, state=RunItemState.DONE).exists()):
-        raise ServiceError(
-            _(
-                "The backend changed during this run. Start a new run, because a run can use only one revision of "
-                "a backend."
-            ),
-            code="revision",
+        message = _(
+            "The backend changed during this run. Start a new run, because a run can use only one revision of "
+            "a backend."
         )
+        raise ServiceError(message, code="revision")
     row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)
     with transaction.atomic():
         claim.fence()

@@ -303,11 +303,8 @@ def _report(wanted: SetChoice, order: ExportOrder) -> ExportReport:
             author=wanted.author, state=models.AnnotationSetState.DRAFT
         ).count()
     if not selectors.notes_to_export(wanted):
-        raise ServiceError(
-            gettext("“%(spec)s” has no submitted annotation sets to export. Drafts: %(drafts)s.")
-            % {"spec": wanted.spec, "drafts": report.drafts_left_out},
-            code="empty",
-        )
+        message = gettext("“%(spec)s” has no submitted annotation sets to export. Drafts: %(drafts)s.")
+        raise ServiceError(message % {"spec": wanted.spec, "drafts": report.drafts_left_out}, code="empty")
     return report
 
 

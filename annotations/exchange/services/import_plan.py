@@ -141,22 +141,16 @@ def new_import(
 def check_choices(format: str, written_as: str, *, detected: bool = False) -> None:
     """Raise ServiceError `format` or `as`. `detected`: the files, and no person, decided on the format."""
     if format not in INPUT_FORMATS:
-        raise ServiceError(
-            _("There is no format “%(format)s”. Choose one of: %(choices)s.")
-            % {"format": format, "choices": ", ".join(INPUT_FORMATS)},
-            code="format",
-        )
+        message = _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"format": format, "choices": ", ".join(INPUT_FORMATS)}, code="format")
     if written_as:
         parse_written_as(written_as)
         if not holds_spans(format) and detected:
-            raise ServiceError(
-                _(
-                    "No annotations were recognized in the files; their format seems to be “%(format)s”. Choose the "
-                    "format of the annotations, or import without annotations."
-                )
-                % {"format": format},
-                code="as",
+            message = _(
+                "No annotations were recognized in the files; their format seems to be “%(format)s”. Choose the "
+                "format of the annotations, or import without annotations."
             )
+            raise ServiceError(message % {"format": format}, code="as")
         if not holds_spans(format):
             raise ServiceError(
                 _("Documents hold no annotations. Choose another format, or import without annotations.")

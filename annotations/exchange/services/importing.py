@@ -241,11 +241,8 @@ def _go_on(row: models.Import, context: ImportContext) -> None:
     if row.all_or_nothing and context.report.refused_notes:
         first = context.report.refused[0]
         where = first["file"] if first["line"] is None else gettext("%(file)s, line %(line)s") % first
-        raise ServiceError(
-            gettext("Nothing was imported, because a note was refused. %(where)s: %(message)s")
-            % {"where": where, "message": first["message"]},
-            code="refused",
-        )
+        message = gettext("Nothing was imported, because a note was refused. %(where)s: %(message)s")
+        raise ServiceError(message % {"where": where, "message": first["message"]}, code="refused")
 
 
 def _write(context: ImportContext, plan: Plan) -> None:

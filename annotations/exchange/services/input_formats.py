@@ -79,18 +79,12 @@ def gate_sets(row: Import, source: NamedFiles) -> list[str]:
 def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:
     """Raise ServiceError unless the encoding of documents is known or empty, and all rules to leave out exist."""
     if encoding and python_name(encoding) is None:
-        raise ServiceError(
-            _("The encoding “%(encoding)s” is unknown. Choose one such as utf-8, cp1252 or utf-16.")
-            % {"encoding": encoding[:40]},
-            code="encoding",
-        )
+        message = _("The encoding “%(encoding)s” is unknown. Choose one such as utf-8, cp1252 or utf-16.")
+        raise ServiceError(message % {"encoding": encoding[:40]}, code="encoding")
     unknown = next((rule for rule in no_cleanup if rule not in ALL_RULES), None)
     if unknown is not None:
-        raise ServiceError(
-            _("There is no clean-up rule “%(rule)s”. Choose one of: %(choices)s.")
-            % {"rule": unknown[:40], "choices": ", ".join(CleaningRule)},
-            code="cleanup",
-        )
+        message = _("There is no clean-up rule “%(rule)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"rule": unknown[:40], "choices": ", ".join(CleaningRule)}, code="cleanup")
 
 
 @contextmanager

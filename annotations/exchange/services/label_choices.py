@@ -326,11 +326,8 @@ def choices_by_name(
         row = unknown.get(name.casefold())
         if row is None:
             names = ", ".join(shown(one.name) for one in unknown.values()) or _("none")
-            raise ServiceError(
-                _("“%(label)s” is not an unknown label of these files. Unknown labels: %(names)s.")
-                % {"label": shown(name), "names": names},
-                code="labels",
-            )
+            message = _("“%(label)s” is not an unknown label of these files. Unknown labels: %(names)s.")
+            raise ServiceError(message % {"label": shown(name), "names": names}, code="labels")
         if row.name in chosen:
             raise named_twice(name)
         if choice["do"] == "add" and not row.can_add:

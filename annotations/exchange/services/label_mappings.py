@@ -26,10 +26,8 @@ def add_mapping(*, project: Project, name: str, target: str, actor: User | None)
     """Add a mapping without rows. `target` is the key of a shipped label set, or empty. Raises ServiceError."""
     name = _good_name(name)
     if target and target not in shipped_label_sets():
-        raise ServiceError(
-            _("There is no label set “%(target)s”. Choose one from the list.") % {"target": shown(target)},
-            code="target",
-        )
+        message = _("There is no label set “%(target)s”. Choose one from the list.")
+        raise ServiceError(message % {"target": shown(target)}, code="target")
     try:
         with transaction.atomic():
             mapping = LabelMapping.objects.create(project=project, name=name, target=target, created_by=actor)
@@ -94,14 +92,11 @@ def check_code(code: str, label: str) -> str:
     """Return the code as files can hold it. Raises ServiceError, which names the `label`, for any other text."""
     code = code.strip()
     if len(code) > LONGEST_CODE or not CODE.fullmatch(code):
-        raise ServiceError(
-            _(
-                "“%(code)s” can't be written for the label “%(label)s”. A code has at most %(most)s characters: "
-                "A-Z, a-z, 0-9, “_” and “-”, with a letter or digit."
-            )
-            % {"code": shown(code)[:80], "label": label, "most": LONGEST_CODE},
-            code="code",
+        message = _(
+            "“%(code)s” can't be written for the label “%(label)s”. A code has at most %(most)s characters: "
+            "A-Z, a-z, 0-9, “_” and “-”, with a letter or digit."
         )
+        raise ServiceError(message % {"code": shown(code)[:80], "label": label, "most": LONGEST_CODE}, code="code")
     return code
 
 
@@ -128,10 +123,8 @@ def _check_codes(mapping: LabelMapping, codes: Mapping[int, str]) -> None:
         if code:
             check_code(code, labels[pk].name)
         if code and allowed is not None and code not in allowed:
-            raise ServiceError(
-                _("The label set has no label “%(code)s”. Choose a label from the list.") % {"code": shown(code)},
-                code="code",
-            )
+            message = _("The label set has no label “%(code)s”. Choose a label from the list.")
+            raise ServiceError(message % {"code": shown(code)}, code="code")
     check_cases({labels[pk].name: code for pk, code in codes.items()})
 
 
@@ -145,10 +138,8 @@ def _good_name(name: str) -> str:
 
 
 def _taken(name: str) -> ServiceError:
-    return ServiceError(
-        _("The project has another label mapping with the name “%(name)s”. Choose another name.") % {"name": name},
-        code="name",
-    )
+    message = _("The project has another label mapping with the name “%(name)s”. Choose another name.")
+    return ServiceError(message % {"name": name}, code="name")
 
 
 # Which codes an export writes for labels: the project's own, those of a label mapping, or those of a command.
@@ -240,11 +231,8 @@ def labels_of_mapping(mapping: LabelMapping) -> ExportLabels:
 
 
 def no_label(name: str, choices: Iterable[str]) -> ServiceError:
-    return ServiceError(
-        _("The project has no label “%(label)s”. Choose one of: %(choices)s.")
-        % {"label": shown(name), "choices": ", ".join(choices)},
-        code="labels",
-    )
+    message = _("The project has no label “%(label)s”. Choose one of: %(choices)s.")
+    return ServiceError(message % {"label": shown(name), "choices": ", ".join(choices)}, code="labels")
 
 
 def named_twice(name: str) -> ServiceError:

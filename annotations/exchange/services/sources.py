@@ -175,25 +175,19 @@ class ZipSource:
         self.entries: dict[str, zipfile.ZipInfo] = {}
         for entry in self.archive.infolist():
             if entry.filename in self.entries and not _hidden(entry.filename):
-                raise ServiceError(
-                    _("The archive holds two files named “%(name)s”. Nothing was imported. Rename one of them.")
-                    % {"name": shown(entry.filename[:80])},
-                    code="twice",
-                )
+                message = _("The archive holds two files named “%(name)s”. Nothing was imported. Rename one of them.")
+                raise ServiceError(message % {"name": shown(entry.filename[:80])}, code="twice")
             if not entry.is_dir():
                 self.entries[entry.filename] = entry
         for entry in self.entries.values():
             _check_entry(entry)
         total = sum(entry.file_size for entry in self.entries.values())
         if total > (limit := 10 * settings.UPLOAD_MAX_BYTES):
-            raise ServiceError(
-                _(
-                    "The archive has %(total)s unpacked; at most %(limit)s are allowed. Nothing was imported. "
-                    "Split it into several archives."
-                )
-                % {"total": megabytes(total), "limit": megabytes(limit)},
-                code="size",
+            message = _(
+                "The archive has %(total)s unpacked; at most %(limit)s are allowed. Nothing was imported. "
+                "Split it into several archives."
             )
+            raise ServiceError(message % {"total": megabytes(total), "limit": megabytes(limit)}, code="size")
         visible = [name for name in self.entries if not _hidden(name)]
         self._reader = EntryReader(self.archive, file)
         self.prefix = _common_folder(visible)
@@ -239,11 +233,8 @@ def _common_folder(names: Sequence[str]) -> str:
 def _check_entry(entry: zipfile.ZipInfo) -> None:
     name = entry.filename
     if name.startswith(("/", "\\")) or "\\" in name or ".." in name.split("/") or ":" in name.split("/")[0]:
-        raise ServiceError(
-            _("The archive holds a path that leads outside: “%(name)s”. Nothing was imported.")
-            % {"name": shown(name[:80])},
-            code="outside",
-        )
+        message = _("The archive holds a path that leads outside: “%(name)s”. Nothing was imported.")
+        raise ServiceError(message % {"name": shown(name[:80])}, code="outside")
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise ServiceError(
             _("The archive holds a link: “%(name)s”. Nothing was imported.") % {"name": shown(name[:80])}, code="link"
@@ -260,21 +251,15 @@ def source_at(path: Path, format: str = DETECT) -> NamedFiles:
         return FolderSource(path)
     is_document = path.suffix.lower() in ENDINGS_OF_DOCUMENTS
     if is_document and format not in (DETECT, DOCUMENTS):
-        raise ServiceError(
-            _("“%(name)s” is not plain text. Nothing was imported. Import it with the format “documents”.")
-            % {"name": shown(path.name)},
-            code="document",
-        )
+        message = _("“%(name)s” is not plain text. Nothing was imported. Import it with the format “documents”.")
+        raise ServiceError(message % {"name": shown(path.name)}, code="document")
     if is_document or (format == DOCUMENTS and path.suffix.lower() != ".zip"):
         return FileSource(path, alone=True)
     if zipfile.is_zipfile(path):
         if (size := path.stat().st_size) > settings.UPLOAD_MAX_BYTES:
             limit = megabytes(settings.UPLOAD_MAX_BYTES)
-            raise ServiceError(
-                _("“%(name)s” has %(size)s; at most %(limit)s are allowed. Split it into several archives.")
-                % {"name": path.name, "size": megabytes(size), "limit": limit},
-                code="size",
-            )
+            message = _("“%(name)s” has %(size)s; at most %(limit)s are allowed. Split it into several archives.")
+            raise ServiceError(message % {"name": path.name, "size": megabytes(size), "limit": limit}, code="size")
         return ZipSource(path.open("rb"))
     return FileSource(path)
 
@@ -306,11 +291,8 @@ def patients_at(path: Path) -> dict[str, str]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ServiceError(
-            _("Can't read “%(path)s”: %(strerror)s. Nothing was imported.")
-            % {"path": path, "strerror": error.strerror},
-            code="path",
-        ) from error
+        message = _("Can't read “%(path)s”: %(strerror)s. Nothing was imported.")
+        raise ServiceError(message % {"path": path, "strerror": error.strerror}, code="path") from error
     return parse_patients(data, path.name)
 
 

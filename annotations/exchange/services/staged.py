@@ -61,11 +61,8 @@ def stage_import(
     content.seek(0)
     if size > settings.UPLOAD_MAX_BYTES:
         limit = megabytes(settings.UPLOAD_MAX_BYTES)
-        raise ServiceError(
-            gettext("The upload has %(size)s; at most %(limit)s are allowed. Split it into several uploads.")
-            % {"size": megabytes(size), "limit": limit},
-            code="size",
-        )
+        message = gettext("The upload has %(size)s; at most %(limit)s are allowed. Split it into several uploads.")
+        raise ServiceError(message % {"size": megabytes(size), "limit": limit}, code="size")
     source = _notes_in(content)
     row = import_plan.new_import(project=project, source=source, format=format, actor=actor, **options)
     read_patients(source)
@@ -94,13 +91,11 @@ def _notes_in(content: IO[bytes]) -> ZipSource:
 
 
 def _whole_project() -> ServiceError:
-    return ServiceError(
-        gettext(
-            "The file is a project archive, which becomes a project of its own. Nothing was imported. Import it "
-            "under “New project”, “Import a project archive”."
-        ),
-        code="archive",
+    message = gettext(
+        "The file is a project archive, which becomes a project of its own. Nothing was imported. Import it "
+        "under “New project”, “Import a project archive”."
     )
+    return ServiceError(message, code="archive")
 
 
 @collector_paused()
@@ -257,11 +252,8 @@ def start_import(*, project: Project, import_id: int, actor: User, seen: str | N
             )
     job = import_job(project=project, import_id=import_id)
     if job is None:
-        raise ServiceError(
-            _("This import can't be started. Its state is “%(state)s”. Upload the files again.")
-            % {"state": row.get_state_display()},
-            code="state",
-        )
+        message = _("This import can't be started. Its state is “%(state)s”. Upload the files again.")
+        raise ServiceError(message % {"state": row.get_state_display()}, code="state")
     return job
 
 

@@ -45,20 +45,15 @@ class ExportOptions:
     def check(self, format: str) -> None:
         """Raise ServiceError unless the format exists and has all chosen options."""
         if format not in FORMATS:
-            raise ServiceError(
-                _("There is no format “%(format)s”. Choose one of: %(choices)s.")
-                % {"format": format, "choices": ", ".join(FORMATS)},
-                code="format",
-            )
+            message = _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+            raise ServiceError(message % {"format": format, "choices": ", ".join(FORMATS)}, code="format")
         check_tokenizer(self.tokenizer)
         missing = set(self.chosen()) - OPTIONS.get(format, frozenset())
         if "sentences" in missing:
             raise ServiceError(_("Only CoNLL has empty rows. Choose CoNLL, or leave out this option."), code="options")
         if "layer" in missing:
-            raise ServiceError(
-                _("Only XMI, CAS JSON and WebAnno TSV have layers. Choose one of them, or leave out the layer."),
-                code="options",
-            )
+            message = _("Only XMI, CAS JSON and WebAnno TSV have layers. Choose one of them, or leave out the layer.")
+            raise ServiceError(message, code="options")
         try:
             Layer.named(self.layer)
         except ValueError:
@@ -77,10 +72,8 @@ class ExportOptions:
                 code="options",
             )
         if format == "brat" and self.tokenizer and not self.spaced:
-            raise ServiceError(
-                _("brat has no tokens: its tokenizer only decides where spaces are inserted. Insert spaces, too."),
-                code="options",
-            )
+            message = _("brat has no tokens: its tokenizer only decides where spaces are inserted. Insert spaces, too.")
+            raise ServiceError(message, code="options")
 
 
 class Writers:
@@ -107,10 +100,8 @@ Content = bytes | IO[bytes]
 def check_out(out: Path) -> None:
     """Raise ServiceError `out` unless a folder or zip can be written there: it is new, or an empty folder."""
     if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
-        raise ServiceError(
-            _("“%(out)s” exists and is not an empty folder. Nothing was written. Choose another path.") % {"out": out},
-            code="out",
-        )
+        message = _("“%(out)s” exists and is not an empty folder. Nothing was written. Choose another path.")
+        raise ServiceError(message % {"out": out}, code="out")
 
 
 def write_to_path(
@@ -144,10 +135,8 @@ def write_to_path(
 
 
 def _cant_write(out: Path, error: OSError) -> ServiceError:
-    return ServiceError(
-        _("Can't write to “%(out)s”: %(strerror)s. Nothing was written.") % {"out": out, "strerror": error.strerror},
-        code="out",
-    )
+    message = _("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
+    return ServiceError(message % {"out": out, "strerror": error.strerror}, code="out")
 
 
 def _write_folder(folder: Path, files: Iterator[tuple[str, Content]]) -> None:

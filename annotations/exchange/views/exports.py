@@ -60,10 +60,8 @@ def asked_export(request: Request, access: Access) -> tuple[ExportOrder, LabelMa
     mapping = selectors.mapping_by_id(access.project, posted["labels"]) if posted.get("labels") else None
     seen = posted.get("seen", "")
     if mapping and seen and seen != selectors.seen_of(mapping):
-        raise ServiceError(
-            _("Somebody changed the label mapping or the labels since the preview. Check the preview again."),
-            code="changed",
-        )
+        message = _("Somebody changed the label mapping or the labels since the preview. Check the preview again.")
+        raise ServiceError(message, code="changed")
     writing = ExportOptions(
         "sentences" in posted, "spaced" in posted, posted.get("tokenizer", ""), posted.get("layer", "")
     )

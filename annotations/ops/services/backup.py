@@ -86,14 +86,11 @@ def compare(applied: frozenset[Migration], using: str = "default") -> SchemaStat
 
 def too_old(data: object) -> ServiceError:
     """Return the error for data from before the first release; `data` says where they are."""
-    return ServiceError(
-        _(
-            "%(data)s is from a version before the first release, which this version can't read. Start that version, "
-            "export the notes and annotations of each project, and import them here (docs/formats.md)."
-        )
-        % {"data": data},
-        code="too-old",
+    message = _(
+        "%(data)s is from a version before the first release, which this version can't read. Start that version, "
+        "export the notes and annotations of each project, and import them here (docs/formats.md)."
     )
+    return ServiceError(message % {"data": data}, code="too-old")
 
 
 FORMAT = 1

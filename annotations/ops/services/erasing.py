@@ -116,10 +116,8 @@ def _erase(project: models.Project, chosen: Chosen, record: Record, patient: str
         check_open(project.pk)
         running = models.Import.objects.select_for_update().filter(project=project, state=models.ImportState.RUNNING)
         if running.exists():
-            raise ServiceError(
-                _("An import is running and could add these notes again. Wait until it finishes, or cancel it."),
-                code="import",
-            )
+            message = _("An import is running and could add these notes again. Wait until it finishes, or cancel it.")
+            raise ServiceError(message, code="import")
         notes = chosen()
         preview = _counted(project, notes)
         ids = list(notes.select_for_update().order_by("pk").values_list("pk", flat=True))

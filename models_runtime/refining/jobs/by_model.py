@@ -99,11 +99,8 @@ class ModelRefiner:
     def __init__(self, claim: Claim, row: Refinement) -> None:
         server = settings.LLM_SERVERS.get(row.server)
         if server is None or row.model not in server.models:
-            raise ServiceError(
-                _("%(server)s/%(model)s is no longer configured on this worker.")
-                % {"server": row.server, "model": row.model},
-                code="server",
-            )
+            message = _("%(server)s/%(model)s is no longer configured on this worker.")
+            raise ServiceError(message % {"server": row.server, "model": row.model}, code="server")
         self.claim, self.row = claim, row
         self.server: Server = server
         self.meter = RefinementMeter(row)

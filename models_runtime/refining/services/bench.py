@@ -66,10 +66,8 @@ def is_complete(run: InjectedRun) -> bool:
 def require_complete(run: InjectedRun) -> None:
     """Raises ServiceError `unfinished`."""
     if not is_complete(run):
-        raise ServiceError(
-            _("The errors of “%(name)s” are not complete yet. Wait for its job.") % {"name": run.author.name},
-            code="unfinished",
-        )
+        message = _("The errors of “%(name)s” are not complete yet. Wait for its job.")
+        raise ServiceError(message % {"name": run.author.name}, code="unfinished")
 
 
 def score_authors(run: InjectedRun, authors: Sequence[Author]) -> list[InjectionScore]:

@@ -53,10 +53,8 @@ def start_injection(
     version = gold_version(project, gold)
     chosen = [*_rules(project, rules, bare=not terms), *([CSV] if terms else [])]
     if not version.span_count:
-        raise ServiceError(
-            _("Gold version %(number)d has no spans, so no errors can be injected into it.") % {"number": gold},
-            code="empty",
-        )
+        message = _("Gold version %(number)d has no spans, so no errors can be injected into it.")
+        raise ServiceError(message % {"number": gold}, code="empty")
     name = good_name(name)
     exists = _("A run of injected errors named “%(name)s” already exists. Choose another name.") % {"name": name}
     with locked(project, exists):
@@ -95,10 +93,8 @@ def _rules(project: Project, wanted: Sequence[str], *, bare: bool) -> list[str]:
             code="rules",
         )
     if LOG in names and not has_rejections(project):
-        raise ServiceError(
-            _("The decision log has no rejected suggestion yet. Review a run first, or leave out the rule “log”."),
-            code="log",
-        )
+        message = _("The decision log has no rejected suggestion yet. Review a run first, or leave out the rule “log”.")
+        raise ServiceError(message, code="log")
     asked = [rule for rule in InjectionRule if ALL in names or rule in names]
     lacking = missing(labels_for(project), asked)
     others = [rule for rule in choices[len(InjectionRule) + 1 :] if rule in names or (ALL in names and rule != LOG)]
@@ -187,20 +183,15 @@ def accept_cluster(*, project: Project, name: str, seed: int, actor: User | None
     no cluster has the key any more, and `erased`.
     """
     if not NAME.fullmatch(name):
-        raise ServiceError(
-            _(
-                "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 30 "
-                "characters."
-            ),
-            code="name",
+        message = _(
+            "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 30 characters."
         )
+        raise ServiceError(message, code="name")
     begun = erasures_of(project.pk)
     one = next((each.cluster for each in clusters_of(project, seed) if each.cluster.key == key), None)
     if one is None:
-        raise ServiceError(
-            _("New decisions changed the clusters, so nothing was accepted. Choose from the list as it is now."),
-            code="stale",
-        )
+        message = _("New decisions changed the clusters, so nothing was accepted. Choose from the list as it is now.")
+        raise ServiceError(message, code="stale")
     try:
         with transaction.atomic():
             unerased(project.pk, begun)

@@ -113,11 +113,8 @@ def _wanted(project: Project, gold: int, author: int, split: str) -> tuple[Score
     if version is None:
         raise ServiceError(gettext("Judges need a frozen gold version. Enter its number."), code="version")
     if not compared(wanted.reference, wanted.author, split=split).notes:
-        raise ServiceError(
-            gettext(
-                "%(name)s has no submitted annotations of notes in this gold version. Choose another author or version."
-            )
-            % {"name": wanted.author.name},
-            code="notes",
+        message = gettext(
+            "%(name)s has no submitted annotations of notes in this gold version. Choose another author or version."
         )
+        raise ServiceError(message % {"name": wanted.author.name}, code="notes")
     return wanted, version

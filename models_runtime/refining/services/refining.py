@@ -68,25 +68,17 @@ def check_settings(asked: RefinementChoice, task: str) -> None:
     """
     unknown = [name for name in asked.without if name not in list(Component)]
     if unknown or (asked.without and task != AGENT):
-        raise ServiceError(
-            _("Only the agent has components to switch off: %(choices)s.") % {"choices": ", ".join(Component)},
-            code="without",
-        )
+        message = _("Only the agent has components to switch off: %(choices)s.")
+        raise ServiceError(message % {"choices": ", ".join(Component)}, code="without")
     for code, limit in (("steps", asked.steps), ("tokens", asked.tokens)):
         if limit and task != AGENT:
             raise ServiceError(_("Only the agent with a language model has limits of questions and tokens."), code=code)
         if not 0 <= limit <= MOST_LIMIT:
-            raise ServiceError(
-                _("A limit for a note must be from 0 to %(most)d, not %(count)d.")
-                % {"most": MOST_LIMIT, "count": limit},
-                code=code,
-            )
+            message = _("A limit for a note must be from 0 to %(most)d, not %(count)d.")
+            raise ServiceError(message % {"most": MOST_LIMIT, "count": limit}, code=code)
     if not 0 <= asked.examples <= MOST:
-        raise ServiceError(
-            _("The number of examples must be from 0 to %(most)d, not %(count)d.")
-            % {"most": MOST, "count": asked.examples},
-            code="examples",
-        )
+        message = _("The number of examples must be from 0 to %(most)d, not %(count)d.")
+        raise ServiceError(message % {"most": MOST, "count": asked.examples}, code="examples")
     if asked.examples and task == AGENT:
         raise ServiceError(_("The agent has no examples in its questions. Write them as guidance."), code="examples")
     if asked.examples and not task:
@@ -307,13 +299,10 @@ def set_skill(
     another version after `seen_version`.
     """
     if not NAME.fullmatch(name):
-        raise ServiceError(
-            _(
-                "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 40 "
-                "characters."
-            ),
-            code="name",
+        message = _(
+            "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 40 characters."
         )
+        raise ServiceError(message, code="name")
     try:
         text = worded(text, LONGEST, blank=True)
     except WordingError as error:
@@ -322,21 +311,16 @@ def set_skill(
     _accepted, ids = accepted_labels(project)
     unknown = [code for code in codes if code != "*" and code not in ids]
     if unknown:
-        raise ServiceError(
-            _("There is no label “%(code)s”. Labels: %(known)s.")
-            % {"code": unknown[0][:40], "known": ", ".join(sorted(ids))},
-            code="labels",
-        )
+        message = _("There is no label “%(code)s”. Labels: %(known)s.")
+        raise ServiceError(message % {"code": unknown[0][:40], "known": ", ".join(sorted(ids))}, code="labels")
     if text and not codes:
         raise ServiceError(_("Name at least one label, or * for all."), code="labels")
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         old = present(project, name)
         if seen_version is not None and seen_version != old.version:
-            raise ServiceError(
-                _("Someone else saved this guidance meanwhile. Your text was not saved. It is still in the form."),
-                code="stale",
-            )
+            message = _("Someone else saved this guidance meanwhile. Your text was not saved. It is still in the form.")
+            raise ServiceError(message, code="stale")
         if (codes, text) == (sorted(old.labels), old.text):
             return old.version
         row = ReviewSkill.objects.create(

@@ -221,10 +221,8 @@ def make(project: Project, params: makers.Params) -> ModelMaker:
     """
     server = settings.LLM_SERVERS.get(str(params.get("server")))
     if server is None or params.get("model") not in server.models:
-        raise ServiceError(
-            _("The server or the model that makes surrogates is no longer listed. Start the release again."),
-            code="server",
-        )
+        message = _("The server or the model that makes surrogates is no longer listed. Start the release again.")
+        raise ServiceError(message, code="server")
     payer = Release.objects.filter(project=project, pk=int(params.get(makers.PAYER) or 0)).first()
     key, bill = project_key(project), Bill(payer or project, server.price)
     answers = SealedAnswers(project, key, bill)

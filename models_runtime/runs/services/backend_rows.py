@@ -71,10 +71,8 @@ def _of_servers(workers: Workers, llm: registry.BackendKind) -> Health:
     """Return the health of the language model: no server in the settings counts before missing workers."""
     if servers():
         return workers.health(registry.LLM, llm, llm.queue)
-    return Health(
-        ModelHealth.NO_SERVER,
-        _("No server is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS."),
-    )
+    message = _("No server is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS.")
+    return Health(ModelHealth.NO_SERVER, message)
 
 
 def _of_external(key: str, kind: registry.BackendKind, workers: Workers) -> Health:

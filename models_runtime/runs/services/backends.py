@@ -70,19 +70,14 @@ def chosen(project: Project, spec: str) -> ChosenBackend:
     model = next((row for row in models if spec in (f"{OF_MODEL}{row.pk}", row.name)), None)
     if model is None:
         choices = ", ".join([*sorted(registry.BACKENDS), *(row.name for row in models)])
-        raise ServiceError(
-            _("There is no backend “%(name)s”. Choose one of: %(choices)s.") % {"name": spec, "choices": choices},
-            code="backend",
-        )
+        message = _("There is no backend “%(name)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"name": spec, "choices": choices}, code="backend")
     if missing := missing_labels(model, model.card.get("labels", [])):
-        raise ServiceError(
-            _(
-                "The model “%(name)s” can't run in this project, which doesn't have its labels %(missing)s. "
-                "Choose another model."
-            )
-            % {"name": model.name, "missing": missing},
-            code="labels",
+        message = _(
+            "The model “%(name)s” can't run in this project, which doesn't have its labels %(missing)s. "
+            "Choose another model."
         )
+        raise ServiceError(message % {"name": model.name, "missing": missing}, code="labels")
     return ChosenBackend(f"{OF_MODEL}{model.pk}", model, model.name)
 
 
@@ -131,13 +126,11 @@ def at_threshold(choice: ChosenBackend, wanted: ThresholdGoal) -> tuple[ChosenBa
     if not wanted:
         return choice, {}
     if not gives_marginals(choice.backend, choice.model):
-        raise _refused(
-            _(
-                "“%(name)s” gives no probabilities of labels, so it can't use a threshold. Choose a CRF, a "
-                "BiLSTM-CRF, a transformer or a Flair tagger."
-            )
-            % {"name": choice.stem}
+        message = _(
+            "“%(name)s” gives no probabilities of labels, so it can't use a threshold. Choose a CRF, a "
+            "BiLSTM-CRF, a transformer or a Flair tagger."
         )
+        raise _refused(message % {"name": choice.stem})
     threshold = _threshold(choice, wanted)
     params: dict[str, Any] = {"threshold": threshold}
     for figure in ("recall", "precision"):
@@ -155,13 +148,11 @@ def ensemble_params(members: Sequence[tuple[str, str, TrainedModel | None]], wan
         return {}
     without = [name for name, backend, model in members if not backend or not gives_marginals(backend, model)]
     if without:
-        raise _refused(
-            _(
-                "These members give no probabilities of labels, so the ensemble can't use a threshold: %(names)s. "
-                "Choose only models of the types CRF, BiLSTM-CRF and transformer, not their runs."
-            )
-            % {"names": ", ".join(without)}
+        message = _(
+            "These members give no probabilities of labels, so the ensemble can't use a threshold: %(names)s. "
+            "Choose only models of the types CRF, BiLSTM-CRF and transformer, not their runs."
         )
+        raise _refused(message % {"names": ", ".join(without)})
     if wanted.threshold is None:
         raise _refused(_("An ensemble has no figures by threshold on held-out notes. Enter a threshold."))
     return {"threshold": _checked(wanted.threshold, _("threshold"))}
@@ -197,10 +188,8 @@ def _threshold(choice: ChosenBackend, wanted: ThresholdGoal) -> float:
 
 def _checked(value: float | None, figure: str) -> float:
     if value is None or not LEAST <= value <= MOST:
-        raise _refused(
-            _("The %(figure)s must be between %(least)s and %(most)s.")
-            % {"figure": figure, "least": f"{LEAST:g}", "most": f"{MOST:g}"}
-        )
+        message = _("The %(figure)s must be between %(least)s and %(most)s.")
+        raise _refused(message % {"figure": figure, "least": f"{LEAST:g}", "most": f"{MOST:g}"})
     return round(value, 6)
 
 
@@ -220,11 +209,7 @@ def check_consent(chosen: Sequence[ListedServer], *, may_leave: bool) -> None:
     """Raise ServiceError `leaves` if notes would leave this machine and `may_leave` is not set."""
     hosts = sorted({server.host for server in chosen if server.leaves_machine})
     if hosts and not may_leave:
-        raise ServiceError(
-            _(
-                "The notes would be sent to another machine (%(choices)s). Nothing was sent. Confirm that they "
-                "may be sent."
-            )
-            % {"choices": ", ".join(hosts)},
-            code="leaves",
+        message = _(
+            "The notes would be sent to another machine (%(choices)s). Nothing was sent. Confirm that they may be sent."
         )
+        raise ServiceError(message % {"choices": ", ".join(hosts)}, code="leaves")

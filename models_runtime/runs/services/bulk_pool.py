@@ -53,11 +53,8 @@ def opened(target: Path, about: Mapping[str, Any]) -> Iterator[None]:
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (target / LOCK).open("a")
     except OSError as error:
-        raise ServiceError(
-            _("Can't write to the folder %(folder)s (%(reason)s). Choose another one.")
-            % {"folder": target, "reason": error.strerror},
-            code="target",
-        ) from None
+        message = _("Can't write to the folder %(folder)s (%(reason)s). Choose another one.")
+        raise ServiceError(message % {"folder": target, "reason": error.strerror}, code="target") from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,11 +85,8 @@ def _check(target: Path, about: Mapping[str, Any]) -> None:
     except ValueError:
         earlier = {}
     if differing := _differing(earlier, json.loads(json.dumps(about))):
-        raise ServiceError(
-            _("The folder %(folder)s holds results for other settings: %(names)s. Choose an empty folder.")
-            % {"folder": target, "names": ", ".join(differing)},
-            code="target",
-        )
+        message = _("The folder %(folder)s holds results for other settings: %(names)s. Choose an empty folder.")
+        raise ServiceError(message % {"folder": target, "names": ", ".join(differing)}, code="target")
     for half in halves:  # It would be written again.
         half.unlink()
 
@@ -244,14 +238,11 @@ def _read_again(reader: BatchReader, part: Part) -> Counts:
 
 
 def _killed(last: int) -> ServiceError:
-    return ServiceError(
-        _(
-            "Each of the notes %(first)d to %(last)d of the input killed the process that read it, perhaps for lack of "
-            "memory. Finished parts are kept. Run the same command again with more memory."
-        )
-        % {"first": last - KILLS + 1, "last": last},
-        code="killed",
+    message = _(
+        "Each of the notes %(first)d to %(last)d of the input killed the process that read it, perhaps for lack of "
+        "memory. Finished parts are kept. Run the same command again with more memory."
     )
+    return ServiceError(message % {"first": last - KILLS + 1, "last": last}, code="killed")
 
 
 @contextmanager

@@ -63,16 +63,11 @@ def read_parquet(
     one for each core that this process may use, and one for a model on a GPU. Raises ServiceError.
     """
     if processes is not None and not 1 <= processes <= MOST_PROCESSES:
-        raise ServiceError(
-            _("The number of processes must be from 1 to %(most)d, not %(given)d.")
-            % {"most": MOST_PROCESSES, "given": processes},
-            code="processes",
-        )
+        message = _("The number of processes must be from 1 to %(most)d, not %(given)d.")
+        raise ServiceError(message % {"most": MOST_PROCESSES, "given": processes}, code="processes")
     if threshold is not None and not 0 < threshold < 1:
-        raise ServiceError(
-            _("The threshold must be above 0 and below 1, not %(given)s.") % {"given": f"{threshold:g}"},
-            code="threshold",
-        )
+        message = _("The threshold must be above 0 and below 1, not %(given)s.")
+        raise ServiceError(message % {"given": f"{threshold:g}"}, code="threshold")
     choice = chosen(project, model)
     files = _files(source, id_column, text_column)
     total = sum(parquet.read_metadata(path).num_rows for path in files)
@@ -93,19 +88,14 @@ def read_parquet(
                 _add(outcome, counts)
                 progress(outcome.notes, total)
     except BackendError as error:
-        raise ServiceError(
-            _("%(reason)s Finished parts are kept. Run the same command again to continue.") % {"reason": error},
-            code="model",
-        ) from error
+        message = _("%(reason)s Finished parts are kept. Run the same command again to continue.")
+        raise ServiceError(message % {"reason": error}, code="model") from error
     except OSError as error:
-        raise ServiceError(
-            _(
-                "A file can't be read or written (%(reason)s). Finished parts are kept. "
-                "Run the same command again to continue."
-            )
-            % {"reason": error.strerror or type(error).__name__},
-            code="files",
-        ) from None
+        message = _(
+            "A file can't be read or written (%(reason)s). Finished parts are kept. "
+            "Run the same command again to continue."
+        )
+        raise ServiceError(message % {"reason": error.strerror or type(error).__name__}, code="files") from None
     return outcome
 
 
@@ -146,10 +136,8 @@ def _factory(project: Project, choice: ChosenBackend) -> tuple[str, dict[str, An
         kind = trainable_kind(choice.model.backend)
         return kind.factory, factory_params(kind, cached(choice.model))
     if choice.backend == KNOWN:
-        raise ServiceError(
-            _("The backend “%(name)s” needs the patient of each note. Choose another one.") % {"name": choice.stem},
-            code="model",
-        )
+        message = _("The backend “%(name)s” needs the patient of each note. Choose another one.")
+        raise ServiceError(message % {"name": choice.stem}, code="model")
     return backend_kind(choice.backend).factory, {"label_set": project.label_set.key}
 
 
@@ -157,10 +145,8 @@ def _files(source: Path, id_column: str, text_column: str) -> list[Path]:
     """The Parquet files, sorted by name. Raises ServiceError `source` or `columns`."""
     files = sorted(source.glob("*.parquet")) if source.is_dir() else [source]
     if not files:
-        raise ServiceError(
-            _("The folder %(folder)s has no Parquet files (*.parquet). Choose another one.") % {"folder": source},
-            code="source",
-        )
+        message = _("The folder %(folder)s has no Parquet files (*.parquet). Choose another one.")
+        raise ServiceError(message % {"folder": source}, code="source")
     for path in files:
         schema = _schema(path)
         for name, fits, wanted in (
@@ -190,10 +176,8 @@ def _schema(path: Path) -> pyarrow.Schema:
             _("There is no file or folder %(path)s. Check its name.") % {"path": path}, code="source"
         ) from None
     except pyarrow.ArrowInvalid:
-        raise ServiceError(
-            _("%(path)s is not a Parquet file. Choose a Parquet file, or a folder of Parquet files.") % {"path": path},
-            code="source",
-        ) from None
+        message = _("%(path)s is not a Parquet file. Choose a Parquet file, or a folder of Parquet files.")
+        raise ServiceError(message % {"path": path}, code="source") from None
     except OSError as error:
         raise ServiceError(
             _("%(path)s can't be read (%(reason)s). Check its permissions.")

@@ -203,11 +203,8 @@ def run_voter(project: Project, name: str) -> Voter:
     run = runs_behind([author.pk]).get(author.pk)
     own = run if run is not None and run.author_id == author.pk else None
     if own is not None and own.job is not None and own.job.state in LIVE:
-        raise ServiceError(
-            gettext("The run “%(name)s” is still in progress. Wait until it ends, or cancel it.")
-            % {"name": author.name},
-            code="live",
-        )
+        message = gettext("The run “%(name)s” is still in progress. Wait until it ends, or cancel it.")
+        raise ServiceError(message % {"name": author.name}, code="live")
     return Voter(
         f"{OF_RUN}{author.name}",
         author=author,
@@ -225,11 +222,8 @@ def _check_members(voters: Sequence[Voter]) -> None:
     names = [voter.name for voter in voters]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ServiceError(
-            gettext("Each member can vote only once. Remove the duplicates of: %(choices)s.")
-            % {"choices": ", ".join(twice)},
-            code="members",
-        )
+        message = gettext("Each member can vote only once. Remove the duplicates of: %(choices)s.")
+        raise ServiceError(message % {"choices": ", ".join(twice)}, code="members")
 
 
 def weight_of(text: str) -> float | None:
@@ -239,20 +233,16 @@ def weight_of(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise ServiceError(
-            gettext("The weight “%(weight)s” is not a number. Enter a number above 0.") % {"weight": text[:20]},
-            code="weight",
-        ) from None
+        message = gettext("The weight “%(weight)s” is not a number. Enter a number above 0.")
+        raise ServiceError(message % {"weight": text[:20]}, code="weight") from None
 
 
 def _weight(voter: Voter, given: float | None) -> float:
     """Return the given weight, or by default the score on the hold-out."""
     weight = score_of(voter.model) if given is None else given
     if weight is None:
-        raise ServiceError(
-            gettext("“%(name)s” has no score on held-out notes. Enter its weight.") % {"name": voter.name},
-            code="weight",
-        )
+        message = gettext("“%(name)s” has no score on held-out notes. Enter its weight.")
+        raise ServiceError(message % {"name": voter.name}, code="weight")
     if not 0 < weight <= HEAVIEST:
         raise ServiceError(
             gettext("The weight of “%(name)s” can't be %(weight)s. Enter a number above 0 and at most %(heaviest)s.")
@@ -278,11 +268,8 @@ def review_together(*, project: Project, runs: Sequence[str], actor: User | None
     """
     names = [word.strip() for word in runs]
     if twice := sorted({word for word in names if names.count(word) > 1}):
-        raise ServiceError(
-            _("Each run can be chosen only once. Remove the duplicates of: %(choices)s.")
-            % {"choices": ", ".join(twice)},
-            code="runs",
-        )
+        message = _("Each run can be chosen only once. Remove the duplicates of: %(choices)s.")
+        raise ServiceError(message % {"choices": ", ".join(twice)}, code="runs")
     if not LEAST <= len(names) <= MOST:
         raise ServiceError(
             _("Choose %(least)s to %(most)s runs to review together.") % {"least": LEAST, "most": MOST}, code="runs"

@@ -77,18 +77,13 @@ def find_external(backend: str, name: str) -> ExternalModel:
         choices = ", ".join(row.name for row in FOUND[backend]())
         if not choices:
             raise ServiceError(INSTALL[backend](), code=code)
-        raise ServiceError(
-            gettext("There is no model “%(name)s”. Available: %(choices)s.") % {"name": name, "choices": choices},
-            code=code,
-        )
+        message = gettext("There is no model “%(name)s”. Available: %(choices)s.")
+        raise ServiceError(message % {"name": name, "choices": choices}, code=code)
     if not found.labels and not found.zero_shot:
-        raise ServiceError(
-            gettext(
-                "The model “%(name)s” has no entity or span labels, so it can't suggest spans. Choose another model."
-            )
-            % {"name": name},
-            code=code,
+        message = gettext(
+            "The model “%(name)s” has no entity or span labels, so it can't suggest spans. Choose another model."
         )
+        raise ServiceError(message % {"name": name}, code=code)
     return found
 
 
@@ -170,22 +165,15 @@ def _decided(project: Project, model: ExternalModel, labels: Mapping[str, str]) 
     if model.zero_shot:
         return _prompts(project, labels)
     if open_ones := [label for label in model.labels if label not in labels]:
-        raise ServiceError(
-            gettext("Choose a project label or “Nothing” for: %(choices)s.") % {"choices": ", ".join(open_ones)},
-            code="map",
-        )
+        message = gettext("Choose a project label or “Nothing” for: %(choices)s.")
+        raise ServiceError(message % {"choices": ", ".join(open_ones)}, code="map")
     if strange := sorted(set(labels) - set(model.labels)):
-        raise ServiceError(
-            gettext("This model has no label %(choices)s. Its labels: %(choices2)s.")
-            % {"choices": ", ".join(strange), "choices2": ", ".join(model.labels)},
-            code="map",
-        )
+        message = gettext("This model has no label %(choices)s. Its labels: %(choices2)s.")
+        raise ServiceError(message % {"choices": ", ".join(strange), "choices2": ", ".join(model.labels)}, code="map")
     accepted, _ = accepted_labels(project)
     if unknown := sorted({ours for ours in labels.values() if ours and ours not in accepted}):
-        raise ServiceError(
-            gettext("This project has no label %(choices)s. Choose other labels.") % {"choices": ", ".join(unknown)},
-            code="map",
-        )
+        message = gettext("This project has no label %(choices)s. Choose other labels.")
+        raise ServiceError(message % {"choices": ", ".join(unknown)}, code="map")
     decided = {label: accepted[labels[label]] if labels[label] else None for label in model.labels}
     if not any(decided.values()):
         raise ServiceError(
@@ -209,17 +197,11 @@ def _prompts(project: Project, labels: Mapping[str, str]) -> dict[str, str | Non
                 code="map",
             )
     if strange := [prompt for prompt in wanted if unkeepable(prompt)]:
-        raise ServiceError(
-            gettext("The prompt “%(prompt)s” has a character that can't be stored. Remove it.")
-            % {"prompt": keepable(strange[0][:40])},
-            code="map",
-        )
+        message = gettext("The prompt “%(prompt)s” has a character that can't be stored. Remove it.")
+        raise ServiceError(message % {"prompt": keepable(strange[0][:40])}, code="map")
     if strange := [prompt for prompt in wanted if not prompt or len(prompt) > MOST_PROMPT]:
-        raise ServiceError(
-            gettext("A prompt must have 1 to %(most)d characters: “%(prompt)s”.")
-            % {"most": MOST_PROMPT, "prompt": strange[0][:40]},
-            code="map",
-        )
+        message = gettext("A prompt must have 1 to %(most)d characters: “%(prompt)s”.")
+        raise ServiceError(message % {"most": MOST_PROMPT, "prompt": strange[0][:40]}, code="map")
     if len(wanted) > MOST_PROMPTS:
         raise ServiceError(
             gettext("A run can have at most %(most)d prompts. Remove some.") % {"most": MOST_PROMPTS}, code="map"

@@ -200,10 +200,8 @@ def retry_failed(*, run: Run, actor: models.User | None) -> int:
         models.Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
         if held.model is not None and held.model.state == TrainedModelState.RETIRED:
-            raise ServiceError(
-                _("The model “%(name)s” was retired. Start a new run with another model.") % {"name": held.model.name},
-                code="model",
-            )
+            message = _("The model “%(name)s” was retired. Start a new run with another model.")
+            raise ServiceError(message % {"name": held.model.name}, code="model")
         if held.job is not None and held.job.state in (
             models.JobState.QUEUED,
             models.JobState.RUNNING,
@@ -261,8 +259,5 @@ def _check_unused(author: models.Author) -> None:
             )
     for number, named in models.Release.objects.filter(project=author.project_id).values_list("number", "set_spec"):
         if spec in specs_of(named):
-            raise ServiceError(
-                _("Release %(number)d names this run, also in its certificate. The run keeps its name.")
-                % {"number": number},
-                code="released",
-            )
+            message = _("Release %(number)d names this run, also in its certificate. The run keeps its name.")
+            raise ServiceError(message % {"number": number}, code="released")

@@ -61,11 +61,8 @@ def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None
             raise ServiceError(_("Choose a short name with letters a–z or digits."), code="slug")
         with transaction.atomic():
             if models.Project.objects.filter(slug=chosen).exists():
-                raise ServiceError(
-                    _("A project with the short name “%(slug)s” already exists. Choose another one.")
-                    % {"slug": chosen},
-                    code="exists",
-                )
+                message = _("A project with the short name “%(slug)s” already exists. Choose another one.")
+                raise ServiceError(message % {"slug": chosen}, code="exists")
             project = models.Project.objects.create(slug=chosen, name=name, created_by=actor)
             if actor is not None:
                 add_member(project=project, user=actor, role=models.Role.MANAGER, actor=actor)

@@ -174,11 +174,8 @@ def _placed(out: Path) -> Iterator[IO[bytes]]:
                 yield target
             part.replace(out)
     except OSError as error:
-        raise ServiceError(
-            _("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
-            % {"out": out, "strerror": error.strerror},
-            code="out",
-        ) from error
+        message = _("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
+        raise ServiceError(message % {"out": out, "strerror": error.strerror}, code="out") from error
 
 
 def _record(project: Project, written: ArchiveSummary, actor: User | None) -> None:

@@ -90,10 +90,8 @@ def add_webhook(*, project: Project, url: str, kinds: Sequence[str], actor: User
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if Webhook.objects.filter(project=project).count() >= MOST:
-            raise ServiceError(
-                _("This project has %(most)d webhooks, which is the limit. Remove one first.") % {"most": MOST},
-                code="many",
-            )
+            message = _("This project has %(most)d webhooks, which is the limit. Remove one first.")
+            raise ServiceError(message % {"most": MOST}, code="many")
         sealed, secret = _new_secret(project)
         webhook = Webhook.objects.create(project=project, url=url, kinds=wanted, sealed=sealed, created_by=actor)
         events.WEBHOOK_ADDED.record(actor=actor, project_id=project.pk, data={"webhook": webhook.pk, "kinds": wanted})
@@ -175,25 +173,17 @@ def checked_url(url: str) -> None:
     except HostError as error:
         raise ServiceError(str(error), code="url") from None
     if not settings.WEBHOOK_HOSTS:
-        raise ServiceError(
-            _("This instance lists no hosts for webhooks. Ask the administrator to set DEIDREVIEW_WEBHOOK_HOSTS."),
-            code="url",
-        )
+        message = _("This instance lists no hosts for webhooks. Ask the administrator to set DEIDREVIEW_WEBHOOK_HOSTS.")
+        raise ServiceError(message, code="url")
     if not settings.WEBHOOK_HOSTS.lists(target.host, target.port):
-        raise ServiceError(
-            _("The host %(host)s is not on the list of this instance. Ask the administrator to add it.")
-            % {"host": target.authority},
-            code="url",
-        )
+        message = _("The host %(host)s is not on the list of this instance. Ask the administrator to add it.")
+        raise ServiceError(message % {"host": target.authority}, code="url")
 
 
 def _checked_kinds(kinds: Sequence[str]) -> list[str]:
     if unknown := sorted(set(kinds) - set(KINDS)):
-        raise ServiceError(
-            _("There is no event %(unknown)s. Choose from: %(choices)s.")
-            % {"unknown": ", ".join(unknown), "choices": ", ".join(KINDS)},
-            code="kinds",
-        )
+        message = _("There is no event %(unknown)s. Choose from: %(choices)s.")
+        raise ServiceError(message % {"unknown": ", ".join(unknown), "choices": ", ".join(KINDS)}, code="kinds")
     if not kinds:
         raise ServiceError(_("Choose at least one event."), code="kinds")
     return [kind for kind in KINDS if kind in kinds]

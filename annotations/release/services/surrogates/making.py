@@ -126,10 +126,8 @@ def surrogates_for(
         except (IntegrityError, NotNew):
             continue
         return plan.written(present)
-    raise ServiceError(
-        _("Other jobs keep changing the index of surrogates. Wait until they have finished, then start again."),
-        code="busy",
-    )
+    message = _("Other jobs keep changing the index of surrogates. Wait until they have finished, then start again.")
+    raise ServiceError(message, code="busy")
 
 
 def _clustered(project: Project, key: Key, maker: Maker, patients: Sequence[Patient]) -> list[list[Cluster]]:
