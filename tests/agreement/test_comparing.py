@@ -81,10 +81,10 @@ def test_pages_continue_at_a_location(world, monkeypatch):
     }  # fmt: skip
     first = page(world.project, Filters())
     assert [shown.row.start for shown in first.locations] == [0, 13]
-    assert (first.previous, first.next) == ("", f"{world.note.pk}-13")
+    assert (first.previous, first.next) == (None, f"{world.note.pk}-13")
     second = page(world.project, Filters(), after=(world.note.pk, 13))
     assert [shown.row.start for shown in second.locations] == [44]
-    assert (second.previous, second.next) == (f"{world.note.pk}-44", "")
+    assert (second.previous, second.next) == (f"{world.note.pk}-44", None)
     back = page(world.project, Filters(), before=(world.note.pk, 44))
     assert [shown.row.start for shown in back.locations] == [0, 13]
     assert list(first.locations[0].rows.tags) == [

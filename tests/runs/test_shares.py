@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
-from annotations.jobs.runner import HandBack, LostLease, claims, execute, take, take_share, writing_share
+from annotations.jobs.runner import HandBack, LostLease, claims, take, take_share, writing_share
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.relay import sweep
@@ -166,7 +166,7 @@ def test_when_somebody_joins(run, settings):
 def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job, monkeypatch):
     run, _, helper = at_work
     monkeypatch.setattr(claims, "UNTAKEN", timedelta(minutes=10))
-    monkeypatch.setattr(claims._served, "queues", ("cpu",))
+    monkeypatch.setattr(claims, "_served", ["cpu"])
     other, long_ago = Job.objects.filter(pk=make_job("count").pk), Now() - timedelta(minutes=11)
     for state in ({"pushed_at": Now()}, {"pushed_at": long_ago, "queue": "gpu"}):
         other.update(**state)
@@ -248,14 +248,14 @@ def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monk
             waited.once = all_in.wait(HANGS)
         return predict(backend, items, claim)
 
-    finish = execute.Claim.finish
+    finish = claims.Claim.finish
 
     def finish_once(claim, result):
         ended.append(claim.token)
         finish(claim, result)
 
     monkeypatch.setattr(jobs, "_predict", together)
-    monkeypatch.setattr(execute.Claim, "finish", finish_once)
+    monkeypatch.setattr(claims.Claim, "finish", finish_once)
 
     def one():
         work(run.job_id)

@@ -27,8 +27,6 @@ from annotations.text.spans import Span
 
 router = Router(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/findings"
-# A key is a signed number of 64 bits, which is text here because JavaScript would round it.
-KEY = r"^-?[0-9]{1,18}$|^-?[1-8][0-9]{18}$"
 
 
 class FindingItem(Answer):
@@ -70,7 +68,7 @@ class FindingsAnswer(Body):
 
     answer: Literal["replace", "allow", "undo"]
     findings: list[int] = Field([], max_length=10_000)
-    string: str = Field("", pattern=f"^$|{KEY}")
+    string: str = Field("", pattern="^(-?[0-9]{1,19})?$")
     all: bool = False
     label: str = Field("", max_length=60)
 
@@ -116,10 +114,13 @@ def decide_findings(request: ApiRequest, slug: str, release: int, body: Findings
         raise invalid(("findings", _("Name findings, or a string, or set “all”: exactly one of the three.")))
     if any(not 0 < one <= MAX_ID for one in body.findings):
         raise invalid(("findings", _("These are not ids of findings.")))
+    key = int(body.string) if body.string else None
+    if key is not None and abs(key) > MAX_ID:
+        raise invalid(("string", _("This is not the key of a string.")))
     with named({"label": "label"}):
         changed = answer_chosen(
             release=found, answer=body.answer, findings=body.findings,
-            string_key=int(body.string) if body.string else None, actor=access.user, label=body.label,
+            string_key=key, actor=access.user, label=body.label,
         )  # fmt: skip
     job = found.job.number if found.job and found.state == ReleaseState.PREPARING else None
     return Decided(changed=changed, open_findings=open_findings(found).count(), state=found.state, job=job)

@@ -108,7 +108,7 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
     access, found = releases_selectors.enter_release(request.user, slug, number)
     mappings = {str(one.pk): one for one in mappings_of(access.project)}
     form = ReleaseExportForm(request.POST, about=about_formats(), mappings=list(mappings.values()))
-    if not form.is_valid():
+    if form.errors.keys() & {"format", "labels"}:
         messages.error(request, _("Choose one of the formats and label mappings of the list. Nothing was exported."))
         return redirect("release", slug, number)
     mapping = mappings.get(form.cleaned_data["labels"])

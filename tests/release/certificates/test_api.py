@@ -11,7 +11,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotations.jobs.runner import run as run_job
-from annotations.models import Event, Job
+from annotations.models import Event, Job, LeakFinding
+from annotations.text.names import MAX_ID
 from tests.worlds.programs import Program
 from tests.worlds.queue import no_redis
 from tests.worlds.released import make_clinic
@@ -66,6 +67,10 @@ def test_from_the_annotations_to_the_certificate_and_the_files(ward, tmp_path):
     assert sorted(finding["marked"] for finding in findings) == ["Rossi", "Rossi", "Torino"]
     assert {finding["origin"] for finding in findings} == {"note", "patient"}
     rossi = next(finding["string"] for finding in findings if finding["marked"] == "Rossi")
+    for largest in (MAX_ID, -MAX_ID):
+        LeakFinding.objects.filter(string_key=rossi).update(string_key=largest)
+        rossi = str(largest)
+    assert api.post(f"{one}/findings/decide", {"answer": "replace", "string": f"{MAX_ID + 1}"}).status_code == 422
     decided = api.post(f"{one}/findings/decide", {"answer": "replace", "string": rossi}).json()
     assert (decided["changed"], decided["open_findings"]) == (2, 1)
     decided = api.post(f"{one}/findings/decide", {"answer": "replace", "all": True}).json()

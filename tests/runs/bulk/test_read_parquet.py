@@ -129,7 +129,7 @@ def test_a_folder_of_another_reading_is_refused(project, notes, tmp_path):
     before = answers(out)
 
     def is_refused(change, *words):
-        with pytest.raises(CommandError, match=f"Different: .*{change}"):
+        with pytest.raises(CommandError, match=f"other settings: .*{change}"):
             command("ward", "rules", notes, out, *words)
         assert answers(out) == before
 
