@@ -134,7 +134,11 @@ class Process:
                 process.send_signal(number)
 
     def kill9(self):
-        """Kill all processes at once, like a power cut."""
+        """Kill all processes at once, like a power cut.
+
+        They are stopped first: a child whose parent has just died would hand its job back in order.
+        """
+        self.signal_tree(signal.SIGSTOP)
         self.signal_tree(signal.SIGKILL)
         self.popen.wait()
 
