@@ -102,10 +102,5 @@ def likely_right(rate: Rate, confidence: float | None) -> float:
     return (rate.right + _PRIOR * prior) / (rate.decided + _PRIOR)
 
 
-def uncertainty(confidence: float | None) -> float:
-    """The uncertainty from 0 (confidence 0 or 1) to 1 (confidence 0.5, or no confidence)."""
-    return 1.0 if confidence is None else 1 - 2 * abs(min(max(confidence, 0.0), 1.0) - 0.5)
-
-
 BANDS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.0))
 """Bands of confidence: from (inclusive) to (exclusive); the last band includes 1."""

@@ -31,7 +31,7 @@ export function passes(suggestion, filter, quote) {
   return !text || quote(suggestion).toLocaleLowerCase().includes(text.toLocaleLowerCase());
 }
 
-/** From 0 (certain) to 1; also 1 without a confidence. The same as in annotations/review/rules/precision.py. */
+/** From 0 (certain) to 1; also 1 without a confidence. The same as in annotations/core/suggestions.py. */
 export function uncertainty({ confidence }) {
   return confidence === null ? 1 : 1 - 2 * Math.abs(confidence - 0.5);
 }

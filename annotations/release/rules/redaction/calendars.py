@@ -8,7 +8,6 @@ from typing import Final
 
 from annotations.text.spans import Bounds
 
-LANGUAGES: Final = ("en", "es", "it")
 _YEAR_DAYS: Final = 365
 _COMMON_YEAR: Final = 2001  # any year without a leap day
 
