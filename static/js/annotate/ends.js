@@ -71,6 +71,8 @@ export class Ends {
     // Pressing a handle must keep focus and selection in the note.
     this.#layer.addEventListener("mousedown", (event) => event.preventDefault());
     this.#layer.addEventListener("click", (event) => this.#click(event));
+    // Without this the browser may take a drag by finger for a fling, and the next tap anywhere as the wish to stop it.
+    this.#layer.addEventListener("touchmove", (event) => event.preventDefault(), { passive: false });
     document.addEventListener("keydown", (event) => this.#key(event), true);
     // While text is being selected, the handles let the mouse through.
     document.addEventListener("pointerdown", (event) => this.#through(!(event.target instanceof Element && event.target.matches(".wb-end"))), true);
@@ -145,6 +147,7 @@ export class Ends {
     const span = this.#workbench.work.selected;
     if (!edge || !span || event.button !== 0 || this.#drag) return;
     event.preventDefault();
+    this.#dragged = false; // a drag by finger ends without a click
     event.target.setPointerCapture(event.pointerId);
     const { x, top, height } = this.#edge(span, edge);
     const { clientX, clientY, altKey } = event;
