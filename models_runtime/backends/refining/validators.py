@@ -10,7 +10,7 @@ from annotations.text.spans import Span, overlaps
 from models_runtime.backends.refining.state import Check
 from models_runtime.backends.rules.backend import identifiers, trap_hits
 from models_runtime.backends.rules.dates import FULL
-from models_runtime.backends.rules.gazetteers import SOFT, RuleKind
+from models_runtime.backends.rules.gazetteers import SOFT, RuleKind, listed
 from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit
 
@@ -54,6 +54,10 @@ _AGED: Final = re.compile(
 _VALUE_BEFORE: Final = re.compile(
     r"(?i)\b(?!(?:los|las|gli|ai|age|aged|edad|età|alter|fuera)\b)[^\W\d_]\w*[ ]?[:=]?[ ]{0,2}\Z"
 )
+# "Hierro 31"
+_RESULT: Final = re.compile(
+    r"[ ]?[:=]?[ ]?[0-9]+(?:[.,][0-9]+)?(?:[ ]?[%a-zµμ]+/[a-zA-Z]+)?(?=[ ]?(?:[,;)\n]|\.(?!\w)|\Z))"
+)
 _LONGEST: Final = 30
 _WORD: Final = re.compile(r"\w+")
 _EMAIL_LIKE: Final = re.compile(r"\S+@\S*|\S*@\S+")
@@ -91,6 +95,8 @@ def validate(text: str, span: Span) -> list[Check]:
     value = _VALUE_BEFORE.search(text[max(0, span.start - _LONGEST) : span.start])
     if kind is Label.AGE and own.isdecimal() and value and not _AGED.match(text, span.end):
         return [Check(NO_IDENTIFIER, False, "A number, and nothing near it says that it is an age.")]
+    if kind in (Label.NAME, Label.STAFF) and own.lower() in listed("analytes") and _RESULT.match(text, span.end):
+        return [Check(NO_IDENTIFIER, False, "A laboratory value, and its result.")]
     if kind is Label.HOSPITAL and all(map(_UNIT.fullmatch, _WORD.findall(own))):
         return [Check(NO_IDENTIFIER, False, "A specialty or a unit, without the name of a hospital.")]
     if kind in _PROPER and cased and own.islower() and not any(map(str.isdigit, own)):

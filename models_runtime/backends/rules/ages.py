@@ -259,6 +259,18 @@ RULES: Final = (
         _FIGURES.union(listed("numbers_es", "numbers_it", "numbers_en"), words("hundred cento cien ciento"))
         | {f"novant{unit}" for unit in (*listed("ages_it_units"), "uno", "atré", "acinque", "asette", "otto", "anove")},
     ),
+    Rule(
+        "age.cell",  # "Corinne Wade | 39 | MRN A0093217"
+        _both(rf"(?<={LETTER}[ ][|][ ])(?P<whole>(?P<number>[1-9][0-9]))(?=[ ][|][ ](?:MRN|NHC|DOB|SIP|NHS|[MFHV]\b))"),
+        56,
+        (DIGITS[2],),
+    ),
+    Rule(
+        "age.until",  # "en seguimiento hasta los 18."
+        _both(r"(?i:desde los|hasta los|fino ai)[ ](?P<whole>(?P<number>[1-9][0-9]))(?=[.,;)\n]|\Z)(?![.,][0-9])"),
+        56,
+        words("desde hasta fino"),
+    ),
     Rule("age.bare", _bare, 56, (DIGITS[2],), language="en"),
     Rule("age.decade", _decade, 60, language="en"),
     strong("age.old.words", _both(_OLD_IN_WORDS), 70, (*listed("numbers_en"), "hundred"), language="en"),

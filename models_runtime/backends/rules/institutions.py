@@ -108,7 +108,7 @@ def ended(
             return
         if pieces and not leading.search(text[low : pieces[0][0]]):
             return
-        if pieces and text[start:end].isupper() and not pieces[0][1].isupper():
+        if pieces and text[start:end].isupper() and text[start:end] != "VAMC" and not pieces[0][1].isupper():
             return  # "Normales RX"
         if len(pieces) >= least and any(piece.lower() not in general for _, piece in pieces):
             yield pieces[0][0], match.end(), kind
@@ -226,7 +226,8 @@ RULES: Final = (
         "org.hospital.en.center",
         ended(
             RuleKind.HOSPITAL,
-            r"(?i:[ ](?:center|centre|ctr|clinic|system|medicine|practice|home|hospital|associates|group))\b",
+            r"(?i:[ ](?:center|centre|ctr|clinic|system|medicine|practice|home|hospital|associates|group))\b|"
+            r"(?<=Family)[ ]Med\b|(?:(?<=Behavioral)|(?<=Behavioural))[ ]Health\b|(?<=Community)[ ]E[DR]\b",
         ),
         62,
         capital=True,
@@ -242,8 +243,16 @@ RULES: Final = (
     strong("org.center.es", headed(RuleKind.CARE_CENTER, suffix=_PRIMARY), 79),
     Rule(
         "org.center.cs",
-        exact(RuleKind.CARE_CENTER, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
+        exact(RuleKind.CARE_CENTER, rf"(?P<name>(?:CS|CAP|CRE)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
         56,
+        capital=True,
+        language="es",
+    ),
+    Rule(
+        "org.hospital.virgin",  # "ingresa en Virgen de la Vega"
+        headed(RuleKind.HOSPITAL, suffix=r"[ ]del?(?:[ ](?:la|las|los))?(?=[ ])", low=False),
+        45,
+        words("virgen"),
         capital=True,
         language="es",
     ),

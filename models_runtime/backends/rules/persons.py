@@ -46,8 +46,13 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if not first[0].isupper() or (text[start:end].islower() and " " in text[at:stop]):
         yield at, stop, RuleKind.RELATIVE
+        both = _AND.match(text, stop) if text[start:end].lower() in ("padres", "parents", "genitori") else None
+        second = read_name(text, both.end(), most=4) if both else stop
+        if both and second > both.end():
+            yield both.end(), second, RuleKind.RELATIVE
 
 
+_AND: Final = re.compile(r"[ ](?:y|e|and)[ ]")
 _WITH: Final = re.compile(r"[ ](?:de|por|da|by)[ ]")
 _WHO: Final = re.compile(r"(?:,[ ]|[ ]\()(?:su|la|il|lo|sua|suo|his|her|their|una?)[ ]")
 
@@ -171,6 +176,20 @@ def _born(text: str, start: int, end: int) -> Iterator[Found]:
         yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
 
 
+_SIGNED: Final = rf"[{UP}](?:\.|{LETTER}+)(?:[ ](?:(?:de|del|di|la)[ ]){{0,2}}[{UP}]{LETTER}+){{1,3}}"
+_BEFORE_RANK: Final = re.compile(rf"(?:(?:\A|\n)(?P<first>{_SIGNED})[ ][\-–/][ ])?(?P<name>{_SIGNED})[ ]\(\Z")
+_RANK: Final = re.compile(r"(?i:r[1-5]|mir|adjunt[oa]|attending|resident[ei]?|fellow)\)")
+
+
+def _ranked(text: str, start: int, end: int) -> Iterator[Found]:
+    """`P. Guirao (R5)`, `Mercedes Tobar (adjunta)`, and who signs beside them at the start of the line."""
+    low = max(0, start - 90)
+    match = _BEFORE_RANK.search(text[low:start]) if _RANK.match(text, start) else None
+    for group in ("first", "name") if match else ():
+        if match and match[group] and match[group].split()[0].lower() not in word_set("not_names"):
+            yield low + match.start(group), low + match.end(group), RuleKind.STAFF
+
+
 # Sex, family and work of the patient.
 
 
@@ -251,6 +270,7 @@ RULES: Final = (
     strong("name.initials", _initials, 56, capital=True),
     strong("name.list", _author_list, 44, ALL_GIVEN, capital=True),
     strong("name.born", _born, 58, words("nato nata nacido nacida born")),
+    Rule("name.ranked", _ranked, 58, words("r mir adjunto adjunta attending resident residente fellow")),
     Rule("name.given", _given, 43, ALL_GIVEN, capital=True),
     strong(
         "sex.field",

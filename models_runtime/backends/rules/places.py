@@ -148,6 +148,9 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
         if after(text, at + len(town))[:1] not in ",.":
             return
     yield at, at + len(town), places().get(town.lower(), (RuleKind.CITY, True))[0]
+    more = _BRACKETED.match(text, at + len(town))
+    if more and cut_town(more["town"]) == more["town"]:  # "procedente de Marruecos (Nador)"
+        yield *more.span("town"), places().get(more["town"].lower(), (RuleKind.CITY, True))[0]
 
 
 # Codes that are also words, degrees or wards.
@@ -186,6 +189,18 @@ def _city_region(text: str, start: int, end: int) -> Iterator[Found]:
         town = _town_before(text, start)
         if town is not None and text[max(0, town[0] - 2) : town[0]] not in ("y ", "e "):
             yield town[0], town[0] + len(town[1]), RuleKind.CITY
+
+
+_CLOSED: Final = re.compile(r"\)(?:[.,;\n]|\Z)")
+_LINE_TOWN: Final = re.compile(rf"(?:\A|\n)(?P<town>{TOWN})[ ]\(\Z")
+
+
+def _line_town(text: str, start: int, end: int) -> Iterator[Found]:
+    """The town that begins a line before a place in brackets: `Bembibre (León), natural de Oviedo`."""
+    low = max(0, start - 40)
+    line = _LINE_TOWN.search(text[low:start]) if _CLOSED.match(text, end) else None
+    if line and _may_be_town(line["town"]) and cut_town(line["town"]) == line["town"] and not is_service(line["town"]):
+        yield low + line.start("town"), low + line.end("town"), RuleKind.CITY
 
 
 _TOWN_BRACKET: Final = re.compile(
@@ -318,6 +333,7 @@ RULES: Final = (
     Rule("place.from", _from, 46),
     strong("place.city_state", _city_state, 56, listed("state_codes"), capital=True, language="en"),
     Rule("place.city_region", _city_region, 31, by_first_word(), capital=True),
+    Rule("place.line_town", _line_town, 31, by_first_word(), capital=True, language="es"),
     Rule("place.province", _province, 47, capital=True, language="it"),
     strong("place.zip.field", pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP), 68),
     Rule("place.zip.uk", _british_code, 60, DIGITS[1:3], language="en"),

@@ -115,6 +115,8 @@ def test_checks_of_the_form(text, part, expected):
         ("Padres de 74 y 64 años.", "74", "AGE", False),
         ("Contact with the babysitter, 19, negative.", "19", "AGE", False),
         ("In comunità hasta los 18. Dopo sola.", "18", "AGE", False),
+        ("Hierro 31, ferritina 12.", "Hierro", "PATIENT", True),
+        ("Lo ve Hierro mañana.", "Hierro", "DOCTOR", False),
         ("La hermana mayor vive en casa.", "mayor", "PATIENT", True),
         # These still identify somebody, however they are written.
         ("Fecha de Ingreso: 14/14/2014.", "14/14/2014", "DATE", False),

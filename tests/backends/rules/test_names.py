@@ -11,6 +11,8 @@ from tests.backends.rules.helpers import marked
 from tests.timing import grows_in_proportion
 
 FOUND = [
+    "\n{DOCTOR|Eva Alarcón Nicolás} - {DOCTOR|P. Guirao} (R5)\n", "Visto por {DOCTOR|Mercedes Tobar} (adjunta)",
+    "Padres: {PATIENT|Iratxe Achótegui} y {PATIENT|Rubén Fernández}.",
     "Il MMG Dott. {DOCTOR|Fusco} prescrive", "(Dott.ssa {DOCTOR|G. Ruggeri}), O2",
     "dr.ssa {DOCTOR|Colombino}, ore 11.10", "dal prof. {DOCTOR|Girolamo Bettin}, sentito",
     "Dra. {DOCTOR|Carmen Huerta} col", "Dr. {DOCTOR|Carlos Veiga de la Jara}. Servicio de Urgencias",  # particles

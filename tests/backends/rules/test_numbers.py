@@ -274,6 +274,8 @@ AGES = [
     "{AGE|noventa y dos} años de edad", "{AGE|90}+ years old",
     "sus hijos ({AGE|14} y {AGE|17} años)", "R. C., {AGE|54} años.", "DOB: {DATE|1/4/1929} ({AGE|92})",
     "a {AGE|ninety-five}-year-old man", "{AGE|93}-y-o", "aged {AGE|ninety-one}, frail",
+    "seguimiento hasta los {AGE|18}.", "her babysitter, {AGE|19}, is well",
+    "Exam | {AGE|39} | MRN: {MEDICALRECORD|5518203}",
 ]  # fmt: skip
 NO_AGES = [
     "tos de 10 años de evolución",  # length of an illness

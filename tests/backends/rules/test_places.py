@@ -8,6 +8,8 @@ from tests.backends.rules.helpers import marked, otherwise
 from tests.timing import grows_in_proportion, takes_at_most
 
 TOWNS = [
+    "Mujer procedente de {COUNTRY|Marruecos} ({CITY|Nador}), sana", "vive en la pedanía de {CITY|La Alberca}",
+    "Informe\n{CITY|Bembibre} ({CITY|León}), natural de {CITY|Oviedo}",
     "{STREET|via Deledda n. 9}, resta", "{STREET|Corso Garibaldi 112}, {CITY|Novara}",
     "{STREET|piazza del Carmine n. 41}", "{STREET|via delle Acacie 27/B}, {ZIP|04100} {CITY|Latina}",
     "{STREET|Vicolo del Mulino 3}, {CITY|Susegana} il",  # a town that no list has, after a street
@@ -30,6 +32,8 @@ TOWNS = [
     "Marlow, {ZIP|SL7 9QX}", "viaggio negli {COUNTRY|USA}",
 ]  # fmt: skip
 NO_TOWNS = [
+    "Mujer procedente de {COUNTRY|Marruecos} ({CITY|Nador}), sana", "vive en la pedanía de {CITY|La Alberca}",
+    "Informe\n{CITY|Bembibre} ({CITY|León}), natural de {CITY|Oviedo}",
     "Como antecedentes, HTA", "Massa di 3 cm",  # everyday words that are towns
     "per via orale, per via EV",  # a route of administration
     "vía intravenosa cada 8 h", "5 mg c/8h", "consulta c/o ambulatorio", "il corso della malattia",
@@ -88,6 +92,8 @@ INSTITUTIONS = [
     "{HOSPITAL|Casa di Cura Tre Fontane}, ieri", "{HOSPITAL|HOSPITAL UNIVERSITARIO VIRGEN DE LA VEGA}\n",
     "{HOSPITAL|Hospital Universitario 12 de Octubre}. Urgencias",  # no date
     "{HOSPITAL|Hospital Universitario Doctor Peset}. Urgencias",  # no doctor
+    "Ingresa en {HOSPITAL|Virgen de la Vega}, ayer", "Seen at {HOSPITAL|Lakeside VAMC} today", "RX normales",
+    "at {HOSPITAL|Oak Hill Family Med}, {HOSPITAL|Tamarack Behavioral Health}, at {HOSPITAL|Bay Street Community ED}",
     '{HOSPITAL|Hospital Universitario "Marqués de Valdecilla"} sigue',  # quotes
     "{HOSPITAL|Hospital Ramón y Cajal}, ieri", "{HOSPITAL|Hospital Clínico Universitario La Fe} Avda",
     "{HOSPITAL|Complejo Hospitalario de Navarra}. Sigue", "{HOSPITAL|Clínica Nuestra Señora del Rocío} ·",
