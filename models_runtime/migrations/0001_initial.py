@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('annotations', '0002_initial'),
+        ('annotations', '0002_tables'),
         ('annotations', '__first__'),
     ]
 

@@ -63,7 +63,7 @@ def test_an_outage_of_the_database(client, redis, monkeypatch):
     [
         (SchemaState(frozenset(), [], [("annotations", "0001")]), "pending"),
         (SchemaState(frozenset(), [("annotations", "9999")], []), "newer"),
-        (SchemaState(frozenset(), [BEFORE_RELEASES], []), "too-old"),
+        *((SchemaState(frozenset(), [each], []), "too-old") for each in BEFORE_RELEASES),
     ],
 )
 def test_a_database_of_another_version(client, redis, monkeypatch, state, word):

@@ -36,8 +36,8 @@ from annotations.ops.services.backup_engines import Engine
 
 
 Migration = tuple[str, str]
-# Every database from before the first release has this migration. Its tables were written anew for that release.
-BEFORE_RELEASES: Final = ("annotations", "0001_initial")
+# Every database from before the first release has one of these migrations, since its tables were written anew.
+BEFORE_RELEASES: Final = (("annotations", "0001_initial"), ("annotations", "0002_initial"))
 
 
 class SchemaState(NamedTuple):
@@ -54,7 +54,7 @@ class SchemaState(NamedTuple):
     @property
     def before_releases(self) -> bool:
         """Whether a version from before the first release wrote the data, which this version can't read."""
-        return BEFORE_RELEASES in self.unknown
+        return not set(BEFORE_RELEASES).isdisjoint(self.unknown)
 
     @property
     def newer(self) -> bool:

@@ -315,12 +315,12 @@ class Migration(migrations.Migration):
                     fields=[
                         ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                         ('note', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='findings', to='annotations.releasednote')),
-                        ('where', models.CharField(choices=[('text', 'Text'), ('name', 'Name of the note')], default='text', max_length=4)),
+                        ('where', models.CharField(choices=[('text', 'Text'), ('name', 'Name of the note'), ('attr', 'Attribute of an annotation')], default='text', max_length=4)),
                         ('start', models.PositiveIntegerField()),
                         ('end', models.PositiveIntegerField()),
                         ('original_start', models.PositiveIntegerField()),
                         ('original_end', models.PositiveIntegerField()),
-                        ('origin', models.CharField(choices=[('note', 'Labeled in this note'), ('patient', 'Labeled in another note of the patient'), ('known', 'Known identifier of the patient'), ('denied', 'On the deny list'), ('shape', 'Looks like an identifier'), ('audit', 'Marked in the audit')], max_length=7)),
+                        ('origin', models.CharField(choices=[('note', 'Labeled in this note'), ('patient', 'Labeled in another note of the patient'), ('known', 'Known identifier of the patient'), ('denied', 'On the deny list'), ('shape', 'Looks like an identifier'), ('rules', 'Found by the rules'), ('run', 'Suggested by a run'), ('audit', 'Marked in the audit')], max_length=7)),
                         ('part', models.BooleanField(default=False, help_text='Only a part of the string, of four letters or more.')),
                         ('label', models.CharField(blank=True, max_length=60)),
                         ('source', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.document')),
@@ -795,6 +795,8 @@ class Migration(migrations.Migration):
                         ('begun_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When preparing all of its notes was last started.')),
                         ('signed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                         ('signed_at', models.DateTimeField(null=True)),
+                        ('searched_runs', models.JSONField(default=list, help_text='Runs whose suggestions the leak gate also looks for, as specifications: run:NAME.')),
+                        ('keep_names', models.BooleanField(default=False, help_text='Released notes keep the names of the notes, which can hold dates and identifiers.')),
                     ],
                     options={
                         'ordering': ['-number'],
