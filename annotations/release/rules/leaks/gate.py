@@ -32,7 +32,7 @@ from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.needles import LOCATIONS, PART_LETTERS, Needle, Sought, is_part, is_short_name
 from annotations.release.rules.leaks.prepared import Dates, PreparedNeedles, Strings, Worded
 from annotations.release.rules.redaction.dates import names_day
-from annotations.release.rules.redaction.policy import DESCRIPTIONS, Action
+from annotations.release.rules.redaction.policy import DESCRIPTIONS, Action, IdentifierType
 from annotations.release.rules.redaction.released import BARRIER, TITLES, Pieces, ReplacedPiece, blanked, piece_around
 from annotations.text.search import WORD, FoldableText, all_words, lines_of, plain_words, words
 from annotations.text.spans import Bounds
@@ -75,7 +75,7 @@ _READABLE: Final = frozenset({Action.KEEP, Action.GENERALIZE, Action.SHIFT})
 _WRITTEN: Final = re.compile(r"[^\W_]+")
 _CAPITAL: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _T = TypeVar("_T")
-# With fewer digits, a number must also have the same characters between the digits: 3/12 isn't 3.12.
+# With fewer digits, a number must have the same signs between the digits, and so must initials: 3/12 isn't 3.12.
 _LONG_NUMBER: Final = 7
 # Of a longer string the first words are sought, which takes less time in a text that repeats itself.
 _MOST_WORDS: Final = 100
@@ -169,12 +169,21 @@ class Gate:
             return ALLOWED
         if len(found) == 1 and (len(found[0]) == 1 or (found[0].isdigit() and len(found[0]) <= 2)):
             return SHORT
-        if all(self._is_generic(word, needle) or len(word) == 1 for word in found):
+        if all(self._is_generic(word, needle) for word in found) and not self._tells(found, needle):
             return GENERIC
         return DESCRIPTION if part and needle.kind in DESCRIPTIONS else ""
 
     def _is_generic(self, word: str, needle: Needle) -> bool:
-        return word in self._generic or (word in self._place_words and needle.kind in LOCATIONS)
+        place = word in self._place_words and needle.kind in LOCATIONS
+        return place or word in self._generic or len(word) == 1
+
+    def _tells(self, found: tuple[str, ...], needle: Needle) -> bool:
+        """Whether generic words tell more together: "4 March", "5 High Street", the initials "J. D."."""
+        if needle.kind is IdentifierType.DATE:
+            return names_day(needle.text, self._language)
+        if needle.kind is IdentifierType.AGE:
+            return False
+        return max(map(len, found)) == 1 or (needle.kind is IdentifierType.STREET and any(map(str.isdigit, found)))
 
     def _rarest(self, found: tuple[str, ...]) -> str:
         if len(found) == 1:
@@ -293,7 +302,9 @@ class _Search:
             self._done[sought] = first + length
             start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
             stretch = self._text.text[start:end]
-            if BARRIER in stretch or (_is_short_number(sought.words) and stretch not in sought.texts):
+            if BARRIER in stretch or (
+                _is_short(sought.words) and _unspaced(stretch) not in map(_unspaced, sought.texts)
+            ):
                 return None
         if sought.exception:
             self._exceptions[sought.exception] += 1
@@ -396,5 +407,12 @@ class _Search:
         return words(self._text.original[piece.new_start : piece.new_end])
 
 
-def _is_short_number(found: tuple[str, ...]) -> bool:
-    return all(word.isdigit() for word in found) and sum(map(len, found)) < _LONG_NUMBER
+def _unspaced(text: str) -> str:
+    return "".join(text.split())
+
+
+def _is_short(found: tuple[str, ...]) -> bool:
+    """Whether these are the parts of a short number, or single letters: other signs between them make another one."""
+    return sum(map(len, found)) < _LONG_NUMBER and (
+        all(map(str.isdigit, found)) or (len(found) > 1 and max(map(len, found)) == 1)
+    )

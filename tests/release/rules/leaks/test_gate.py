@@ -89,6 +89,12 @@ FOUND = [
     # Short numbers need the same separators, and long ones don't.
     ("level 3.12 and 3/12", [needle("3/12", "DATE")], Gate(), ["3/12"]),
     ("call 555 12-34567", [needle("555-12-34567", "PHONE")], Gate(), ["555 12-34567"]),
+    # Generic words that tell more together: a day, a house, initials, digits one by one
+    ("on March 4, in March, on Monday", [needle("March 4", "DATE"), needle("Monday", "DATE")], ENGLISH, ["March 4"]),
+    ("il primo maggio", [needle("primo maggio", "DATE")], Gate((), ["it"]), ["primo maggio"]),
+    ("En Calle Mayor 5", [Needle("Calle Mayor 5", "STREET", Kind.STREET)], SPANISH, ["Calle Mayor 5"]),
+    ("J.D., j d, 4 y", [needle("J. D."), needle("4 y", "AGE")], Gate(), ["J.D"]),
+    ("call 9 1 5 1 2 3 4", [needle("9 1 5 1 2 3 4", "PHONE")], Gate(), ["9 1 5 1 2 3 4"]),
     ("record 448172 and 4481", [needle("A-448172", "CODE"), needle("B-4481", "CODE")], Gate(), ["448172"]),
     ("102 years", [needle("102", "AGE")], Gate(), ["102"]),
     ("Ospedale", [needle("Ospedale Rossi", "HOSPITAL")], ENGLISH, ["Ospedale"]),
