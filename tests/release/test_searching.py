@@ -61,12 +61,20 @@ def test_what_nobody_labeled_is_found_and_replaced_by_the_rule_of_its_label(ward
 
 def test_what_signs_for_letters_stand_for_is_found(ward):
     """Also what only a shape shows, whether rules know the language or not."""
-    encoded = ["Dr. P&eacute;rez", "03&#47;14&#47;2019", "anna&#64;hospital&#46;example&#46;com"]
+    shapes = [
+        "03&#47;14&#47;2019", "anna&#64;hospital&#46;example&#46;com", "04\u201114\u20112019",
+        "０５／１４／２０１９", "٠٦/١٤/٢٠١٩", "555\u2013201\u20138834", "b\u00adob\u200b@hospital.example.com",
+        "94\u00a0years old", "95&nbsp;years old", "555&#8209;201&#8209;8835",
+    ]  # fmt: skip
     for name, language in (("en-2", "en"), ("fi-1", "fi")):
-        add_note(ward, name, f"Seen by {encoded[0]} on {encoded[1]}, {encoded[2]}.\n", language=language)
+        text = f"Seen by Dr. P&eacute;rez, {', '.join(shapes)} and so on, and on the next day once more.\n"
+        add_note(ward, name, text, language=language)
+    add_note(
+        ward, "en-3", "He lives at 12\u00a0Oak\u00a0Street and was seen on 14\u00a0March, as he says.\n", language="en"
+    )
     release = make_release(ward)
-    found = [[text for text, *_about in strings_of(release, note__name=name)] for name in ("en-2", "fi-1")]
-    assert found == [["P&eacute;rez", *encoded[1:]]] * 2
+    found = [[text for text, *_about in strings_of(release, note__name=name)] for name in ("en-2", "fi-1", "en-3")]
+    assert found == [["P&eacute;rez", *shapes]] * 2 + [["12\u00a0Oak\u00a0Street", "14\u00a0March"]]
 
 
 def test_what_the_rules_find_in_a_note_is_looked_for_in_the_other_notes_of_the_patient(ward):

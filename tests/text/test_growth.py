@@ -9,6 +9,7 @@ import pytest
 
 from annotations.formats.notes import NoteError
 from annotations.release.rules.known.days import days_in
+from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.gate import Gate
 from annotations.release.rules.leaks.needles import Needle
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
@@ -38,6 +39,7 @@ TOKENS = [
     "&eacute;", "&a", "%C3", "%C3%A9", "=C3", "Ã", "Ã©", "<b>", "<a ", "\\u00e9",
     "rue de ", "12 rue A ", "Rue A-", "M. ", "Frau Dr. ", "Aastraße ", "Aa Straße 1 ", "75011 A", "Name: ", "Nom A ",
     "1 mars ", "a?", "Pt: A. ",
+    "1\u00ad", "1\u00a0", "a\u2011", "９", "turned 94 ", "94 years ", "age (years) ", "mujer de 94", "ninety-a year ",
 ]  # fmt: skip
 
 
@@ -63,6 +65,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "ages by shape": lambda text: list(told_in(text, 2020)),
     "a date": lambda text: read_dates(text, "es"),
     "days": lambda text: days_in(text),
+    "signs": lambda text: is_encoded(text) and DecodedText(text),
     "gate": _gate,
     "rules": lambda text: RulesBackend().predict([text]),
     "rules for other languages": lambda text: RulesBackend(abroad=True).predict([text]),

@@ -6,7 +6,7 @@ The rules belong to a higher feature, which puts its search into SEARCHES.
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Any, Final, NamedTuple, Protocol
@@ -144,6 +144,14 @@ def _whole_words(text: str, string: str) -> Iterator[int]:
         start = text.find(string, end)
 
 
+def _readings(text: str) -> Iterator[tuple[str, Callable[[int, int], Bounds]]]:
+    """The text as it is written and as its signs are read, each with a map of bounds to the text as it is written."""
+    yield text, lambda start, end: (start, end)
+    if is_encoded(text):
+        read = DecodedText(text)
+        yield read.plain, read.written_bounds
+
+
 class SightingSearch:
     """What a release looks for besides the labeled strings and the known identifiers."""
 
@@ -155,11 +163,12 @@ class SightingSearch:
 
     def by_search(self, text: str, language: str) -> list[Sighting]:
         """What the searches find in a note as it is written, and as its signs for letters are read, in order."""
-        found = [(*one, text[one[0] : one[1]]) for search in SEARCHES for one in search.find(text, language)]
-        if is_encoded(text):
-            read = DecodedText(text)
-            for start, end, kind in (one for search in SEARCHES for one in search.find(read.plain, language)):
-                found.append((*read.written_bounds(start, end), kind, read.plain[start:end]))
+        found = [
+            (*written(start, end), kind, read[start:end])
+            for read, written in _readings(text)
+            for search in SEARCHES
+            for start, end, kind in search.find(read, language)
+        ]
         sightings: list[Sighting] = []
         for start, end, kind, string in sorted(found, key=lambda one: (one[0], -one[1])):
             label, first = self.label_of(kind), not sightings or start >= sightings[-1].end
@@ -267,10 +276,7 @@ def shape_leaks(
 ) -> list[Leak]:
     """What has such a shape in the released text outside of its pieces, as it is written and as its signs are read."""
     text = blanked(released.text, released.pieces)
-    found = _shapes_in(text)
-    if is_encoded(text):
-        read = DecodedText(text)
-        found += ((read.written_bounds(*bounds), kind) for bounds, kind in _shapes_in(read.plain))
+    found = [(written(*bounds), kind) for read, written in _readings(text) for bounds, kind in _shapes_in(read)]
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
         needle = Needle(text[start:end], labels.get(kind, ""), kind, Origin.SHAPE)
@@ -296,14 +302,16 @@ def age_leaks(
     released: RedactedText, latest: int | None, label: str, gate: Gate, exceptions: Counter[str]
 ) -> list[Leak]:
     """Ages over 89 outside of the pieces, and years of birth that tell one beside the patient's `latest` year."""
-    leaks = []
-    for start, end in told_in(blanked(released.text, released.pieces), latest):
+    leaks: list[Leak] = []
+    text = blanked(released.text, released.pieces)
+    found = {written(*bounds) for read, written in _readings(text) for bounds in told_in(read, latest)}
+    for start, end in sorted(found, key=lambda one: (one[0], -one[1])):
         needle = Needle(released.text[start:end], label, Kind.AGE, Origin.SHAPE)
         if gate.exception_of(needle) == ALLOWED:
             exceptions[ALLOWED] += 1
-        else:
+        elif not leaks or start >= leaks[-1].end:
             leaks.append(Leak(start, end, needle, part=False))
-    return sorted(leaks, key=lambda leak: leak.start)
+    return leaks
 
 
 def ambiguous_dates(text: str, pieces: Iterable[ReplacedPiece]) -> list[Leak]:
