@@ -127,30 +127,40 @@ def _value(number: str) -> float:
 
 _FIGURE_RUNS: Final = re.compile(r"[0-9]+")  # where numbers begin, in a third of the time of `_NUMBER_AT`
 _NUMBER_AT: Final = re.compile(_FIGURES, re.IGNORECASE)
-# What stands after the number of an age, "94-year-old", "94 yo", "94 años", "1,200 months", or before it, "aged 94",
-# "Age: 94", "edad 94", "età di 94", "in her 90s". Then no other unit follows.
+# What stands after the number of an age, "94-year-old", "94 yo", "94 años", "94th birthday", "1,200 months", or before
+# it, "aged 94", "Age/sex: 94", "turned 94", "mujer de 94", "età di 94", "in her 90s". Then no other unit follows.
 _UNIT_AFTER: Final = re.compile(
-    r"[ ]?\+?[ \-]?(?:(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o[mf]?|y\.o|años|anni|aa|enn[ei]"
+    r"(?:[ ]and[ ]a[ ]half|[ ]y[ ]medio|[ ]e[ ]mezzo)?\s?\+?[\s\-]?"
+    r"(?:(?:years?|yrs?\.?)(?![ ]ago)(?:[\s\-]?(?:old|of[ ]age))?|y[ \-]?(?:old|of[ ]age)|y/?o[mf]?|y\.o|años|anni|aa"
+    r"|enn[ei]|(?:st|nd|rd|th|[º°])?[ ]?(?:birthday|cumpleaños|compleanno)"
     r"|ans|jahren?|jährig\w{0,2}|jaar|jarige?|anos|anys|(?P<unit>" + _SHORTER + r"))(?![^\W\d_])",
     re.IGNORECASE,
 )
 _AGED_BEFORE: Final = re.compile(
-    r"\b(?:aged?|edad|età|di[ ]anni|in[ ](?:his|her|their)(?:[ ](?:early|mid|late))?)\b"
-    r"[ ]?(?:[:=]|of\b|is\b|de\b|di\b)?[ ]?\Z",
+    r"\b(?:(?:aged?|edad|età)(?:[ ]?\((?:in[ ])?(?:years|años|anni)\)|[ ]?/[ ]?(?:sex|gender|sexo|sesso)|[ ]anni)?"
+    r"|di[ ]anni|anni(?=:)|turn(?:s|ed|ing)|cumpl(?:e|ió|ir|irá|ido)|compi(?:e|uto)"
+    r"|(?:wom[ae]n|m[ae]n|lady|male|patient|mujer|hombre|var[oó]n|señora?|ancian[oa]|paciente|donna|uomo|signora?|paziente)"
+    r"(?=[ ](?:of|de|di)\b)|in[ ](?:his|her|their)(?:[ ](?:early|mid|late))?)"
+    r"\s?(?:[:=]|of\b|is\b|de\b|di\b)?[ ]?\Z",
     re.IGNORECASE,
 )
-_END_AFTER: Final = re.compile(rf"(?:['’]?s)?(?![^\W\d_]|[/%]|[ \-]?(?:{_SHORTER})(?![^\W\d_]))", re.IGNORECASE)
+_END_AFTER: Final = re.compile(
+    rf"(?:['’]?s)?(?![^\W\d_]|%|/(?![FMVHDfmvhd]\b)|[ \-]?(?:{_SHORTER}|kg|kilos?|chili|cm|lbs?|pounds?)(?![^\W\d_]))",
+    re.IGNORECASE,
+)
 _BORN_BEFORE: Final = re.compile(
-    r"\b(?:born|birth|dob|b\.|nacid[oa]|naci[oó]|nacimiento|nat[oa]|nascita)(?![^\W\d_])"
+    r"\b(?:born|birth|[dy]ob|b\.|nacid[oa]|naci[oó]|nacimiento|f\.?[ ]?nac|quinta|nat[oa]|nascita"
+    r"|classe|geb(?:oren)?|née?)(?![^\W\d_])"
     r"(?:[^\d\n]|[0-9]{1,2}(?![0-9])){0,20}\Z",
     re.IGNORECASE,
 )
 _BEFORE: Final = 36  # code points that these may have
-# "94 a.", "94a", "94 a, acude": a Spanish or Italian age. "A 94 a. m." is a time, "94 a 98" a range.
+# "94/F"; "94 a.", "94a", "94 a, acude": a Spanish or Italian age. "A 94 a. m." is a time, "94 a 98" a range.
 _SHORT_AFTER: Final = re.compile(
-    r"(?:[ ]?[aA]\.(?![ ]?(?:[0-9]|[mM]\b))|a(?![\w\-]|[ ][0-9])|[ ]a(?=[ ]?(?:[,;)\n]|\Z)|[ ](?:con|che|que|sin)\b))"
+    r"(?:[ ]?[aA]\.(?![ ]?(?:[0-9]|[mM]\b))|a(?![\w\-]|[ ][0-9])|[ ]a(?=[ ]?(?:[,;)\n]|\Z)|[ ](?:con|che|que|sin)\b)"
+    r"|/[FMVHD]\b)"
 )
-_IN_WORDS: Final = ("nonagen", "novant", "ninet", "noventa", "centen", "hundred", "cien a", "ciento ", "cento")
+_IN_WORDS: Final = ("nonag", "novant", "ninet", "noventa", "cent", "hundred", "cien a", "ciento ")
 # After a number it is not an age: ninety percent, noventa por ciento, novanta battiti. Decades are "anni novanta".
 _OTHER_AFTER: Final = (
     rf"(?![ \-](?:{_SHORTER}|per|por|percent|%|hundred|thousand|mil|mila|min\w*|sec\w*|seg\w*|degrees?|grad[oi]s?|"
@@ -159,7 +169,9 @@ _OTHER_AFTER: Final = (
 )
 _YEARS_AFTER: Final = r"(?:[ \-]+years?[ \-]old|[ ](?:years[ ]of[ ]age|años|anni)|['’]anni)"
 _WORDS_OVER: Final = re.compile(
-    r"\b(?:nonagenari\w{1,3}|centenari\w{1,3}|(?:ultra)?(?:novant|cento)\w{0,10}enn[ei]"
+    r"\b(?:nonagenari\w{1,3}|(?:super|ultra)?centenari\w{1,3}"
+    r"|(?:ninet\w{2,4}|ninety[ \-]\w{3,6}|nonagésim[oa]|novantesimo|hundredth|cent[eé]simo)[ ]"
+    r"(?:birthday|year|cumpleaños|compleanno)|(?:ultra)?(?:novant|cento)\w{0,10}enn[ei]"
     rf"|(?:{_HUNDRED_EN}|{_HUNDRED_ES}|{_HUNDRED_IT}|novant){_YEARS_AFTER}"
     r"|(?:his|her|their)[ ](?:(?:early|mid|late)[ \-])?nineties"
     rf"|(?<!años )(?<!anni )(?<!los )(?<!gli )(?:{_NINETY_EN}|{_NINETY_ES}|{_NINETY_IT})\b{_OTHER_AFTER}"

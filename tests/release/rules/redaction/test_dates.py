@@ -197,6 +197,12 @@ TOLD = [
     ("90+ years, aged 90 or older, 45-year-old, age 91 months, 900 months, 95%, 120/80, 200 years old", []),
     ("Born in 1919, seen in 2019", ["1919"]), ("DOB 12 Dec 1919; 3/4/2015", ["1919"]),
     ("nata nel 1920, 2021", ["1920"]),
+    ("She turned 94 on her 95th birthday. Age/sex: 96/F. A man of 97, Age (years): 98, 99\nyears, her ninetieth year",
+     ["turned 94", "95th birthday", "96/F", "man of 97", "Age (years): 98", "99\nyears", "ninetieth year"]),
+    ("cumplió 94; mujer de 95, 96/V; ha compiuto 97; 98° compleanno; supercentenaria",
+     ["cumplió 94", "mujer de 95", "96/V", "compiuto 97", "98° compleanno", "supercentenaria"]),
+    ("YOB 1918, classe 1919, née en 1920. 2021", ["1918", "1919", "1920"]),
+    ("paciente de 94 kg, woman of 95 cm, 96/98, turned 91 months, 97 years ago, aged 99 days", []),
     ("Born in 1930, seen in 2019; since 1919", []), ("born in 1919", []),
 ]  # fmt: skip
 
