@@ -88,12 +88,22 @@ WEEKDAY: Final = rf"(?:{_either(_WEEKDAY_NAMES)})(?![^\W\d_])"
 
 
 _LONG_WEEKDAY: Final = "|".join(sorted(word for word, forms in _WEEKDAY_NAMES.items() if not forms[0].short))
-_BEFORE: Final = re.compile(
-    rf"(?<![^\W\d_]){WEEKDAY}\.?,?[ \t]{{1,2}}(?:(?:the|día|dia|el|il|giorno)[ \t])?$", re.IGNORECASE
+# Those of other languages aren't moved: a date beside one is undecipherable.
+_FOREIGN: Final = (
+    "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend"
+    "|sonntag|(?:segunda|terça|quarta|quinta|sexta)-feira|sábado|domingo|dilluns|dimarts|dimecres|dijous|divendres"
+    "|dissabte|diumenge|maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag"
 )
-# "Sat 98%" after a date is not a Saturday, so only long names count there.
-_AFTER: Final = re.compile(rf"[ \t]?[,(]?[ \t]?(?:{_LONG_WEEKDAY})(?![^\W\d_])\)?", re.IGNORECASE)
-_REACH: Final = 24
+_BEFORE: Final = re.compile(
+    rf"(?<![^\W\d_])(?:{WEEKDAY}|(?:{_FOREIGN})(?![^\W\d_]))\.?[\s,(\-–—]{{1,3}}"
+    r"(?:(?:the|den|le|día|dia|el|il|giorno|a|al|on)\s){0,2}$",
+    re.IGNORECASE,
+)
+# "Sat 98%" after a date is not a Saturday, so only long names count there, and short ones in brackets.
+_AFTER: Final = re.compile(
+    rf"[\s,(\-–—]{{0,3}}(?:{_LONG_WEEKDAY}|{_FOREIGN})(?![^\W\d_])\)?|\s?\({WEEKDAY}\.?\)", re.IGNORECASE
+)
+_REACH: Final = 32
 
 
 def with_weekday(text: str, start: int, end: int) -> Bounds:
