@@ -33,7 +33,8 @@ class FindingItem(Answer):
     """An identifier that the leak gate found, in its sentence: `before`, `marked`, `after`.
 
     `string` is the same for all findings of one string. `start` and `end` are code points, end-exclusive, of the
-    released text or, with `where` name, of the note's name; with `attr`, of the attributes of a span, in one line.
+    released text or, with `where` name, of the note's name; with `attr`, of the attributes of a span, in one line. They
+    are equal where a decision left nothing.
     `label` is empty if no label fits, or several: then a decision to replace it names one.
     `origin` is note, patient, known, denied, shape, rules, run or audit; `part`: only a part of the labeled string.
     `decision` is empty, replace or allow.
@@ -43,8 +44,8 @@ class FindingItem(Answer):
     string: AsText = Field(validation_alias="finding.string_key")
     note: int
     where: str = Field(validation_alias="finding.where")
-    start: int = Field(validation_alias="finding.start")
-    end: int = Field(validation_alias="finding.end")
+    start: int
+    end: int
     before: str
     marked: str
     after: str

@@ -14,6 +14,7 @@ from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece, span_to_released
 from annotations.text.attributes import as_text
 from annotations.text.segments import BREAK
+from annotations.text.spans import Bounds
 
 # An original and its released text beside each other, line by line, with the stretches that correspond.
 #
@@ -67,12 +68,17 @@ def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[ReplacedPi
     """Findings in the released text with these pieces, for display: what was replaced is marked in its new form."""
     marks = []
     for finding in findings:
-        start, end = finding.start, finding.end
-        if finding.decision == LeakFinding.Answer.REPLACE:
-            start, end = span_to_released(pieces, finding.original_start, finding.original_end)
+        start, end = _bounds(finding, pieces)
         if finding.where == LeakFinding.Where.TEXT and start < end:
             marks.append(MarkedFinding(start, end, finding.pk, finding.decision))
     return sorted(marks, key=lambda mark: (mark.start, mark.end))
+
+
+def _bounds(finding: LeakFinding, pieces: Sequence[ReplacedPiece]) -> Bounds:
+    """Where a finding is now: in the released text with these pieces, the note's name, or the attributes."""
+    if (finding.where, finding.decision) == (LeakFinding.Where.TEXT, LeakFinding.Answer.REPLACE):
+        return span_to_released(pieces, finding.original_start, finding.original_end)
+    return finding.start, finding.end
 
 
 def beside(
@@ -161,10 +167,13 @@ FILTERS = tuple(FILTER_NAMES)
 class FindingInSentence(InSentence):
     """A finding in its sentence: of the released text or, once it is replaced there, of the original.
 
+    `start` and `end` are its bounds in the released text, the note's name, or the attributes; equal if nothing is left.
     `source_line` and `source_at` say where the string is labeled in the note `source_name`; empty if that is unknown.
     """
 
     finding: LeakFinding
+    start: int
+    end: int
     name: str
     language: str
     source_name: str
@@ -273,9 +282,12 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Finding
     placed = bool(source_text) and finding.source_start is not None and finding.source_end is not None
     in_text = finding.where == LeakFinding.Where.TEXT
     sentence = in_sentence(text, start, end) if in_text else (text[:start], text[start:end], text[end:], False, False)
+    now = _bounds(finding, stored_pieces(note.pieces))
     return FindingInSentence(
         *sentence,
         finding=finding,
+        start=now[0],
+        end=now[1],
         name=note.document.name,
         language=note.document.language if in_text else "",
         source_name=source_name,

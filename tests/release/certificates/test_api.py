@@ -75,6 +75,9 @@ def test_from_the_annotations_to_the_certificate_and_the_files(ward, tmp_path):
     assert (decided["changed"], decided["open_findings"]) == (2, 1)
     decided = api.post(f"{one}/findings/decide", {"answer": "replace", "all": True}).json()
     assert (decided["changed"], decided["open_findings"], decided["state"]) == (1, 0, "prepared")
+    texts = {row["note"]: api.get(f"{one}/notes/{row['note']}").json()["text"] for row in findings}
+    decided = api.get(f"{one}/findings?state=decided").json()["items"]
+    assert {texts[row["note"]][row["start"] : row["end"]] for row in decided} == {"[PATIENT]", "[CITY]"}
     note = api.get(f"{one}/notes").json()["items"][0]
     released = api.get(f"{one}/notes/{note['note']}").json()
     assert "Rossi" in released["original"] and "Rossi" not in released["text"]
