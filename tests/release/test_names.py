@@ -54,6 +54,14 @@ def test_kept_names_are_searched_for_dates_and_numbers_of_any_kind(ward):
     assert {name.split("-")[0] for name in release.notes.values_list("name", flat=True)} == {"note", "faguilera"}
 
 
+def test_kept_names_are_searched_for_what_nobody_labeled(ward):
+    for name in ("alta_Dr._Oakes", "oakes@hospital.example.com", "Calle Mayor 5"):
+        add_note(ward, name, "Hoy está bien.\n", language="es")
+    found = LeakFinding.objects.filter(where="name", note__release=make_release(ward)).order_by("note", "start")
+    strings = [(one.note.document.name[one.start : one.end], one.origin) for one in found][:3]
+    assert strings == [("Oakes", "rules"), ("oakes@hospital.example.com", "rules"), ("Calle Mayor 5", "rules")]
+
+
 def test_the_command_writes_neutral_names(ward, tmp_path):
     release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "kept")
     assert "faguilera" in texts_in(tmp_path / "kept")

@@ -283,15 +283,18 @@ class Preparer:
         line = as_text(attributes)
         if fitting(attributes, self._definitions.get(label, ()))[0] != attributes:
             return [Leak(0, len(line), Needle(line, label, IdentifierType.OTHER, Origin.SHAPE), part=False)]
-        gate, plain = self._gate(note.language), RedactedText(line, ())
-        leaks = self._leaks(note, line, needles, None, exceptions)
-        (known,) = self._finder.find([(note.patient, line)])
-        for origin, some in self._sightings(known, self._seeking.by_search(line, note.language)).items():
-            leaks = searching.merged(
-                leaks, searching.sighted_leaks(line, some, origin, plain, gate, self._kept, exceptions)
-            )
-        leaks = searching.merged(leaks, searching.shape_leaks(plain, gate, self._label_of, self._kept, exceptions))
+        leaks = self._in_line(note, line, needles, exceptions)
         return searching.merged(leaks, searching.numbers_in_name(line, self._label_of, DIGITS_IN_ATTRIBUTE))
+
+    def _in_line(self, note: Original, line: str, needles: Sought, exceptions: Counter[str]) -> list[Leak]:
+        """The leaks in a line that is released beside the text: whether somebody labeled them or not."""
+        leaks = self._leaks(note, line, needles, None, exceptions)
+        gate, plain, read = self._gate(note.language), RedactedText(line, ()), line.replace("_", " ")
+        (known,) = self._finder.find([(note.patient, read)])
+        for origin, some in self._sightings(known, self._seeking.by_search(read, note.language)).items():
+            found = searching.sighted_leaks(line, some, origin, plain, gate, self._kept, exceptions)
+            leaks = searching.merged(leaks, found)
+        return searching.merged(leaks, searching.shape_leaks(plain, gate, self._label_of, self._kept, exceptions))
 
     def _prepared(
         self,
@@ -333,7 +336,7 @@ class Preparer:
                 line = as_text(attributes)
                 found += [self._found(note, Where.ATTRIBUTE, line, bounds, leak) for leak in leaks]
         if self._keep_names:
-            leaks = self._leaks(note, note.name, needles, None, exceptions)
+            leaks = self._in_line(note, note.name, needles, exceptions)
             if note.patient:
                 leaks = searching.merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
             leaks = searching.with_longer(leaks, searching.numbers_in_name(note.name, self._label_of))
