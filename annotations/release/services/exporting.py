@@ -24,7 +24,7 @@ from annotations.jobs.services.queue import cancel, once
 from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported, ReleaseWithdrawn
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, WrittenLabels, out_note, release_files
-from annotations.release.services.settling import released_notes, settle
+from annotations.release.services.settling import edition_of, released_notes, settle
 
 EXPORT = "release_export"
 BATCH = 250
@@ -209,6 +209,7 @@ class _Export:
             "gold_version": release.gold_version.number if release.gold_version else None,
             "content_hash": release.content_hash,
             "text_hash": release.figures.get("text_hash", ""),
+            "edition": edition_of(release),
         }
 
     def _out_notes(self) -> Iterator[tuple[OutNote, list[Loss]]]:

@@ -125,6 +125,11 @@ def leave_out(*, release: models.Release, notes: Sequence[int]) -> None:
     locked.save(update_fields=["figures", "span_count"])
 
 
+def edition_of(release: models.Release) -> str:
+    """A keyed hash of the release and its decisions: after others, the same texts may have other attributes."""
+    return project_key(release.project_id).hexdigest("edition", str(release.pk), str(release.revision))
+
+
 def released_notes(release: models.Release) -> QuerySet[models.ReleasedNote]:
     """The notes that an export writes."""
     return models.ReleasedNote.objects.filter(release=release, state=State.DONE)

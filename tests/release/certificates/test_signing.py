@@ -14,6 +14,7 @@ from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
+from annotations.gold.events import GOLD_MADE
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.pdf import render
@@ -185,6 +186,21 @@ def test_imported_annotations_were_not_checked_here(released, spec):
         return data["checked"], data["imported"], len(risks)
 
     assert told() == (True, 0, 0)
+    if spec.startswith("gold"):  # nor gold that was made of a run
+        gold = models.AnnotationSet.objects.get(document=released.extra, author__kind="gold")
+        run = make.make_set(
+            released.extra, make.make_author(released.project, kind="run", name="rules"), submitted=True
+        )
+        of = {"project_id": released.project.pk, "annotation_set_id": gold.pk, "document_id": released.extra.pk}
+        made = models.Event.objects.create(verb="gold.made", data={"from_set": run.pk}, **of)
+        assert told() == (False, 0, 0)
+        models.Event.objects.create(verb=REVIEW_FINISHED, **of)
+        assert told() == (True, 0, 0) and made.verb == GOLD_MADE
+        models.Event.objects.create(
+            verb=GOLD_MADE,
+            data={"from_set": models.AnnotationSet.objects.get(document=released.extra, author__user=released.ann).pk},
+            **of,
+        )
     by = models.Import.objects.create(project=released.project, format="brat", written_as="annotator:ann")
     mine = models.AnnotationSet.objects.get(document=released.extra, author__user=released.ann)
     models.AnnotationSet.objects.filter(pk=mine.pk).update(imported_by=by)

@@ -60,6 +60,16 @@ def run(*arguments):
     return json.loads(out.getvalue()), True
 
 
+def test_files_of_another_release_or_of_earlier_decisions_are_not_verified(certified, tmp_path):
+    """Their names, texts and spans may be equal, and their attributes different."""
+    same = run(certified.file, "--release", exported(certified, tmp_path / "same", "jsonl"))
+    release = Release.objects.get(pk=certified.release.pk)
+    Release.objects.filter(pk=release.pk).update(revision=release.revision + 1)
+    result, passed = run(certified.file, "--release", exported(certified, tmp_path / "other", "jsonl"))
+    assert same[1] and not passed
+    assert [one["check"] for one in result["checks"] if one["state"] == "failed"] == ["edition"]
+
+
 @pytest.mark.parametrize("ending", ["json", "pdf"])
 def test_the_command_release_signs_what_it_exports(certified, tmp_path, ending):
     file, out = tmp_path / "out" / f"second.{ending}", io.StringIO()

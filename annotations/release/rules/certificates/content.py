@@ -35,12 +35,14 @@ class GoldHash(TypedDict):
 class Hashes(TypedDict):
     """SHA-256, in hexadecimal. `content`: names, texts and spans of the released notes; `texts`: names and texts.
 
-    `prepared` is the content hash of the release as it was prepared, before any erasure.
+    `prepared` is the content hash of the release as it was prepared, before any erasure. `edition` stands for the
+    release and its decisions: each export repeats it. Certificates of earlier versions don't have it.
     """
 
     content: str
     texts: str
     prepared: str
+    edition: str
     policy: str
 
 

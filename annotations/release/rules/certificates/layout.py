@@ -98,6 +98,7 @@ def _data(content: Content) -> Section:
         ("Content hash", f"{hashes['content']} (SHA-256 of names, texts and spans)"),
         ("Texts hash", f"{hashes['texts']} (SHA-256 of names and texts)"),
         ("Content hash when prepared", hashes["prepared"] or NOT_MEASURED),
+        ("Edition", hashes.get("edition") or NOT_MEASURED),
         ("Policy hash", hashes["policy"]),
     ]
     if gold:

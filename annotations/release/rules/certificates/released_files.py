@@ -224,6 +224,14 @@ def relabeled(names: Collection[str], load: Load) -> list[str] | None:
         return None
 
 
+def edition_of(names: Collection[str], load: Load) -> str | None:
+    """Which release was exported after which decisions, as `release.json` says."""
+    try:
+        return str(json.loads(load(MANIFEST))["edition"]) if MANIFEST in names else None
+    except _UNREADABLE:
+        return None
+
+
 def manifest_of(names: Collection[str], load: Load) -> dict[str, str]:
     """The SHA-256 of files by name, as `release.json` lists them; empty without it. It is not signed."""
     if MANIFEST not in names:

@@ -210,7 +210,7 @@ def _safe_harbor(rows: Sequence[IdentifierRow], every: str) -> str:
     if found[SEARCHED]:
         text += (
             f"For {_listed(found[SEARCHED])} there is no label, or one for a part only. The leak gate looked for them "
-            "in every note, and what it found was replaced, or allowed by a person. "
+            "in every note, and what it found was replaced, or allowed by a person or by a named exception. "
         )
     return text + rest
 

@@ -21,7 +21,8 @@ from annotations.release.rules.redaction.policy import Action, IdentifierType, P
 from annotations.release.selectors.audits import AuditResult, Rate, audit_result
 from annotations.release.selectors.certificates import ReadyNotes, kept_share, rows_of
 from annotations.release.selectors.releases import leak_counts
-from annotations.release.services.certificates.people import allowed_by, imported_notes, name_of, readers_of
+from annotations.release.services.certificates.people import allowed_by, name_of, readers_of, unfinished_notes
+from annotations.release.services.settling import edition_of
 from annotations.release.services.sources import specs_of
 from annotations.scores.rules import Scorer
 from annotations.scores.rules.table import TableData
@@ -307,7 +308,8 @@ def looked_for(release: Release) -> set[str]:
     searched = release.figures.get("searched") or {}
     if searched and not searched["unread"]:
         kinds |= {IdentifierType(one) for one in searched["kinds"]}
-    found = {CODE_OF_TYPE[kind] for kind in kinds if kind in CODE_OF_TYPE}
+    # No rule looks for any other unique characteristic, which (R) names beside numbers and codes.
+    found = {CODE_OF_TYPE[kind] for kind in kinds if kind in CODE_OF_TYPE} - {"OTHER_ID"}
     # Ages over 89 belong to the dates.
     return found if Policy.read(release.policy.rules).seeks_ages else found - {"DATES"}
 
@@ -328,12 +330,12 @@ def mapping_of(project: Project) -> dict[str, str | None]:
 
 def _data(release: Release, rows: ReadyNotes, rules: Sequence[parts.RuleRow]) -> parts.Data:
     gold = release.gold_version
-    imported = imported_notes(release)
+    imported, by_model = unfinished_notes(release)
     return parts.filled(
         parts.Data,
         rows,
         source=release.set_spec,
-        checked=not imported and not any(spec.startswith(MODELS) for spec in specs_of(release.set_spec)),
+        checked=not (imported or by_model or any(spec.startswith(MODELS) for spec in specs_of(release.set_spec))),
         imported=imported,
         gold=parts.GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
         notes_without_patient=rows.without_patient,
@@ -343,6 +345,7 @@ def _data(release: Release, rows: ReadyNotes, rules: Sequence[parts.RuleRow]) ->
             content=rows.content_hash,
             texts=rows.texts_hash,
             prepared=release.content_hash,
+            edition=edition_of(release),
             policy=hashlib.sha256(parts.canonical(release.policy.rules)).hexdigest(),
         ),
         erased=erased_of(release),

@@ -96,15 +96,13 @@ def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
     ]
 
 
-def imported_notes(release: models.Release) -> int:
-    """The number of released notes whose annotations a file or an archive brought, and that nobody finished here."""
-    imported = set(
-        models.AnnotationSet.objects.filter(author__project=release.project_id)
-        .exclude(imported_by=None)
-        .values_list("pk", flat=True)
-    )
-    if not imported:
-        return 0
+def unfinished_notes(release: models.Release) -> tuple[int, int]:
+    """The numbers of released notes whose annotations come from a file, or a model, and that nobody finished here."""
+    sets = models.AnnotationSet.objects.filter(author__project=release.project_id).order_by()
+    imported = set(sets.exclude(imported_by=None).values_list("pk", flat=True))
+    made = set(sets.filter(author__kind__in=models.Author.MODELS).values_list("pk", flat=True)) - imported
+    if not imported and not made:
+        return 0, 0
     # The set of which gold was made, by set; None where a person finished it.
     made_of: dict[int | None, int | None] = {}
     events = models.Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
@@ -119,8 +117,9 @@ def imported_notes(release: models.Release) -> int:
         state=models.AnnotationSetState.SUBMITTED,
         document__in=released_notes(release).values("document"),
     )
-    rows = sets.order_by().values_list("pk", "document_id")
-    return len({document for pk, document in rows if made_of.get(pk, pk) in imported})
+    rows = [(made_of.get(pk, pk), document) for pk, document in sets.order_by().values_list("pk", "document_id")]
+    of_file, of_model = ({document for pk, document in rows if pk in some} for some in (imported, made))
+    return len(of_file), len(of_model)
 
 
 def allowed_by(release: models.Release) -> list[str]:
