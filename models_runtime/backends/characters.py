@@ -16,10 +16,20 @@ from torch import nn
 
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import SAMPLE, Learner, StepFigures, TrainingTask, hyperparameters_of, task_key
+from models_runtime.backends.learner import (
+    SAMPLE,
+    Learner,
+    Orders,
+    StepFigures,
+    TrainingTask,
+    adapt,
+    hyperparameters_of,
+    run_epochs,
+    task_key,
+)
 from models_runtime.backends.neural.crf import bidirectional
 from models_runtime.backends.neural.device import Device, Placement, Window, batches, choose_device, windows
-from models_runtime.backends.neural.learning import IGNORED, Loop, Orders, Plan, adapt, copy_network, run_epochs, seeded
+from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, copy_network, seeded
 from models_runtime.backends.notes import Note, read
 
 # A character language model (Akbik et al. 2018).

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -179,22 +179,10 @@ def _memory(
     return {lower: tuple(sorted(fields)) for lower, fields in found.items()}
 
 
-# Properties of a note's tokens as NumPy arrays.
-
-
-def bounds_of(tokens: Sequence[Token]) -> Any:
-    """Start and end of each token [tokens, 2].
-
-    Waiting notes keep these bounds instead of tokens: so many objects would start Python's garbage collection often.
-    """
-    return np.fromiter(chain.from_iterable(tokens), np.int64, 2 * len(tokens)).reshape(-1, 2)
-
-
 def touching(tokens: Sequence[Token]) -> Any:
     """Whether each token directly follows the one before it, with one more value for the end [tokens + 1]."""
-    bounds = bounds_of(tokens)
     found = np.zeros(len(tokens) + 1, dtype=bool)
-    found[1:-1] = bounds[1:, 0] == bounds[:-1, 1]
+    found[1:-1] = [before.end == token.start for before, token in pairwise(tokens)]
     return found
 
 

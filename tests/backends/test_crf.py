@@ -20,7 +20,7 @@ from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.training import Rows, learn
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes import MOST, pieces, read
-from models_runtime.backends.rule_tags import rule_tags, rules_for
+from models_runtime.backends.rule_tags import rules_for
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract
 from tests.backends.made import damaged, made_notes
 
@@ -135,16 +135,16 @@ def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> No
     learn(TrainingTask(made_notes(12), "meddocan", algorithm=algorithm, iterations=15), made)
     model, (tagger, _) = load_model(made), crfsuite(made)
     known = families(model.lexicon)
-    rows, sums, rules = Rows(known), Emissions(model.lexicon, model.weights), rules_for("meddocan")
+    rows, sums, rules = Rows(known), Emissions(known, model.weights), rules_for("meddocan")
     scores, theirs = [], []
     for text in (made_notes(14)[13][0], *HOSTILE.values()):
         note = read(text)
         if not note.tokens:
             continue
         size = len(note.tokens)
-        spans = rules.predict([text])[0]
-        scores.append(sums.of(note, rule_tags(note, spans), [], 0, size))
-        tags = tagger.tag(rows.of(Features(note, spans).of(0, size), size))
+        columns = Features(note, rules.predict([text])[0]).of(0, size)
+        scores.append(sums.of(columns, size))
+        tags = tagger.tag(rows.of(columns, size))
         theirs.append((tags, [tagger.marginal(tag, at) for at, tag in enumerate(tags)]))
     assert any(tag != "O" for tags, _ in theirs for tag in tags)
     for path, (tags, odds) in zip(best_paths(scores, model.weights.steps), theirs, strict=True):

@@ -18,10 +18,10 @@ from tokenizers import Tokenizer, normalizers  # noqa: E402 - needs torch
 from annotations.text.spans import Span  # noqa: E402
 from annotations.text.tokens import tokenize  # noqa: E402
 from models_runtime.backends import BackendError  # noqa: E402
-from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
+from models_runtime.backends.learner import Orders, Step, TrainingTask  # noqa: E402
 from models_runtime.backends.neural.crf import Tags  # noqa: E402
 from models_runtime.backends.neural.device import Device, Placement, Window, batches_of, chunks  # noqa: E402
-from models_runtime.backends.neural.learning import IGNORED, Orders  # noqa: E402
+from models_runtime.backends.neural.learning import IGNORED  # noqa: E402
 from models_runtime.backends.token_classification import TokenClassificationBackend  # noqa: E402
 from models_runtime.backends.token_classification import model as network  # noqa: E402
 from models_runtime.backends.token_classification.adapting import WindowBatches  # noqa: E402

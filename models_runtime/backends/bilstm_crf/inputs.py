@@ -25,21 +25,12 @@ GRAMS: Final = 12
 TOP: Final = 24
 BOTTOM: Final = 8
 INTO: Final = 12
-# Columns of a token, in order.
-COLUMNS: Final = (
-    "word",
-    "shape",
-    "short",
-    "rule",
-    "field",
-    "since",
-    "memory",
-    "known",
-    "into",
-    "top",
-    "bottom",
-    "glued",
-)
+# Columns of a token, in order, each with the width of the vector that the network learns for a value.
+WIDTHS: Final[dict[str, int]] = {
+    "word": 100, "shape": 25, "short": 15, "rule": 25, "field": 40, "since": 8, "memory": 30, "known": 30,
+    "into": 8, "top": 10, "bottom": 6, "glued": 4,
+}  # fmt: skip
+COLUMNS: Final = tuple(WIDTHS)
 # The columns that depend only on the form of a token.
 OF_FORM: Final = ("word", "shape", "short", "known")
 # Limit of the forms that are kept from note to note.
@@ -119,21 +110,19 @@ class Rows:
     """Tokens as numbers. `fixed` [tokens, values]: their vectors from embeddings, which may have 0 values.
 
     The other fields are None for a model without features: `columns` [tokens, columns], `characters` [tokens,
-    CHARACTERS], `grams` [tokens, GRAMS]. `forms` [tokens]: tokens with the same number have the same spelling, so that
-    a batch needs each spelling once. None: not known.
+    CHARACTERS], `grams` [tokens, GRAMS].
     """
 
     fixed: Any
     columns: Any = None
     characters: Any = None
     grams: Any = None
-    forms: Any = None
 
     def __len__(self) -> int:
         return len(self.fixed)
 
     def part(self, first: int, past: int) -> "Rows":
-        parts = (self.fixed, self.columns, self.characters, self.grams, self.forms)
+        parts = (self.fixed, self.columns, self.characters, self.grams)
         return Rows(*(None if each is None else each[first:past] for each in parts))
 
 
@@ -147,16 +136,13 @@ class Forms(dict[str, int]):
         super().__init__()
         self.vocabulary, self._lexicon = vocabulary, lexicon
         self._table = np.zeros((1 << 10, len(OF_FORM) + CHARACTERS + GRAMS), dtype=np.int32)
-        # Rows that were emptied. Added to the number of a row, so that no number has two meanings.
-        self._emptied = 0
 
-    def numbers(self, forms: Sequence[str]) -> tuple[Any, Any]:
-        """The numbers of these forms [forms], and their rows [forms, values]."""
+    def numbers(self, forms: Sequence[str]) -> Any:
+        """The numbers of these forms [forms, values]."""
         if len(self) > MOST_FORMS:
-            self._emptied += len(self)
             self.clear()
         rows = np.fromiter(map(self.__getitem__, forms), dtype=np.int64, count=len(forms))
-        return rows + self._emptied, self._table[rows]
+        return self._table[rows]
 
     def __missing__(self, form: str) -> int:
         row, each, vocabulary = len(self), word(form), self.vocabulary
@@ -178,14 +164,14 @@ class Forms(dict[str, int]):
 
 def rows(note: Note, tags: Sequence[str], forms: Forms, fixed: Any) -> Rows:
     """The numbers of a note's tokens. `tags`: tags of the rules."""
-    numbers, spelled = forms.numbers(note.forms)
+    spelled = forms.numbers(note.forms)
     columns = np.zeros((len(note.tokens), len(COLUMNS)), dtype=np.int32)
     for at, name in enumerate(OF_FORM):
         columns[:, COLUMNS.index(name)] = spelled[:, at]
     for name, values in _positional(note, tags, forms.vocabulary).items():
         columns[:, COLUMNS.index(name)] = values
     first = len(OF_FORM) + CHARACTERS
-    return Rows(fixed, columns, spelled[:, len(OF_FORM) : first], spelled[:, first:], numbers)
+    return Rows(fixed, columns, spelled[:, len(OF_FORM) : first], spelled[:, first:])
 
 
 def _positional(note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from torch import nn
 
 from models_runtime.backends import files
 from models_runtime.backends.bilstm_crf.embeddings import Contexts, Embedding, Source, Stack, Words
-from models_runtime.backends.bilstm_crf.inputs import BUCKETS, COLUMNS, UNSEEN, Rows, Vocabulary
+from models_runtime.backends.bilstm_crf.inputs import BUCKETS, COLUMNS, UNSEEN, WIDTHS, Rows, Vocabulary
 from models_runtime.backends.characters import characters_of
 from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import likeliest
@@ -33,11 +33,6 @@ from models_runtime.backends.neural.learning import IGNORED
 # tags; without the CRF, the tag of each token is the one with the highest probability (softmax).
 
 
-# Width of the vector of each column.
-WIDTHS: Final[dict[str, int]] = {
-    "word": 100, "shape": 25, "short": 15, "rule": 25, "field": 40, "since": 8, "memory": 30, "known": 30,
-    "into": 8, "top": 10, "bottom": 6, "glued": 4,
-}  # fmt: skip
 CHARACTER: Final = 30
 FILTERS: Final = 50
 GRAM: Final = 60

@@ -11,13 +11,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from annotations.text.spans import Span
-from models_runtime.backends.notes import FURTHEST, Note, Word, touching
+from models_runtime.backends.notes import FURTHEST, Note, touching
 from models_runtime.backends.rule_tags import rule_tags, tagged_spans
 
 AROUND: Final = 4
 NOTHING: Final = "_"
-# Stands for the form of a token before or behind the note. No token is empty.
-NOWHERE: Final = ""
 # The neighbors that each family of features looks at.
 HERE: Final = (0,)
 ADJACENT: Final = (-1, 0, 1)
@@ -25,9 +23,6 @@ NORMS: Final = (-4, -3, -2, -1, 1, 2, 3, 4)
 SHAPES: Final = (-3, -2, -1, 1, 2, 3)
 NORM_PAIRS: Final = (-2, -1, 0, 1)
 SHAPE_PAIRS: Final = (-1, 0)
-# The beginnings of the features of norms, and of pairs of norms.
-NORMS_SEEN: Final = frozenset(f"w{at}" for at in NORMS)
-PAIRS_SEEN: Final = frozenset(f"w{at}w{at + 1}" for at in NORM_PAIRS)
 
 Lexicon = Mapping[str, Sequence[str]]
 Spelled = Sequence[Sequence[str]]
@@ -49,105 +44,63 @@ class Family:
         return column[AROUND + self.shifts[0] : AROUND + size + self.shifts[-1]]
 
 
-class SpellingFeatures:
-    """The features of keys, as strings. Each method gives them for each of the tokens that see the key, in the order of
-    their distances."""
-
-    def around(self, norm: str | None, shape: str, fields: Sequence[str]) -> Spelled:
-        """Of a token seen at the distances NORMS: its norm, its shape, and its fields in the lexicon."""
-        found: dict[int, list[str]] = {at: [] for at in NORMS}
-        families = [(SHAPES, self.shape(shape)), ((-1, 1), self.listed(fields)[::2])]
-        for shifts, spelled in families if norm is None else [(NORMS, self.norm(norm)), *families]:
-            for at, features in zip(shifts, spelled, strict=True):
-                found[at] += features
-        return list(found.values())
-
-    def own(self, each: Word | None) -> Spelled:
-        return [each.own if each else ()]
-
-    def own_listed(self, each: Word, fields: Sequence[str]) -> Spelled:
-        """Of a word, with its own fields in the lexicon."""
-        return [[*each.own, *self.listed(fields)[1]]]
-
-    def norm(self, norm: str) -> Spelled:
-        return [[f"w{at}={norm}"] for at in NORMS]
-
-    def shape(self, shape: str) -> Spelled:
-        return [[f"s{at}={shape}"] for at in SHAPES]
-
-    def listed(self, fields: Sequence[str]) -> Spelled:
-        """Of a word's header fields in the notes that the lexicon was learned from."""
-        return [[f"l{at}={field}" for field in fields] for at in ADJACENT]
-
-    def memory(self, fields: Sequence[str]) -> Spelled:
-        """Of a word's header fields in the same note."""
-        return [[f"m{at}={field}" for field in fields] for at in ADJACENT]
-
-    def field(self, name: str, since: int, short: str) -> Spelled:
-        return [["bias", f"f={name}", f"f{since}={name}", f"fs={name}|{short}"]]
-
-    def into(self, at: int, start: str, short: str) -> Spelled:
-        return [[f"in={at}", f"start={start}", f"starts={start}|{short}"]]
-
-    def line(self, before: str, top: int, bottom: int, length: int) -> Spelled:
-        return [[f"before={before}", f"top={top}", f"bottom={bottom}", f"length={length}"]]
-
-    def edges(self, bits: int) -> Spelled:
-        """Of whether a token touches the one before it (8) and behind it (4), and begins (2) or ends (1) a line."""
-        return [[f"glued={bits >> 3 & 1}{bits >> 2 & 1}", *["first"] * (bits >> 1 & 1), *["last"] * (bits & 1)]]
-
-    def rule(self, tag: str) -> Spelled:
-        return [[f"r{at}={tag}"] for at in ADJACENT]
-
-    def norm_pair(self, one: str, two: str) -> Spelled:
-        return [[f"w{at}w{at + 1}={one}|{two}"] for at in NORM_PAIRS]
-
-    def shape_pair(self, one: str, two: str) -> Spelled:
-        return [[f"s{at}s{at + 1}={one}|{two}"] for at in SHAPE_PAIRS]
-
-    def shapes(self, three: Sequence[str]) -> Spelled:
-        """Of the shapes of a token and its two neighbors."""
-        before, behind = self.shape_pair(*three[:2])[0], self.shape_pair(*three[1:])[1]
-        return [[*before, *behind, f"s3={'|'.join(three)}"]]
-
-    def shorts(self, five: Sequence[str]) -> Spelled:
-        return [[f"s5={'|'.join(five)}"]]
-
-    def earlier(self, tag: str) -> Spelled:
-        return [[f"p{at}={tag}"] for at in ADJACENT]
-
-    def tenth(self, tag: str, tenth: int) -> Spelled:
-        return [[f"pc={tag}|{tenth}"]]
-
-
 def families(lexicon: Lexicon, *, staged: bool = False) -> tuple[Family, ...]:
     """All families, in the order of the columns of `Features`. `lexicon`: the header fields of each word.
 
     `staged`: with the features from the spans of an earlier model.
     """
-    spelling = SpellingFeatures()
 
     def known(key: str | tuple[str, tuple[str, ...]]) -> Spelled:
+        """Of a word's header fields in the same note, and in the notes that the lexicon was learned from."""
         lower, fields = (key, ()) if isinstance(key, str) else key
-        both = zip(spelling.memory(fields), spelling.listed(lexicon.get(lower, ())), strict=True)
-        return [[*memory, *listed] for memory, listed in both]
+        listed = lexicon.get(lower, ())
+        return [[*(f"m{at}={each}" for each in fields), *(f"l{at}={each}" for each in listed)] for at in ADJACENT]
 
+    earlier = (_around(ADJACENT, "p"), Family(HERE, lambda key: [[f"pc={key[0]}|{key[1]}"]])) if staged else ()
     return (
-        Family(HERE, spelling.own),
-        Family(HERE, lambda x: spelling.field(*x)),
-        Family(HERE, lambda x: spelling.into(*x)),
-        Family(HERE, lambda x: spelling.line(*x)),
-        Family(HERE, spelling.edges),
+        Family(HERE, lambda word: [word.own if word else ()]),
+        Family(HERE, _field),
+        Family(HERE, _into),
+        Family(HERE, _line),
+        Family(HERE, _edges),
         Family(ADJACENT, known),
-        Family(NORMS, spelling.norm),
-        Family(SHAPES, spelling.shape),
-        Family(ADJACENT, spelling.rule),
-        Family(NORM_PAIRS, lambda x: spelling.norm_pair(*x)),
-        Family(SHAPE_PAIRS, lambda x: spelling.shape_pair(*x)),
-        Family((-1,), lambda x: [[f"s3={'|'.join(x)}"]]),
-        Family((-2,), spelling.shorts),
-        *((Family(ADJACENT, spelling.earlier), Family(HERE, lambda x: spelling.tenth(*x))) if staged else ()),
+        _around(NORMS, "w"),
+        _around(SHAPES, "s"),
+        _around(ADJACENT, "r"),
+        _pairs(NORM_PAIRS, "w"),
+        _pairs(SHAPE_PAIRS, "s"),
+        Family((-1,), lambda three: [[f"s3={'|'.join(three)}"]]),
+        Family((-2,), lambda five: [[f"s5={'|'.join(five)}"]]),
+        *earlier,
     )
+
+
+def _around(shifts: tuple[int, ...], name: str) -> Family:
+    return Family(shifts, lambda key: [[f"{name}{at}={key}"] for at in shifts])
+
+
+def _pairs(shifts: tuple[int, ...], name: str) -> Family:
+    return Family(shifts, lambda key: [[f"{name}{at}{name}{at + 1}={key[0]}|{key[1]}"] for at in shifts])
+
+
+def _field(key: tuple[str, int, str]) -> Spelled:
+    name, since, short = key
+    return [["bias", f"f={name}", f"f{since}={name}", f"fs={name}|{short}"]]
+
+
+def _into(key: tuple[int, str, str]) -> Spelled:
+    at, start, short = key
+    return [[f"in={at}", f"start={start}", f"starts={start}|{short}"]]
+
+
+def _line(key: tuple[str, int, int, int]) -> Spelled:
+    before, top, bottom, length = key
+    return [[f"before={before}", f"top={top}", f"bottom={bottom}", f"length={length}"]]
+
+
+def _edges(bits: int) -> Spelled:
+    """Of whether a token touches the one before it (8) and behind it (4), and begins (2) or ends (1) a line."""
+    return [[f"glued={bits >> 3 & 1}{bits >> 2 & 1}", *["first"] * (bits >> 1 & 1), *["last"] * (bits & 1)]]
 
 
 class Features:

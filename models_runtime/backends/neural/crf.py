@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
@@ -68,8 +68,6 @@ def best_path(scores: Any, first: Any, steps: Any) -> list[int]:
 
 # Added to sums of probabilities, so that the logarithm of a barred transition is finite.
 TINY = 1e-37
-OUTSIDE_NUMBER: Final = 0
-"""The number of the tag O (see Tags)."""
 
 
 class Crf(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
@@ -118,7 +116,7 @@ class Crf(nn.Module):  # type: ignore[misc]  # torch has no types where it is no
         """The best path of each item, given its scores [tokens, tags] (numpy): see best_paths."""
         scores = (self.first + self.barred_first, self.steps + self.barred_steps, self.last)
         first, steps, last = (each.detach().cpu().numpy() for each in scores)
-        return best_paths(with_ends(items, first, last), steps, marginals=marginals, outside=OUTSIDE_NUMBER)
+        return best_paths(with_ends(items, first, last), steps, marginals=marginals)
 
 
 def with_ends(items: Iterable[Any], first: Any, last: Any) -> list[Any]:

@@ -4,18 +4,14 @@ A training that starts from a model keeps its weights, labels and lexicon (strat
 """
 
 import json
-import os
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import spacy
-from spacy.pipeline.ner import EntityRecognizer
 from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
@@ -27,74 +23,6 @@ from models_runtime.backends.rule_tags import rules_for
 from models_runtime.backends.spacy_ner import network
 from models_runtime.backends.spacy_ner.backend import FORMAT, Card, NoteEncoder, SpacyBackend, load_model, save
 from models_runtime.backends.spacy_ner.network import NER, Sizes, blank, entities, recognizer
-
-# Checkpoints of a training after an epoch: weights, optimizer state and reported steps in one safetensors file.
-#
-# Random numbers and the order of the notes depend only on the epoch's number, so they are not saved.
-
-
-@dataclass
-class Progress:
-    """Progress of a training: finished epochs, tokens seen, updates of each parameter, reported steps."""
-
-    epochs: int = 0
-    seen: int = 0
-    updates: int = 0
-    steps: list[learner.Step] = field(default_factory=list)
-
-
-def write(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer, progress: Progress) -> None:
-    """Write a checkpoint atomically: after a kill, the previous checkpoint is still there."""
-    tensors = {
-        f"{part}/{at}": value for part, values in _memory(ner, optimizer).items() for at, value in values.items()
-    }
-    data = network.to_bytes(tensors, {"key": key, "progress": json.dumps(asdict(progress))})
-    part = path.with_suffix(".part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-
-
-def read(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer) -> Progress:
-    """Restore the checkpoint of the same task. Without one, or if it is damaged, the training starts again."""
-    with suppress(OSError, BackendError, ValueError, TypeError, LookupError):
-        data = path.read_bytes()
-        metadata = files.header(data)
-        if metadata["key"] != key:
-            return Progress()
-        tensors = network.from_bytes(data)
-        parts: dict[str, dict[str, Any]] = {name: {} for name in PARTS}
-        for full, value in tensors.items():
-            name, _, parameter = full.partition("/")
-            parts[name][parameter] = value
-        kept = json.loads(metadata["progress"])
-        progress = Progress(**kept | {"steps": [learner.Step(**step) for step in kept["steps"]]})
-        network.put(ner, parts["weights"])
-        for parameter, node, name in network.parameters(ner):
-            for memory, values in _dicts(optimizer).items():
-                values[(node.id, name)] = parts[memory][parameter].copy()
-            optimizer.nr_update[(node.id, name)] = progress.updates
-        return progress
-    return Progress()
-
-
-PARTS: Final = ("weights", "mom1", "mom2", "averages")
-
-
-def _dicts(optimizer: Optimizer) -> dict[str, dict[Any, Any]]:
-    assert optimizer.averages is not None
-    return {"mom1": optimizer.mom1, "mom2": optimizer.mom2, "averages": optimizer.averages}
-
-
-def _memory(ner: EntityRecognizer, optimizer: Optimizer) -> dict[str, network.Tensors]:
-    def of(values: dict[Any, Any]) -> Callable[[Any, str], Any]:
-        return lambda node, name: values[(node.id, name)]
-
-    parts = {memory: network.numbers(ner, of(values)) for memory, values in _dicts(optimizer).items()}
-    return {"weights": network.numbers(ner)} | parts
-
 
 SEED: Final = 20
 SMALLEST_BATCH: Final = 64
@@ -149,10 +77,12 @@ def learn(task: learner.TrainingTask, path: Path) -> str:
     nlp = blank(language, labels, sizes)
     if base is not None:
         network.continued(recognizer(nlp), recognizer(base.nlp))
-    training = _PipelineTraining(task, hyper, NoteEncoder(nlp, rules, lexicon))
-    tensors, done = training.run_epochs(learner.task_key(task, str(training.hyper), str(sizes), version("spacy")))
+    loop = _PipelineLoop(task, hyper, NoteEncoder(nlp, rules, lexicon))
+    key = learner.task_key(task, str(loop.hyper), str(sizes), version("spacy"))
+    task.report(learner.Step(0, loop.hyper.epochs, 0.0))
+    done = learner.run_epochs(task, loop, learner.Orders(loop.hyper.epochs, loop.order), key, loop.figures)
     card = Card(task.label_set, labels, name, gold_notes, done, FORMAT, rules.label_set, language, sizes)
-    return save(path, card, tensors, lexicon)
+    return save(path, card, loop.tensors, lexicon)
 
 
 def _language(wanted: str) -> str:
@@ -164,95 +94,107 @@ def _language(wanted: str) -> str:
     return wanted
 
 
-class _PipelineTraining:
-    """A training in progress. Each epoch is a step, with a checkpoint after it."""
+class _PipelineLoop:
+    """A training in progress. `tensors`: the averaged weights after the last epoch, or those of the best one.
+
+    Random numbers and the order of the notes depend only on the epoch's number, so checkpoints don't have them.
+    """
 
     def __init__(self, task: learner.TrainingTask, hyper: Hyperparameters, encoder: NoteEncoder) -> None:
-        self.task, self.nlp = task, encoder.nlp
-        self.ner = recognizer(encoder.nlp)
-        self.progress = Progress()
-        self.optimizer: Optimizer = Adam(hyper.rate, L2=hyper.decay, grad_clip=1.0, use_averages=True)
-        self.examples = [
-            example for text, spans in task.notes for example in encoder.note(text).examples(self.nlp, spans)
+        self._nlp, self._ner = encoder.nlp, recognizer(encoder.nlp)
+        self._optimizer: Optimizer = Adam(hyper.rate, L2=hyper.decay, grad_clip=1.0, use_averages=True)
+        self._examples = [
+            example for text, spans in task.notes for example in encoder.note(text).examples(self._nlp, spans)
         ]
-        self.held_out = [(encoder.note(text), list(spans)) for text, spans in task.held_out]
-        self.tokens = sum(len(example.x) for example in self.examples)
-        self.hyper = hyper.fitted(self.tokens, task.iterations)
+        self._held_out = [(encoder.note(text), list(spans)) for text, spans in task.held_out]
+        self._tokens = sum(len(example.x) for example in self._examples)
+        self.hyper = hyper.fitted(self._tokens, task.iterations)
+        self._epochs = self._updates = 0
+        self.tensors: network.Tensors = {}
 
-    def run_epochs(self, key: str) -> tuple[network.Tensors, int]:
-        """Train all epochs, or until the task should stop; returns averaged weights and the number of their epoch.
+    def order(self, epoch: int) -> list[list[Example]]:
+        """The batches of an epoch, shuffled."""
+        order = random.Random(epoch).sample(self._examples, len(self._examples))  # noqa: S311 - an order of notes
+        return _batches(order, self.hyper.batch)
 
-        It is the last full epoch, or if the task chooses the one with the best F1 on the held-out notes.
-        """
-        path, last = self.task.checkpoint, None
-        best = learner.BestEpoch(path) if self.task.choose and self.task.held_out else None
-        most = min(self.hyper.epochs, self.task.stop_after or self.hyper.epochs)
-        if path is not None:
-            self.progress = read(path, key, self.ner, self.optimizer)
-        for step in [learner.Step(0, self.hyper.epochs, 0.0), *self.progress.steps]:
-            self.task.report(step)
-        if self.progress.epochs:
-            last = self._averages()
-        while self.progress.epochs < most and self._epoch():
-            last = self._averages()
-            if best is not None:
-                best.offer(self.progress.steps, partial(network.to_bytes, last))
-            if path is not None and (best is not None or self.progress.epochs < most):
-                write(path, key, self.ner, self.optimizer, self.progress)
-        assert last is not None
-        if best is None:
-            return last, self.progress.epochs
-        steps = self.progress.steps
-        return network.from_bytes(best.content(steps)), learner.chosen(steps)
-
-    def _epoch(self) -> bool:
-        """Train one epoch. Returns False if the task should stop before its end."""
-        number = self.progress.epochs
-        fix_random_seed(SEED + 1 + number)
-        order = random.Random(number).sample(self.examples, len(self.examples))  # noqa: S311 - an order of notes
+    def epoch(self, batches: Sequence[Sequence[Example]]) -> Iterator[float]:
+        fix_random_seed(SEED + 1 + self._epochs)
         losses: dict[str, float] = {}
-        for batch in _batches(order, self.hyper.batch):
-            if number and self.task.should_stop():
-                return False
-            self.optimizer.learn_rate = self._rate()
-            self.nlp.update(batch, drop=self.hyper.drop, sgd=self.optimizer, losses=losses)
-            self.progress.seen += sum(len(example.x) for example in batch)
-            self.progress.updates += 1
-        self.progress.epochs += 1
-        loss = round(float(losses[NER]) / max(self.tokens, 1), 6)
-        step = learner.Step(number + 1, self.hyper.epochs, loss, **self._figures())
-        self.progress.steps.append(step)
-        self.task.report(step)
-        return True
+        seen = self._epochs * self._tokens
+        for batch in batches:
+            share = seen / (self._tokens * self.hyper.epochs)
+            rate = self.hyper.rate * min(1.0, (share + 1e-3) / self.hyper.warm) * (1 - share)
+            self._optimizer.learn_rate = rate
+            self._nlp.update(batch, drop=self.hyper.drop, sgd=self._optimizer, losses=losses)
+            seen += sum(len(example.x) for example in batch)
+            self._updates += 1
+        self._epochs += 1
+        self.tensors = self._memory()["averages"]
+        yield float(losses[NER]) / max(self._tokens, 1)
 
-    def _rate(self) -> float:
-        share = self.progress.seen / (self.tokens * self.hyper.epochs)
-        return self.hyper.rate * min(1.0, (share + 1e-3) / self.hyper.warm) * (1 - share)
-
-    def _averages(self) -> network.Tensors:
-        averages = self.optimizer.averages
-        assert averages is not None
-        return network.numbers(self.ner, lambda node, name: averages[(node.id, name)])
-
-    def _figures(self) -> learner.StepFigures:
+    def figures(self) -> learner.StepFigures:
         """Figures of the held-out notes, with the averaged weights."""
-        with self.nlp.use_params(self.optimizer.averages):
+        with self._nlp.use_params(self._optimizer.averages):
             return learner.span_figures(
-                (cut.spans(entities(self.ner, cut.documents(self.nlp)), ""), spans) for cut, spans in self.held_out
+                (cut.spans(entities(self._ner, cut.documents(self._nlp)), ""), spans) for cut, spans in self._held_out
             )
 
+    def weights(self) -> bytes:
+        return network.to_bytes(self.tensors)
 
-def _batches(examples: Sequence[Example], most: int) -> Iterator[list[Example]]:
-    batch: list[Example] = []
-    size = 0
+    def put_weights(self, content: bytes) -> None:
+        self.tensors = network.from_bytes(content)
+
+    def save(self, path: Path, key: str, extra: Any) -> None:
+        tensors = {"weights": network.numbers(self._ner)} | self._memory()
+        flat = {f"{part}/{name}": value for part, values in tensors.items() for name, value in values.items()}
+        rest = json.dumps([self._epochs, self._updates, extra])
+        part = path.with_suffix(".part")
+        part.touch(mode=0o600)
+        part.write_bytes(network.to_bytes(flat, {"key": key, "rest": rest}))
+        part.replace(path)
+
+    def restore(self, path: Path, key: str) -> Any:
+        try:
+            content = path.read_bytes()
+            header = files.header(content)
+            if header["key"] != key:
+                raise ValueError("this checkpoint belongs to another task")
+            parts: dict[str, network.Tensors] = {}
+            for name, value in network.from_bytes(content).items():
+                part, _, parameter = name.partition("/")
+                parts.setdefault(part, {})[parameter] = value
+            self._epochs, self._updates, extra = json.loads(header["rest"])
+            network.put(self._ner, parts["weights"])
+            for parameter, node, name in network.parameters(self._ner):
+                for part, values in self._moments().items():
+                    values[(node.id, name)] = parts[part][parameter].copy()
+                self._optimizer.nr_update[(node.id, name)] = self._updates
+            self.tensors = parts["averages"]
+        except (OSError, BackendError, TypeError, LookupError) as error:
+            raise ValueError(f"this checkpoint can't be used ({type(error).__name__})") from None
+        return extra
+
+    def _moments(self) -> dict[str, dict[Any, Any]]:
+        """What the optimizer remembers of each parameter."""
+        optimizer = self._optimizer
+        assert optimizer.averages is not None
+        return {"mom1": optimizer.mom1, "mom2": optimizer.mom2, "averages": optimizer.averages}
+
+    def _memory(self) -> dict[str, network.Tensors]:
+        return {
+            part: network.numbers(self._ner, lambda node, name, values=values: values[(node.id, name)])
+            for part, values in self._moments().items()
+        }
+
+
+def _batches(examples: Sequence[Example], most: int) -> list[list[Example]]:
+    found: list[list[Example]] = [[]]
     for example in examples:
-        batch.append(example)
-        size += len(example.x)
-        if size >= most:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+        found[-1].append(example)
+        if sum(len(each.x) for each in found[-1]) >= most:
+            found.append([])
+    return list(filter(None, found))
 
 
 LEARNER: Final = learner.Learner(learn, learner.opens(load_model, SpacyBackend))

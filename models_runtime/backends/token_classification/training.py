@@ -175,7 +175,7 @@ def learn(task: learner.TrainingTask, path: Path) -> str:
         if task.settings.get("checkpoints"):
             save(learner.model_beside(task, path, f"epoch-{epoch}"), epoch)
 
-    return save(path, learning.run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
+    return save(path, learner.run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
 
 
 def learn_masked(task: learner.TrainingTask, path: Path) -> str:
@@ -203,7 +203,7 @@ def learn_masked(task: learner.TrainingTask, path: Path) -> str:
     orders = training.orders(hyper.epochs)
     task.report(training.first_step(hyper.epochs))
     loop = training.loop(orders, hyper.plan)
-    done = learning.run_epochs(task, loop, orders, key, training.figures)
+    done = learner.run_epochs(task, loop, orders, key, training.figures)
     card = model.MaskedCard("", (), name, len(task.notes), done, model.MASKED_FORMAT, begin.name)
     return model.save_model(path, card, training.network, begin.tokenizer)
 
@@ -222,7 +222,7 @@ def _adapted(
     training = MaskedLmTraining(task, begin.masked_lm(), begin.pieces(), batching, device, disjoint=reading.disjoint)
     orders = training.orders(task.adapt)
     task.report(replace(training.first_step(task.adapt), adapting=True))
-    learning.adapt(task, training.loop(orders, hyper.plan), orders, key, training.figures)
+    learner.adapt(task, training.loop(orders, hyper.plan), orders, key, training.figures)
     return training.network
 
 
@@ -289,7 +289,7 @@ class _ClassifierTraining:
         pieces_in_all = sum(len(window) for window, _, _ in self.items)
         self.batching = WindowBatches(hyper.batch_for(pieces_in_all)).changed(task.settings)
         often = min(MOST_EPOCHS, -(-LEAST_UPDATES // max(1, len(self._order(0)))))
-        self.orders = learning.Orders(task.iterations or max(hyper.epochs, often), self._order)
+        self.orders = learner.Orders(task.iterations or max(hyper.epochs, often), self._order)
         self.loop = learning.Loop(
             self.network, self._loss, hyper.plan, self.device,
             steps=self.orders.steps, parts=self.batching.parts, weigh=self._weigh,
