@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -29,11 +29,7 @@ class BackendError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep `permanent` on the way from another process, which makes exceptions anew from positional arguments."""
-        return _made_anew, (str(self), self.permanent)
-
-
-def _made_anew(message: str, permanent: bool) -> BackendError:
-    return BackendError(message, permanent=permanent)
+        return partial(BackendError, permanent=self.permanent), (str(self),)
 
 
 @dataclass(frozen=True, slots=True)

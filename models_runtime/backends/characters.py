@@ -224,7 +224,7 @@ def learn_language(task: TrainingTask, key: str, device: Device, seed: int, earl
 
     With an `earlier` model, continue from its weights; new characters are added to its alphabet.
 
-    Reports every epoch and continues from a checkpoint: see epochs.adapt. Raises BackendError (permanent) for notes
+    Reports every epoch and continues from a checkpoint: see learner.adapt. Raises BackendError (permanent) for notes
     that are too short.
     """
     seeded(seed)
@@ -302,7 +302,8 @@ class _LanguageModelTraining:
         return [
             ids[window.start : window.past]
             for ids in map(self.characters.numbers, texts)
-            for window in _training_windows(len(ids))
+            for window in windows(len(ids), TRAINING_WINDOW, 0)
+            if len(window) > 1  # There must be one to predict.
         ]
 
     def _loss(self, some: Sequence[Any]) -> Any:
@@ -323,11 +324,6 @@ def _characters(texts: Iterable[str], width: int, earlier: Characters | None) ->
     characters = Characters(alphabet, earlier.width)
     copy_network(earlier.state_dict(), characters, {})
     return characters
-
-
-def _training_windows(length: int) -> list[Window]:
-    """Windows of at least two characters, so that there is one to predict."""
-    return [window for window in windows(length, TRAINING_WINDOW, 0) if len(window) > 1]
 
 
 def check(path: Path) -> dict[str, Any]:

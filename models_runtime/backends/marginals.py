@@ -7,9 +7,10 @@ probability of being no `O` is above a threshold are suggested as well.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
-from annotations.text.bio import split_tag
+from annotations.text.bio import decode, split_tag
 from annotations.text.characters import trim
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import Token, covered
@@ -64,6 +65,26 @@ class Marginals:
 
 Marked = tuple[list[Span], Marginals]
 """The spans of the best path of a text, and the probabilities at its tokens."""
+
+
+def confident_spans(
+    text: str,
+    tokens: Sequence[Token],
+    tags: Sequence[str],
+    odds: Sequence[float],
+    source: str,
+    decimals: int = DECIMALS,
+) -> Iterator[Span]:
+    """The spans of the BIO tags of some tokens, trimmed. `odds`: the probability of each tag.
+
+    Confidence: the lowest probability at a span's tokens; None if an uploaded model's weights are too large for one.
+    """
+    for span in decode(tokens, tags):
+        least = float(min(odds[slice(*covered(tokens, span.start, span.end))]))
+        start, end = trim(text, span.start, span.end)
+        if start < end:
+            confidence = None if isnan(least) else round(min(max(least, 0.0), 1.0), decimals)
+            yield Span(start, end, span.label, confidence, source)
 
 
 @runtime_checkable

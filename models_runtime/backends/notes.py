@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -72,25 +71,11 @@ class Position(NamedTuple):
     since: int
 
 
-class Stretch(NamedTuple):
-    """Consecutive tokens of a line with the same header field before them.
-
-    `first` and `past`: their indexes in the note. `field` is empty before the first colon of a line. `since`: the index
-    of the colon, or of the line's first token where there is none.
-    """
-
-    first: int
-    past: int
-    line: int
-    field: str
-    since: int
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Note:
     """The tokens of a text. `edges`: the first and the past-the-last token of each line that has tokens.
 
-    `stretches`: all tokens by line and header field, in order. `words`: see `word`.
+    `words`: see `word`. `memory`: see `_memory`.
     """
 
     text: str
@@ -98,20 +83,8 @@ class Note:
     forms: list[str]
     words: list[Word]
     edges: list[tuple[int, int]]
-    stretches: list[Stretch]
+    positions: list[Position]
     memory: dict[str, tuple[str, ...]]
-    _positions: list[Position] | None = None
-
-    @property
-    def positions(self) -> list[Position]:
-        """The position of each token, made at the first use."""
-        if self._positions is None:
-            self._positions = [
-                Position(line, at - self.edges[line][0], field, min(at - since, FURTHEST))
-                for first, past, line, field, since in self.stretches
-                for at in range(first, past)
-            ]
-        return self._positions
 
 
 def read(text: str) -> Note:
@@ -120,8 +93,8 @@ def read(text: str) -> Note:
     forms = [text[start:end] for start, end in tokens]
     words = list(map(word, forms))
     edges = _edges(text, tokens)
-    stretches = list(_stretches(forms, words, edges))
-    return Note(text, tokens, forms, words, edges, stretches, _memory(forms, words, edges, stretches))
+    positions = list(_positions(forms, words, edges))
+    return Note(text, tokens, forms, words, edges, positions, _memory(forms, words, edges, positions))
 
 
 def _edges(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
@@ -135,25 +108,14 @@ def _edges(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
     return [*edges, (first, len(tokens))] if first < len(tokens) else edges
 
 
-def _stretches(forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]]) -> Iterator[Stretch]:
+def _positions(forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]]) -> Iterator[Position]:
+    """The position of each token. A token before the first field of its line is as far from its begin."""
     for line, (first, past) in enumerate(edges):
-        field, since, begin = "", first, first
-        for at in _colons(forms, first, past):
-            if at > first and forms[at - 1][0].isalpha():
-                yield Stretch(begin, at + 1, line, field, since)
-                field, since, begin = _field(forms, words, first, at), at, at + 1
-        if begin < past:
-            yield Stretch(begin, past, line, field, since)
-
-
-def _colons(forms: Sequence[str], first: int, past: int) -> Iterator[int]:
-    """The indexes of the colons among these tokens."""
-    at = first
-    with suppress(ValueError):
-        while True:
-            at = forms.index(":", at, past)
-            yield at
-            at += 1
+        field, since = "", first
+        for at in range(first, past):
+            yield Position(line, at - first, field, min(at - since, FURTHEST))
+            if forms[at] == ":" and at > first and forms[at - 1][0].isalpha():
+                field, since = _field(forms, words, first, at), at
 
 
 def _field(forms: Sequence[str], words: Sequence[Word], first: int, colon: int) -> str:
@@ -165,17 +127,14 @@ def _field(forms: Sequence[str], words: Sequence[Word], first: int, colon: int) 
 
 
 def _memory(
-    forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]], stretches: Iterable[Stretch]
+    forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]], positions: Iterable[Position]
 ) -> dict[str, tuple[str, ...]]:
     """For each capitalized word of a header line, the fields in which it occurs. The whole note uses this memory."""
     found: dict[str, set[str]] = defaultdict(set)
-    for first, past, line, field, _ in stretches:
-        begin, end = edges[line]
-        if not field or end - begin > FIELD_LINE:
-            continue
-        for at in range(first, past):
-            if len(forms[at]) > 2 and forms[at][0].isupper():
-                found[words[at].lower].add(field)
+    for form, each, position in zip(forms, words, positions, strict=True):
+        first, past = edges[position.line]
+        if position.field and past - first <= FIELD_LINE and len(form) > 2 and form[0].isupper():
+            found[each.lower].add(position.field)
     return {lower: tuple(sorted(fields)) for lower, fields in found.items()}
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from annotations.text.spans import Span
 from models_runtime.backends.base import blocks
 from models_runtime.backends.bilstm_crf.embeddings import Embedding, Stack, Words, with_file
-from models_runtime.backends.bilstm_crf.inputs import Item, NoteEncoder, confident_spans
+from models_runtime.backends.bilstm_crf.inputs import Item, NoteEncoder
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.crf.paths import Path as TagPath
-from models_runtime.backends.marginals import Marginals, Marked
+from models_runtime.backends.marginals import Marginals, Marked, confident_spans
 from models_runtime.backends.neural.device import OnDevice, Placement, choose_device
 from models_runtime.backends.notes import Note
 from models_runtime.backends.rule_tags import rules_of
@@ -23,6 +23,8 @@ VERSION: Final = "1"
 # Notes or tokens that are read together; the vectors of embeddings are too large for more than one note.
 NOTES: Final = 64
 TOKENS: Final = 32_768
+# Decimal places of a confidence. Further places depend on the other items of the batch.
+DECIMALS: Final = 3
 
 
 class BiLstmCrfBackend(OnDevice):
@@ -62,9 +64,11 @@ class BiLstmCrfBackend(OnDevice):
         return (self._spans(*each) for each in self._tagged(texts))
 
     def _spans(self, note: Note, items: Sequence[Item], paths: Sequence[TagPath]) -> list[Span]:
-        odds = [value for path in paths for value in path.odds]
-        tags = [path.tags for path in paths]
-        return confident_spans(note.text, note.tokens, items, tags, odds, self._tags, self._source)
+        found: list[Span] = []
+        for item, path in zip(items, paths, strict=True):
+            tokens, tags = note.tokens[item.first : item.past], [self._tags.names[tag] for tag in path.tags]
+            found += confident_spans(note.text, tokens, tags, path.odds, self._source, DECIMALS)
+        return sorted(found)
 
     def _tagged(
         self, texts: Iterable[str], *, marginals: bool = False

@@ -10,11 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from annotations.text.bio import decode
-from annotations.text.characters import trim
 from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import Token, covered
+from annotations.text.tokens import Token
 from models_runtime.backends.neural.crf import Tags
-from models_runtime.backends.notes import FURTHEST, Note, groups, read, sure_pieces, touching, word
+from models_runtime.backends.notes import Note, groups, read, sure_pieces, touching, word
 from models_runtime.backends.rule_tags import FeatureRules, rule_tags
 
 # Number 0 is padding and “none”, number 1 stands for values that were not in the training notes.
@@ -126,31 +125,18 @@ class Rows:
         return Rows(*(None if each is None else each[first:past] for each in parts))
 
 
-class Forms(dict[str, int]):
-    """The numbers that depend only on the form of a token, computed once for each form: columns, characters, n-grams.
-
-    Maps forms to rows of a table. A table with MOST_FORMS rows is emptied before the next note, which bounds memory.
-    """
+class Forms:
+    """The numbers that depend only on the form of a token: columns, characters, n-grams."""
 
     def __init__(self, vocabulary: Vocabulary, lexicon: Mapping[str, Sequence[str]]) -> None:
-        super().__init__()
         self.vocabulary, self._lexicon = vocabulary, lexicon
-        self._table = np.zeros((1 << 10, len(OF_FORM) + CHARACTERS + GRAMS), dtype=np.int32)
+        self.numbers = lru_cache(maxsize=MOST_FORMS)(self._numbers)
 
-    def numbers(self, forms: Sequence[str]) -> Any:
-        """The numbers of these forms [forms, values]."""
-        if len(self) > MOST_FORMS:
-            self.clear()
-        rows = np.fromiter(map(self.__getitem__, forms), dtype=np.int64, count=len(forms))
-        return self._table[rows]
-
-    def __missing__(self, form: str) -> int:
-        row, each, vocabulary = len(self), word(form), self.vocabulary
-        if row == len(self._table):
-            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+    def _numbers(self, form: str) -> tuple[int, ...]:
+        each, vocabulary = word(form), self.vocabulary
         known = [name.rpartition("/")[0] for name in self._lexicon.get(each.lower, ())]
         characters = [vocabulary.character.get(character, UNSEEN) for character in _ends(each.lower)]
-        self._table[row] = (
+        return (
             vocabulary.word.get(each.norm, UNSEEN),
             vocabulary.shape.get(each.shape, UNSEEN),
             vocabulary.short.get(each.short, UNSEEN),
@@ -158,13 +144,12 @@ class Forms(dict[str, int]):
             *characters, *[0] * (CHARACTERS - len(characters)),
             *_grams(each.lower),
         )  # fmt: skip
-        self[form] = row
-        return row
 
 
 def rows(note: Note, tags: Sequence[str], forms: Forms, fixed: Any) -> Rows:
     """The numbers of a note's tokens. `tags`: tags of the rules."""
-    spelled = forms.numbers(note.forms)
+    width = len(OF_FORM) + CHARACTERS + GRAMS
+    spelled = np.array(list(map(forms.numbers, note.forms)), dtype=np.int32).reshape(len(note.tokens), width)
     columns = np.zeros((len(note.tokens), len(COLUMNS)), dtype=np.int32)
     for at, name in enumerate(OF_FORM):
         columns[:, COLUMNS.index(name)] = spelled[:, at]
@@ -176,22 +161,16 @@ def rows(note: Note, tags: Sequence[str], forms: Forms, fixed: Any) -> Rows:
 
 def _positional(note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> dict[str, Any]:
     """The columns that depend on more than the form of a token."""
-    at, lines = np.arange(len(note.tokens)), len(note.edges)
-    glued = touching(note.tokens)
-    sizes = [past - first for first, past, *_ in note.stretches]
-    in_line = np.repeat(np.arange(lines), [past - first for first, past in note.edges])
-    starts = np.array([first for first, _ in note.edges], dtype=np.int64)[in_line]
-    since = np.repeat(np.array([each.since for each in note.stretches], dtype=np.int64), sizes)
-    fields = np.array([_number(vocabulary.field, each.field) for each in note.stretches], dtype=np.int64)
+    glued, last = touching(note.tokens), len(note.edges) - 1
     memory = {lower: _first(vocabulary.field, found) for lower, found in note.memory.items()}
     return {
         "rule": [_number(vocabulary.rule, tag) for tag in tags],
-        "field": np.repeat(fields, sizes),
-        "since": np.minimum(at - since, FURTHEST) + 1,
-        "memory": [memory.get(each.lower, 0) for each in note.words] if memory else 0,
-        "into": np.minimum(at - starts, INTO) + 1,
-        "top": np.minimum(in_line, TOP) + 1,
-        "bottom": np.minimum(lines - 1 - in_line, BOTTOM) + 1,
+        "field": [_number(vocabulary.field, each.field) for each in note.positions],
+        "since": [each.since + 1 for each in note.positions],
+        "memory": [memory.get(each.lower, 0) for each in note.words],
+        "into": [min(each.into, INTO) + 1 for each in note.positions],
+        "top": [min(each.line, TOP) + 1 for each in note.positions],
+        "bottom": [min(last - each.line, BOTTOM) + 1 for each in note.positions],
         # Whether a token directly touches the one before it (1) and the one after it (2).
         "glued": glued[:-1] + 2 * glued[1:],
     }
@@ -222,10 +201,6 @@ def _grams(lower: str) -> tuple[int, ...]:
 
 
 # Notes as input of the network: numbers for each token, in groups of sentences.
-
-
-# Decimal places of a confidence. Further places depend on the other items of the batch.
-DECIMALS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -300,26 +275,3 @@ def spans_of(tokens: Sequence[Token], items: Sequence[Item], paths: Sequence[Seq
     for item, path in zip(items, paths, strict=True):
         found += decode(tokens[item.first : item.past], [tags.names[tag] for tag in path])
     return found
-
-
-def confident_spans(
-    text: str,
-    tokens: Sequence[Token],
-    items: Sequence[Item],
-    paths: Sequence[Sequence[int]],
-    probabilities: Sequence[float],
-    tags: Tags,
-    source: str,
-) -> list[Span]:
-    """The spans of the tag paths in a note, trimmed and sorted.
-
-    Confidence: the lowest probability of the tags of a span's tokens. `probabilities` has one for each token of the
-    note.
-    """
-    found = []
-    for span in spans_of(tokens, items, paths, tags):
-        least = min(probabilities[slice(*covered(tokens, span.start, span.end))])
-        start, end = trim(text, span.start, span.end)
-        if start < end:
-            found.append(Span(start, end, span.label, round(min(max(least, 0.0), 1.0), DECIMALS), source))
-    return sorted(found)

@@ -107,12 +107,7 @@ class WordFile(ABC):
 
     def vectors(self, words: Iterable[str]) -> dict[str, Any]:
         """The vectors, in half precision, of those words that have one."""
-        found = {}
-        for word in words:
-            vector = self.vector(word)
-            if vector is not None:
-                found[word] = vector
-        return found
+        return {word: vector for word in words if (vector := self.vector(word)) is not None}
 
     def vector(self, word: str) -> Any | None:
         """The vector of a word, in half precision, or None. Raises BackendError for values that are not numbers."""

@@ -1,6 +1,5 @@
 """The CRF backend: predicts spans with a trained model."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -9,17 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from annotations.text.bio import decode
-from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
-from annotations.text.tokens import covered
 from models_runtime.backends.base import StreamingBackend, blocks
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, families
 from models_runtime.backends.crf.model import Floats, Model, load_model
 from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.marginals import Marginals, Marked
+from models_runtime.backends.marginals import Marginals, Marked, confident_spans
 from models_runtime.backends.notes import Note, pieces, read
 from models_runtime.backends.rule_tags import rules_of
 
@@ -75,7 +71,7 @@ class CrfBackend(StreamingBackend):
         found = []
         for read_note, paths in self._tagged(texts, marginals=True):
             shares = [path.marginals for path in paths if path.marginals is not None]
-            rows = np.concatenate(shares) if shares else []
+            rows = np.concatenate(shares) if shares else np.zeros((0, len(self._tags)))
             marginals = Marginals.of_tags(read_note.note.tokens, self._tags, rows)
             found.append((self._spans(read_note, paths), marginals))
         return found
@@ -112,26 +108,14 @@ class CrfBackend(StreamingBackend):
                 yield from (self._emissions.of(features.of(*piece), piece[1] - piece[0]) for piece in each.pieces)
 
     def _spans(self, read_note: _ReadNote, paths: Sequence[TagPath]) -> list[Span]:
-        """The note's spans, with those of the earlier stage whose labels this stage doesn't know.
-
-        Confidence: the lowest marginal probability of the tags of a span's tokens.
-        """
+        """The note's spans, with those of the earlier stage whose labels this stage doesn't know."""
         text, found = read_note.note.text, list[Span]()
         for (first, past), path in zip(read_note.pieces, paths, strict=True):
-            tokens = read_note.note.tokens[first:past]
-            for span in decode(tokens, [self._tags[number] for number in path.tags]):
-                least = min(path.odds[slice(*covered(tokens, span.start, span.end))])
-                start, end = trim(text, span.start, span.end)
-                if start < end:
-                    found.append(Span(start, end, span.label, _confidence(least), self._source))
+            tags = [self._tags[number] for number in path.tags]
+            found += confident_spans(text, read_note.note.tokens[first:past], tags, path.odds, self._source)
         kept = [
             replace(span, source=self._source)
             for span in read_note.earlier or ()
             if span.label not in self._trained_labels and not any(overlaps(span, other) for other in found)
         ]
         return sorted([*found, *kept])
-
-
-def _confidence(marginal: float) -> float | None:
-    """From 0 to 1; None if an uploaded model's weights are so large that probabilities can't be computed."""
-    return None if math.isnan(marginal) else round(min(max(marginal, 0.0), 1.0), 4)

@@ -163,13 +163,9 @@ def lines_of(note: Note) -> list[tuple[str, tuple[str, int, int, int]]]:
     ]
 
 
-def earlier_tags(note: Note, spans: Sequence[Span]) -> list[tuple[str, int]]:
-    """For each token, the tag of the earlier model's span, and the tenth in which the span's confidence is."""
-    return [(tag, int((span.confidence or 0) * 10) if span else 0) for tag, span in tagged_spans(note, spans)]
-
-
 def _of_earlier(note: Note, spans: Sequence[Span]) -> tuple[Column, Column]:
-    tags = earlier_tags(note, spans)
+    """For each token, the tag of the earlier model's span, also with the tenth in which the span's confidence is."""
+    tags = [(tag, int((span.confidence or 0) * 10) if span else 0) for tag, span in tagged_spans(note, spans)]
     return _padded([tag for tag, _ in tags], NOTHING), _padded(tags, None)
 
 

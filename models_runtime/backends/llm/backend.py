@@ -124,7 +124,7 @@ class LlmBackend(PredictsEach):
     ) -> list[list[Span] | RewrittenText | BackendError]:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         if self._params.strategy == "rewrite":
-            return [*self._rewritten_each(texts, check)]
+            return self._rewritten_each(texts, check)
         params = self._params
         pieces = [
             overlapping(text, params.omega, params.overlap) if params.overlap else chunks(text, params.omega)
@@ -140,27 +140,22 @@ class LlmBackend(PredictsEach):
             check,
         )
         asked = len(self._extracting)
-        return [
-            _joined([_joined(islice(results, asked), _merged) for _part in parts], partial(whole, parts))
-            for parts in pieces
-        ]
+        by_piece = [[_joined(islice(results, asked), _merged) for _part in parts] for parts in pieces]
+        return [_joined(found, partial(whole, parts)) for parts, found in zip(pieces, by_piece, strict=True)]
 
-    def _rewritten_each(self, texts: Sequence[str], check: driver.Check) -> Iterator[RewrittenText | BackendError]:
+    def _rewritten_each(
+        self, texts: Sequence[str], check: driver.Check
+    ) -> list[list[Span] | RewrittenText | BackendError]:
         # Pieces must not overlap, because the rewritten note is made of them.
         pieces = [chunks(text, REWRITE_WORDS, overlap=0) for text in texts]
         rewrite = self._rewriting.rewrite
         results = self._results(
             [rewrite(text, *piece) for text, parts in zip(texts, pieces, strict=True) for piece in parts], check
         )
-        for text, parts in zip(texts, pieces, strict=True):
-            rewritten: list[RewrittenText] = []
-            failed: list[BackendError] = []
-            for result in islice(results, len(parts)):
-                if isinstance(result, BackendError):
-                    failed.append(result)
-                else:
-                    rewritten.append(result)
-            yield failed[0] if failed else joined(text, parts, rewritten)
+        return [
+            _joined(islice(results, len(parts)), partial(joined, text, parts))
+            for text, parts in zip(texts, pieces, strict=True)
+        ]
 
     def _results(self, conversations: list[driver.Conversation[T]], check: driver.Check) -> Iterator[T | BackendError]:
         try:
@@ -212,18 +207,11 @@ def _shape(params: Params) -> str:
     return f"{params.omega}{overlap}x{params.passes}{'-every' if params.every_pass else ''}"
 
 
-def _joined(
-    results: Iterable[list[Span] | BackendError], join: Callable[[Sequence[list[Span]]], list[Span]]
-) -> list[Span] | BackendError:
+def _joined(results: Iterable[Any], join: Callable[[Sequence[Any]], T]) -> T | BackendError:
     """What `join` makes of all results. If one failed, the whole failed: partial results would look complete."""
-    found: list[list[Span]] = []
-    failed: list[BackendError] = []
-    for result in results:
-        if isinstance(result, BackendError):
-            failed.append(result)
-        else:
-            found.append(result)
-    return failed[0] if failed else join(found)
+    every = list(results)
+    failed = next((result for result in every if isinstance(result, BackendError)), None)
+    return failed or join([result for result in every if not isinstance(result, BackendError)])
 
 
 def _merged(found: Sequence[list[Span]]) -> list[Span]:

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from annotations.text.characters import trim
 from annotations.text.provenance import Doubtful, in_pass, shifted
@@ -100,12 +100,9 @@ class ExtractionQuestions:
         return [shifted(one, start) for one in without_overlaps(spans)]
 
     def _mentions(self, masked: MaskedText, answer: Answer) -> Found:
+        """The locations of the mentions in the unmasked piece. Mentions that are not in the text sent are counted."""
         self.meter.add(cut=int(answer.cut))
         answered = lines_of(answer.text, self.labels) if self.lines else listed(answer.text, Mention)
-        return self._located(masked, answered)
-
-    def _located(self, masked: MaskedText, answered: Any) -> Found:
-        """The locations of the mentions in the unmasked piece. Mentions that are not in the text sent are counted."""
         known = [
             Mention.model_construct(text=mention.text, type=self.labels[kind], context=mention.context)
             for mention in answered.entries

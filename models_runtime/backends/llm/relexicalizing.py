@@ -44,16 +44,6 @@ class Answers(Protocol):
         """Store an answer so that it is deleted with any of the notes, together with the meter's counts."""
 
 
-class NoAnswers:
-    """Stores nothing."""
-
-    def find(self, key: str, notes: Collection[int]) -> list[dict[str, Any]] | None:
-        return None
-
-    def keep(self, key: str, notes: Collection[int], entries: list[dict[str, Any]]) -> None:
-        return
-
-
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -109,7 +99,7 @@ class Relexicalizer:
         self.meter = meter or Meter()
         self._completion = completion or completion_of(server, model, self.meter)
         self._capacity, self._check = capacity, check
-        self._answers = answers or NoAnswers()
+        self._answers = answers
         self._prompts = {
             (task, language): prompt_without_labels(f"relexicalize-{task}", language)
             for task in TASKS
@@ -157,7 +147,7 @@ class Relexicalizer:
         prompt = self._prompts[asked.task, asked.language if asked.language in LANGUAGES else "en"]
         text = json.dumps(asked.shown, ensure_ascii=False)
         key = digest(self._asking, prompt, text)
-        stored = self._answers.find(key, asked.notes)
+        stored = self._answers.find(key, asked.notes) if self._answers else None
         if stored is not None:
             self.meter.add(kept=1)
             result = read([model.model_validate(entry) for entry in stored])
@@ -176,7 +166,8 @@ class Relexicalizer:
         except BaseException:  # The answer was unreadable, or the conversation was closed.
             self.meter.record()
             raise
-        self._answers.keep(key, asked.notes, [entry.model_dump() for entry in found.entries])
+        if self._answers:
+            self._answers.keep(key, asked.notes, [entry.model_dump() for entry in found.entries])
         return None if result is None else result[0]
 
     def _cluster(self, patient: tuple[Sequence[MentionInNote], str]) -> Conversation[list[list[MentionInNote]] | None]:
@@ -226,23 +217,32 @@ class Relexicalizer:
         asked = _Question("cluster", language, halves, _notes(both), len(both))
         return (yield from self._ask(asked, _Clustered, read))
 
-    def _names(self, clusters: Sequence[Cluster]) -> Conversation[list[list[str]] | None]:
+    def _about(
+        self,
+        task: str,
+        clusters: Sequence[Cluster],
+        model: type[M],
+        read: Callable[[Sequence[M]], tuple[list[R], int] | None],
+        **more: Any,
+    ) -> Conversation[list[R] | None]:
+        """Ask about all entities of a patient; None also if they are too many. `more`: what else the question shows."""
         if not clusters:
             return []
         if len(clusters) > MOST_ENTITIES:
             self.meter.add(too_long=1)
             return None
+        shown = {"entities": [_entity(at, cluster) for at, cluster in enumerate(clusters, start=1)], **more}
+        notes = {note for one in clusters for note in _notes(one.mentions)}
+        return (yield from self._ask(_Question(task, clusters[0].language, shown, notes, len(clusters)), model, read))
 
+    def _names(self, clusters: Sequence[Cluster]) -> Conversation[list[list[str]] | None]:
         def read(entries: Sequence[_Queried]) -> tuple[list[list[str]], int] | None:
             if not _once([one.id for one in entries], len(clusters)):
                 return None
             by_id = {one.id: one.names for one in entries}
             return [by_id[at] for at in range(1, len(clusters) + 1)], 0
 
-        shown = {"entities": [_entity(at, cluster) for at, cluster in enumerate(clusters, start=1)]}
-        notes = {note for one in clusters for note in _notes(one.mentions)}
-        asked = _Question("query", clusters[0].language, shown, notes, len(clusters))
-        return (yield from self._ask(asked, _Queried, read))
+        return (yield from self._about("query", clusters, _Queried, read))
 
     def _decide(
         self, asked: tuple[Cluster, Sequence[IndexedEntity]]
@@ -262,11 +262,6 @@ class Relexicalizer:
 
     def _replace(self, asked: tuple[Sequence[Cluster], Sequence[str]]) -> Conversation[list[str | None] | None]:
         clusters, taken = asked
-        if not clusters:
-            return []
-        if len(clusters) > MOST_ENTITIES:
-            self.meter.add(too_long=1)
-            return None
 
         def read(entries: Sequence[_Replaced]) -> tuple[list[str | None], int] | None:
             by_id = {one.id: one for one in entries}
@@ -279,10 +274,7 @@ class Relexicalizer:
             ]
             return texts, sum(text is None for text in texts)
 
-        shown = {"entities": [_entity(at, one) for at, one in enumerate(clusters, start=1)], "taken": list(taken)}
-        notes = {note for one in clusters for note in _notes(one.mentions)}
-        question = _Question("replace", clusters[0].language, shown, notes, len(clusters))
-        return (yield from self._ask(question, _Replaced, read))
+        return (yield from self._about("replace", clusters, _Replaced, read, taken=list(taken)))
 
 
 def _notes(mentions: Sequence[MentionInNote]) -> set[int]:

@@ -77,27 +77,23 @@ class RemoteCompletion(ServerRequests):
         raise AssertionError("unreachable")
 
     def _asked(self, question: Question) -> Answer:
-        """Send a request. If the server rejects the answer format, switch to the next more lenient one for good."""
-        if question.tools:
-            return self._asked_with_tools(question)
+        """Send a request. If the server rejects the answer format, switch to the next more lenient one for good.
+
+        A server that rejects a question with tools has none.
+        """
         while True:
-            format_at = self._format if question.schema else len(FORMATS) - 1
+            format_at = self._format if question.schema and not question.tools else len(FORMATS) - 1
             try:
-                return self._read(self._sent(question, FORMATS[format_at]))
+                return self._read(self._sent(question, FORMATS[format_at]), tools=bool(question.tools))
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if FORMATS[format_at] == "text" or _is_too_long(error):
+                if _is_too_long(error):
+                    raise
+                if question.tools:
+                    return Answer("", no_tools=True)
+                if FORMATS[format_at] == "text":
                     raise
                 with self._lock:
                     self._format = max(self._format, format_at + 1)
-
-    def _asked_with_tools(self, question: Question) -> Answer:
-        """Send a question with tools. A server that rejects it has none."""
-        try:
-            return self._read(self._sent(question, "text"), tools=True)
-        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if _is_too_long(error):
-                raise
-            return Answer("", no_tools=True)
 
     def _sent(self, question: Question, answer_format: str) -> ChatCompletion:
         self.meter.add(requests=1)
@@ -121,7 +117,7 @@ class RemoteCompletion(ServerRequests):
             raise self._unreadable() from None
         return answer
 
-    def _read(self, completion: ChatCompletion, *, tools: bool = False) -> Answer:
+    def _read(self, completion: ChatCompletion, *, tools: bool) -> Answer:
         """The text of the first choice. Tool calls are only read with `tools`, and are never executed here."""
         usage = getattr(completion, "usage", None)
         read, written = (_count(getattr(usage, name, 0)) for name in ("prompt_tokens", "completion_tokens"))

@@ -110,7 +110,7 @@ def _arguments(text: str) -> object:
         return text
 
 
-REVISION: Final = "1"
+REVISION: Final = "2"
 """Increase it when questions or answers are treated in another way, so that stored answers are no longer used."""
 SHOWN: Final = 40
 """Open annotations at the begin of a round."""

@@ -98,13 +98,11 @@ class Todo:
 
     def keep(self, number: int, reason: str) -> "Todo":
         """Keep an annotation as it is."""
-        span = self.item(number).span
-        return self._decided(number, Action.KEEP, span, reason)
+        return self._decided(number, Action.KEEP, self.item(number).span, reason)
 
     def remove(self, number: int, reason: str) -> "Todo":
         """Remove an annotation."""
-        span = self.item(number).span
-        return self._decided(number, Action.REMOVE, span, reason)
+        return self._decided(number, Action.REMOVE, self.item(number).span, reason)
 
     def update(
         self, number: int, reason: str, *, start: int | None = None, end: int | None = None, label: str | None = None

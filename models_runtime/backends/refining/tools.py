@@ -6,11 +6,13 @@ call gives `{"refused": "…"}` and leaves the to-do list as it is.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Final
 
 from annotations.text.names import unkeepable
 from annotations.text.tokens import covered, tokenize
 from models_runtime.backends.llm.asking import object_schema
+from models_runtime.backends.refining.correcting import anchored
 from models_runtime.backends.refining.state import Call, Component, RefinementState, earlier
 from models_runtime.backends.refining.todo import Action, DecisionRefused, Item, Todo, faults, still_open
 
@@ -29,13 +31,13 @@ class Argument:
     kind: str
     description: str
     required: bool = False
-    least: int | None = None
+    least: int = 0
     most: int | None = None
     choices: tuple[str, ...] = ()
 
     def schema(self) -> dict[str, Any]:
         found: dict[str, Any] = {"type": self.kind, "description": self.description}
-        if self.least is not None:
+        if self.kind == "integer":
             found["minimum"] = self.least
         if self.most is not None:
             found["maximum"] = self.most
@@ -46,10 +48,10 @@ class Argument:
     def checked(self, value: object) -> int | str:
         """The value, if it fits. Raises Refused."""
         if self.kind == "integer":
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise DecisionRefused(f"“{self.name}” must be a whole number.")
-            if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
-                raise DecisionRefused(f"“{self.name}” must be {self._range()}.")
+            limit = "" if self.most is None else f" and at most {self.most}"
+            most = inf if self.most is None else self.most
+            if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= most:
+                raise DecisionRefused(f"“{self.name}” must be a whole number, at least {self.least}{limit}.")
             return value
         if not isinstance(value, str):
             raise DecisionRefused(f"“{self.name}” must be a string.")
@@ -62,11 +64,6 @@ class Argument:
         if self.choices and value not in self.choices:
             raise DecisionRefused(f"“{self.name}” must be one of: {', '.join(self.choices)}.")
         return value
-
-    def _range(self) -> str:
-        if self.most is None:
-            return f"at least {self.least}"
-        return f"at most {self.most}" if self.least is None else f"between {self.least} and {self.most}"
 
 
 def schema(arguments: Sequence[Argument]) -> dict[str, Any]:
@@ -263,21 +260,13 @@ def _finish(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementSt
 
 
 def _found(text: str, item: Item, wanted: str) -> tuple[int, int]:
-    """Where the wanted text is, at the place that shares most characters with the annotation. Raises Refused."""
-    wanted = wanted.strip()
-    span = item.span
-    best: tuple[int, int] | None = None
-    at = text.find(wanted, max(0, span.start - len(wanted) + 1)) if wanted else -1
-    while 0 <= at < span.end:
-        shared = min(span.end, at + len(wanted)) - max(span.start, at)
-        if shared > 0 and (best is None or shared > best[0]):
-            best = shared, at
-        at = text.find(wanted, at + 1)
-    if best is None:
+    """Where the wanted text is, at the place that is nearest to the annotation. Raises Refused."""
+    found = anchored(text, item.span, wanted) if wanted.strip() else None
+    if found is None:
         raise DecisionRefused(
             f"The note does not have this text at annotation {item.number}. Copy it exactly from the note."
         )
-    return best[1], best[1] + len(wanted)
+    return found
 
 
 _NUMBER: Final = Argument(

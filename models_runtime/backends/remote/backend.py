@@ -35,7 +35,7 @@ class Exchange(ServerRequests):
 
     def __init__(self, server: RemoteModel, *, sleep: Callable[[float], object] | None = None) -> None:
         super().__init__(server.name, server.seconds, MOST_BYTES, sleep)
-        self._server = server
+        self._url = server.url.rstrip("/")
         self._client = httpx2.Client(
             headers=_credentials(server),
             trust_env=False,
@@ -46,14 +46,11 @@ class Exchange(ServerRequests):
 
     def get(self, path: str) -> Any:
         """The JSON at a path below the server's address. Raises BackendError."""
-        return self._asked("GET", path, None, TRIES)
+        return self._counted(lambda: self._tried("GET", path, None, TRIES))
 
     def post(self, path: str, body: dict[str, Any], *, tries: int = TRIES) -> Any:
         """The JSON that the server answers to a JSON object. Raises BackendError."""
-        return self._asked("POST", path, body, tries)
-
-    def _asked(self, method: str, path: str, body: dict[str, Any] | None, tries: int) -> Any:
-        return self._counted(lambda: self._tried(method, path, body, tries))
+        return self._counted(lambda: self._tried("POST", path, body, tries))
 
     def _tried(self, method: str, path: str, body: dict[str, Any] | None, tries: int) -> Any:
         for attempt in range(1, tries + 1):
@@ -61,7 +58,7 @@ class Exchange(ServerRequests):
             if self._over.is_set():
                 raise error
             try:
-                return self._read(self._client.request(method, self._url(path), json=body))
+                return self._read(self._client.request(method, f"{self._url}/{path}", json=body))
             except TooLong:
                 raise self._too_long() from None
             except httpx2.TimeoutException:
@@ -84,9 +81,6 @@ class Exchange(ServerRequests):
             return json.loads(response.content)
         except (ValueError, RecursionError):
             raise self._error("sent an answer that is not valid JSON.") from None
-
-    def _url(self, path: str) -> str:
-        return f"{self._server.url.rstrip('/')}/{path}"
 
 
 class _Again(Exception):

@@ -20,7 +20,6 @@ GIVEN: Final = _COMMON | open_given("en")
 _EVERYDAY: Final = (
     frozenset(listed("everyday_names", "eponym_given")) | word_set("eponyms") | (open_given("en") - _COMMON)
 )
-_OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“(\-] ?)\Z")
 _ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
 # "Hemoglobin Constant Spring and Bart excluded", but "Con Elena negativa a la cirugía"
 _FINDING: Final = re.compile(

@@ -142,7 +142,6 @@ _FEAST_BEFORE: Final = re.compile(
     r"(?:(?:factor|fattore)(?:[ ]ix)?|enfermedad|malattia|morbo)[ ](?:\(|de[ ]|di[ ]|d[ie]l[ ])?\Z"
 )
 _FEAST_AFTER: Final = re.compile(r"[ ](?:factor|disease|eggs?|candy|tree|cactus|rose|island|diet|menu|cookies?)\b")
-_EN: Final = frozenset({"en"})
 _ALL_MONTHS: Final = frozenset((*_LONG, *_SHORT))
 _WEEKDAYS: Final = frozenset(listed("weekdays", "weekdays_en"))
 

@@ -134,17 +134,11 @@ def room(config: Any) -> int:
     return min(MOST, int(positions))
 
 
-def read_network(folder: Path, **changes: Any) -> Any:
-    """The network with weights in single precision. `changes`: changes to its configuration, such as labels."""
-    return _read(AutoModelForTokenClassification, folder, **changes)
+def read_network(folder: Path, kind: Any = AutoModelForTokenClassification, **changes: Any) -> Any:
+    """The network with weights in single precision and a head of this kind.
 
-
-def read_masked_lm(folder: Path) -> Any:
-    """The network with a head for masked words."""
-    return _read(AutoModelForMaskedLM, folder)
-
-
-def _read(kind: Any, folder: Path, **changes: Any) -> Any:
+    `changes`: changes to its configuration, such as labels.
+    """
     try:
         network = kind.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32, **changes
@@ -160,11 +154,7 @@ def read_pieces(folder: Path) -> Pieces:
     try:
         return Pieces((folder / FILE).read_text())
     except (OSError, ValueError) as error:
-        raise unreadable_tokenizer(folder, error) from None
-
-
-def unreadable_tokenizer(folder: Path, error: Exception) -> BackendError:
-    return BackendError(f"The file {FILE} in “{folder.name}” can't be read ({type(error).__name__}).")
+        raise BackendError(f"The file {FILE} in “{folder.name}” can't be read ({type(error).__name__}).") from None
 
 
 def padding(config: Any) -> int:
@@ -195,10 +185,7 @@ class StartingPoint:
             model = load_masked(path) if files.format_of(path) == MASKED_FORMAT else load_model(path)
             return cls(model.card.base, model.pieces.content, path, model)
         check_files(path, WEIGHT_FILES)
-        try:
-            return cls(path.name, (path / FILE).read_text(), path, None)
-        except (OSError, ValueError) as error:
-            raise unreadable_tokenizer(path, error) from None
+        return cls(path.name, read_pieces(path).content, path, None)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -237,7 +224,7 @@ class StartingPoint:
         """The network with a head for masked words. Raises BackendError (permanent) if its architecture has none."""
         try:
             if self._model is None:
-                return read_masked_lm(self._path)
+                return read_network(self._path, AutoModelForMaskedLM)
             if not isinstance(self._model.card, TransformerCard):
                 return self._model.network
             made = AutoModelForMaskedLM.from_config(self._model.network.config)

@@ -6,12 +6,9 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from annotations.text.bio import decode
-from annotations.text.characters import trim
 from annotations.text.spans import Span
-from annotations.text.tokens import covered
 from models_runtime.backends.base import BackendError, blocks
-from models_runtime.backends.marginals import Marginals, Marked
+from models_runtime.backends.marginals import Marginals, Marked, confident_spans
 from models_runtime.backends.neural.crf import Tags, best_path
 from models_runtime.backends.neural.device import Device, OnDevice, Placement, Window, chunks, windows
 from models_runtime.backends.neural.learning import IGNORED
@@ -35,20 +32,11 @@ class Scorer:
     ) -> None:
         self._network = network
         self._before, self._after = around
-        self._room = most - len(self._before) - len(self._after)
-        self._overlap = min(OVERLAP, self._room // 4)
+        # The pieces of a window without the special ones, and the number of special ones before it.
+        self.room, self.lead = most - len(self._before) - len(self._after), len(self._before)
+        self._overlap = min(OVERLAP, self.room // 4)
         self._pad = pad
         self._disjoint = disjoint
-
-    @property
-    def room(self) -> int:
-        """The number of pieces in a window, special pieces not included."""
-        return self._room
-
-    @property
-    def lead(self) -> int:
-        """The number of special pieces before each window."""
-        return len(self._before)
 
     def windows(self, encoded: EncodedText) -> list[Window]:
         """The windows of each part of the text, in order."""
@@ -57,7 +45,7 @@ class Scorer:
 
     def cut(self, count: int) -> list[Window]:
         """The windows over `count` pieces."""
-        return chunks(count, self._room) if self._disjoint else windows(count, self._room, self._overlap)
+        return chunks(count, self.room) if self._disjoint else windows(count, self.room, self._overlap)
 
     def scores(self, texts: Sequence[EncodedText], placement: Placement) -> list[Any]:
         """Log probabilities [pieces, tags] of each text, float32. Raises BackendError if a piece has no scores."""
@@ -83,12 +71,11 @@ class Scorer:
         with torch.inference_mode(), device.precision():
             found = self._network(**self.inputs(shown, device)).logits
         scores = torch.log_softmax(found.float(), dim=-1).cpu().numpy()
-        lead = len(self._before)
-        return [row[lead : lead + len(window)] for row, (window, _) in zip(scores, shown, strict=True)]
+        return [row[self.lead : self.lead + len(window)] for row, (window, _) in zip(scores, shown, strict=True)]
 
     def inputs(self, shown: Sequence[tuple[Window, EncodedText]], device: Device) -> dict[str, Any]:
         """The network's input: pieces with special pieces and padding [windows, pieces], and the attention mask."""
-        lead = len(self._before)
+        lead = self.lead
         lengths = np.array([lead + len(window) + len(self._after) for window, _ in shown])
         pieces = np.full((len(shown), lengths.max()), self._pad, dtype=np.int64)
         for row, (window, text), length in zip(pieces, shown, lengths, strict=True):
@@ -103,10 +90,10 @@ class Scorer:
 
     def targets(self, shown: Sequence[tuple[Window, Sequence[int]]], device: Device) -> Any:
         """Targets for `inputs` of the same windows: tags of the pieces that a window predicts, otherwise IGNORED."""
-        width = max(len(window) for window, _ in shown) + len(self._before) + len(self._after)
+        width = max(len(window) for window, _ in shown) + self.lead + len(self._after)
         found = torch.full((len(shown), width), IGNORED)
         for row, (window, tags) in zip(found, shown, strict=True):
-            at = len(self._before) + window.kept - window.start
+            at = self.lead + window.kept - window.start
             row[at : at + window.kept_past - window.kept] = torch.tensor(tags[window.kept : window.kept_past])
         return found.to(device.name)
 
@@ -178,13 +165,8 @@ class Tagger:
         scores = self._scores(encoded, rows)
         path = scores.argmax(axis=1) if self._decoding == "argmax" else _likeliest(scores, *self._barred)
         probabilities = np.exp(scores[np.arange(len(path)), path])
-        found = []
-        for span in decode(encoded.tokens, [self._tags.names[tag] for tag in path]):
-            start, end = trim(text, span.start, span.end)
-            if start < end:
-                least = float(probabilities[slice(*covered(encoded.tokens, span.start, span.end))].min())
-                found.append(Span(start, end, span.label, round(min(least, 1.0), DECIMALS), self._source))
-        return sorted(found)
+        tags = [self._tags.names[tag] for tag in path]
+        return sorted(confident_spans(text, encoded.tokens, tags, probabilities, self._source, DECIMALS))
 
 
 def _likeliest(scores: Any, first: Any, steps: Any) -> list[int]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Final
 
@@ -29,14 +29,8 @@ class ConfidenceBin:
 
     def as_dict(self) -> dict[str, Any]:
         low, high = wilson(self.right, self.spans) or (0.0, 1.0)
-        return {
-            "confidence": round(self.confidence, 4),
-            "spans": self.spans,
-            "right": self.right,
-            "share": self.share,
-            "low": low,
-            "high": high,
-        }
+        own = {"confidence": round(self.confidence, 4), "share": self.share, "low": low, "high": high}
+        return asdict(self) | own
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +67,7 @@ class Reliability:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "spans": self.spans,
-            "right": self.right,
-            "confidence": self.confidence,
-            "ece": self.ece,
-            "brier": self.brier,
-            "groups": [group.as_dict() for group in self.groups],
-        }
+        return asdict(self) | {"groups": [group.as_dict() for group in self.groups]}
 
 
 def _groups(counted: list[Counted], spans: int) -> Iterator[ConfidenceBin]:

@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import CHUNK, read_chunks
 from annotations.jobs.services.queue import once
 from annotations.models import AuthorKind, GoldVersion, Job, Project, StoredFile, User
@@ -47,10 +46,10 @@ def run_and_gold(
     return run, wanted.reference.version
 
 
-def calibrate(*, project: Project, run: str, gold: int, actor: User | None, progress: Progress = silent) -> Calibration:
+def calibrate(*, project: Project, run: str, gold: int, actor: User | None) -> Calibration:
     """Calibrate in this process. Raises ServiceError, also if there are too few spans."""
     row, version = run_and_gold(project, gold=gold, name=run)
-    made = calibration_by(row, version, progress=progress)
+    made = calibration_by(row, version)
     with transaction.atomic():
         keep(made, actor)
     return made
