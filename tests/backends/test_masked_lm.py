@@ -1,6 +1,5 @@
 """Language pre-training with masked words: its evaluation, any number of notes, and the model that is kept."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from models_runtime.backends.token_classification.adapting import SENTENCES, Sto
 from models_runtime.backends.token_classification.model import MASKED_FORMAT, StartingPoint, load_masked, load_model  # noqa: E402
 from models_runtime.backends.token_classification.training import MASKED, learn  # noqa: E402
 from models_runtime.backends.token_classification.training import learn_masked as learn_language  # noqa: E402
-from tests.backends.made import NAMES, Killed, damaged, dies_at, made_notes, moved_notes  # noqa: E402
+from tests.backends.made import NAMES, damaged, made_notes, moved_notes  # noqa: E402
 from tests.backends.made_weights import tiny_bert  # noqa: E402
 
 NOTES = made_notes(4)
@@ -54,20 +53,6 @@ def test_its_loss_on_held_out_notes_falls_and_the_probe_shows_words_before_and_a
     assert known[1] > known[0]
     chances = [chance for _, chance in after[1]["words"]]
     assert len(chances) == 5 and chances == sorted(chances, reverse=True) and sum(chances) <= 1.001
-
-
-def test_a_killed_training_continues_and_gives_the_same_model_and_figures(folder: Path, tmp_path: Path) -> None:
-    steps: list[Step] = []
-    task = task_of(folder, iterations=3, held_out=made_notes(6)[4:], report=steps.append)
-    whole = learn_language(task, tmp_path / "whole.zip")
-    first = [(step.held_out_loss, [filled["sentence"] for filled in step.probe]) for step in steps]
-
-    killed = replace(task, checkpoint=tmp_path / "two")
-    with pytest.raises(Killed):
-        learn_language(replace(killed, report=dies_at(2)), tmp_path / "half.zip")
-    steps.clear()
-    assert learn_language(killed, tmp_path / "again.zip") == whole
-    assert [(step.held_out_loss, [filled["sentence"] for filled in step.probe]) for step in steps] == first
 
 
 def test_a_transformer_starts_from_a_kept_language_model(folder: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.training import Rows
 from models_runtime.backends.crf.training import learn as learn_crf
 from models_runtime.backends.learner import TrainingTask
-from models_runtime.backends.notes import Note, read
+from models_runtime.backends.notes import read
 from models_runtime.backends.rule_tags import rules_for
 from tests.backends.contract import HOSTILE
 from tests.backends.made import made_notes
@@ -131,61 +130,20 @@ def test_of_equal_paths_the_best_one_has_the_first_tags(lengths: list[int], tags
     assert [path.tags for path in best_paths(items, steps)] == [plain(item, steps)[0] for item in items]
 
 
-def test_weights_that_are_too_large_have_paths_without_probabilities() -> None:
-    items, steps = scores_and_steps([60, 90], 8.0, 7)
-    for item, path in zip(items, best_paths([1e4 * item for item in items], 1e4 * steps), strict=True):
-        assert path.tags == plain(1e4 * item, 1e4 * steps)[0]
-        assert any(path.tags) and any(np.isnan(path.odds))
-
-
 torch = pytest.importorskip("torch")
 
-from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend  # noqa: E402
-from models_runtime.backends.bilstm_crf.inputs import Item, NoteEncoder, confident_spans  # noqa: E402
-from models_runtime.backends.bilstm_crf.model import LoadedTagger, save_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.model import load_model as load_network  # noqa: E402
+from models_runtime.backends.bilstm_crf.model import save_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
-from models_runtime.backends.neural.device import Placement, cpu_device  # noqa: E402
 
 
-@pytest.fixture(scope="module", params=[0, 1], ids=["no language", "language"])
-def network(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bilstm") / "model.zip"
-    learn(TrainingTask(made_notes(6), "meddocan", iterations=6, adapt=request.param), path)
-    return path
-
-
-def items_of(model: LoadedTagger, texts: Sequence[str]) -> list[tuple[Note, list[Item]]]:
-    vectors = partial(model.stack.vectors, placement=Placement(cpu_device(""), *model.stack.networks))
-    encoder = NoteEncoder(rules_for("meddocan"), model.lexicon, model.card.grouped, vectors)
-    return [(note, encoder.items(note, tags, model.vocabulary)) for note, tags in map(encoder.rule_tags, texts)]
-
-
-@pytest.mark.parametrize("network", [0], indirect=True)
-def test_a_model_whose_vocabulary_has_other_numbers_is_refused(network: Path, tmp_path: Path) -> None:
+def test_a_model_whose_vocabulary_has_other_numbers_is_refused(tmp_path: Path) -> None:
     """A number behind the last one would be a row of the next table."""
-    model = load_network(network)
+    learn(TrainingTask(made_notes(2), "meddocan", iterations=1), tmp_path / "m.zip")
+    model = load_network(tmp_path / "m.zip")
     one, two, *_ = (shape := model.vocabulary.shape)
     for change in ({one: shape[two]}, {one: 1}, {one: True}):
         changed = replace(model.vocabulary, shape=shape | change)
         save_model(tmp_path / "m.zip", model.card, model.network, model.stack, changed, model.lexicon)
         with pytest.raises(BackendError, match="its weights don't fit its card"):
             load_network(tmp_path / "m.zip")
-
-
-def test_spans_of_notes_read_together_are_those_of_each_note_by_itself(network: Path) -> None:
-    backend, model = BiLstmCrfBackend(str(network), device="cpu"), load_network(network)
-    texts = [*TEXTS, *(text for text, _ in made_notes(12))]
-    count = 0
-    for (note, items), spans in zip(items_of(model, texts), backend.predict(texts), strict=True):
-        paths, flat = [], []
-        for item in items:
-            (path,) = model.network.paths(model.network.scores([item.rows], "cpu"), marginals=True)
-            paths.append(path.tags)
-            flat += path.odds
-        plain = confident_spans(note.text, note.tokens, items, paths, flat, model.tags, "")
-        assert spans == plain
-        for one, two in zip(spans, plain, strict=True):
-            assert one.confidence == pytest.approx(two.confidence, abs=1.1e-3)  # the last digit may be rounded
-        count += len(spans)
-    assert count > 10

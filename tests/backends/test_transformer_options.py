@@ -385,9 +385,9 @@ def test_a_pickle_beside_safetensors_is_not_opened(tagging: Path, tmp_path: Path
     assert caught.value.permanent
 
 
-@pytest.mark.parametrize("read", [network.read_network, network.read_masked_lm])
+@pytest.mark.parametrize("kind", [network.AutoModelForTokenClassification, network.AutoModelForMaskedLM])
 def test_loading_a_folder_runs_no_code_and_downloads_nothing(
-    read: Any, tagging: Path, monkeypatch: pytest.MonkeyPatch
+    kind: Any, tagging: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: dict[str, Any] = {}
 
@@ -395,8 +395,7 @@ def test_loading_a_folder_runs_no_code_and_downloads_nothing(
         asked.update(options)
         raise OSError
 
-    for kind in (network.AutoModelForTokenClassification, network.AutoModelForMaskedLM):
-        monkeypatch.setattr(kind, "from_pretrained", classmethod(watched))
+    monkeypatch.setattr(kind, "from_pretrained", classmethod(watched))
     with pytest.raises(BackendError):
-        read(tagging)
+        network.read_network(tagging, kind)
     assert (asked["trust_remote_code"], asked["local_files_only"], asked["use_safetensors"]) == (False, True, True)

@@ -78,6 +78,8 @@ class Scripted:
             def do_POST(self) -> None:
                 scripted._answer(self)
 
+            do_GET = do_POST
+
             def log_message(self, *args: object) -> None:
                 pass
 
@@ -87,7 +89,8 @@ class Scripted:
         threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
 
     def _answer(self, handler: BaseHTTPRequestHandler) -> None:
-        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        raw = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        body = json.loads(raw) if raw else {}
         with self._lock:
             self.requests.append(body)
             self.keys.append(handler.headers.get("Authorization", ""))
@@ -95,11 +98,10 @@ class Scripted:
             self._now += 1
             self.most_at_once = max(self.most_at_once, self._now)
         try:
-            said = self.script(body)
+            said = self._reply(handler, body)
         finally:
             with self._lock:
                 self._now -= 1
-        said = Reply(said) if isinstance(said, str) else said
         data = said.raw or json.dumps(said.body if said.body is not None else _completion(said, body)).encode()
         handler.send_response(said.status)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(data))} | said.headers
@@ -107,6 +109,10 @@ class Scripted:
             handler.send_header(*header)
         handler.end_headers()
         handler.wfile.write(data)
+
+    def _reply(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> Reply:
+        said = self.script(body)
+        return Reply(said) if isinstance(said, str) else said
 
     def stop(self) -> None:
         self._http.shutdown()

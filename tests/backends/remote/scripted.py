@@ -4,14 +4,15 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from models_runtime.backends import Backend
 from models_runtime.backends.remote.backend import RemoteBackend
 from models_runtime.backends.remote.servers import RemoteModel
 from models_runtime.runs.services.serving import ModelServer, server_for
+from tests.backends.llm.scripted import Reply, Scripted
 
 KEY = "only-for-tests-0123456789"
 
@@ -24,45 +25,27 @@ class Asked:
     body: Any
 
 
-@dataclass
-class Scripted:
+class ScriptedModel(Scripted):
     """`script(asked)` gives the status and the JSON, or bytes."""
 
-    script: Callable[[Asked], tuple[int, Any]]
-    url: str = ""
-    asked: list[Asked] = field(default_factory=list)
+    def __init__(self, script: Callable[[Asked], tuple[int, Any]]) -> None:
+        super().__init__(script)
+        self.url, self.asked = self.url.replace("/v1", "/model"), list[Asked]()
+
+    def _reply(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> Reply:
+        asked = Asked(handler.command, handler.path, dict(handler.headers), body)
+        self.asked.append(asked)
+        status, answer = self.script(asked)
+        return Reply(status=status, raw=answer if isinstance(answer, bytes) else json.dumps(answer).encode())
 
 
 @contextmanager
-def scripted(script: Callable[[Asked], tuple[int, Any]]) -> Iterator[Scripted]:
-    made = Scripted(script)
-
-    class Handler(BaseHTTPRequestHandler):
-        def _do(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            asked = Asked(self.command, self.path, dict(self.headers), json.loads(raw) if raw else None)
-            made.asked.append(asked)
-            status, answer = made.script(asked)
-            body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = _do
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    made.url = f"http://127.0.0.1:{server.server_port}/model"
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+def scripted(script: Callable[[Asked], tuple[int, Any]]) -> Iterator[ScriptedModel]:
+    made = ScriptedModel(script)
     try:
         yield made
     finally:
-        server.shutdown()
-        server.server_close()
+        made.stop()
 
 
 @contextmanager
