@@ -164,7 +164,7 @@ class ThresholdBackend(OneByOne):
             raise TypeError(f"The backend {backend.name} gives no probabilities of labels.")
         self._backend, self._marginals, self.threshold = backend, backend, threshold
         self.name, self.label_set, self.labels = backend.name, backend.label_set, backend.labels
-        self.revision = revision_at(backend.revision, threshold)
+        self.revision = f"{backend.revision}{REVISION}{threshold:g}"
 
     @property
     def budget(self) -> Budget:
@@ -181,11 +181,6 @@ class ThresholdBackend(OneByOne):
         source = f"{self.name}{ABOVE}{self.threshold:g}"
         read = self._marginals.predict_marginals(texts)
         return [spans_above(text, marked, self.threshold, source) for text, marked in zip(texts, read, strict=True)]
-
-
-def revision_at(revision: str, threshold: float) -> str:
-    """The revision of a backend that reads at a threshold."""
-    return f"{revision}{REVISION}{threshold:g}"
 
 
 def revision_without(revision: str) -> str:

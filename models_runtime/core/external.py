@@ -66,6 +66,11 @@ def pipelines() -> list[ExternalModel]:
     return [found[name] for name in sorted(found)]
 
 
+def _inside(home: Path) -> list[Path]:
+    """List what is in a folder, sorted; empty if there is no such folder."""
+    return sorted(home.iterdir()) if home.is_dir() else []
+
+
 def _packages() -> Iterator[ExternalModel]:
     for point in entry_points(group=GROUP):
         if point.dist is None or not PIPELINE_NAME.fullmatch(point.name):
@@ -78,9 +83,7 @@ def _packages() -> Iterator[ExternalModel]:
 
 
 def _pipeline_folders() -> Iterator[ExternalModel]:
-    if not pipelines_home().is_dir():
-        return
-    for folder in sorted(pipelines_home().iterdir()):
+    for folder in _inside(pipelines_home()):
         if PIPELINE_NAME.fullmatch(folder.name) and folder.is_dir():
             yield from _read_pipeline(folder.name, str(folder), folder, folder=True)
 
@@ -162,14 +165,9 @@ def weights_named(name: str) -> Weights | None:
 def taggers() -> list[ExternalModel]:
     """List the weights that already label tokens."""
     return [
-        ExternalModel(
-            TAGGER,
-            row.name,
-            str(row.path),
-            row.labels,
-            description=f"{row.kind}, {len(row.labels)} labels, {row.scheme} tags",
-        )
+        ExternalModel(TAGGER, row.name, str(row.path), row.labels, description=about)
         for row in weights()
+        for about in [f"{row.kind}, {len(row.labels)} labels, {row.scheme} tags"]
         if row.labels
     ]
 
@@ -190,7 +188,7 @@ def folders_with(files: Sequence[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _folders() -> Iterator[tuple[str, Path]]:
-    for folder in sorted(weights_home().iterdir()) if weights_home().is_dir() else ():
+    for folder in _inside(weights_home()):
         if not folder.is_dir():
             continue
         if of_hub := OF_HUB.fullmatch(folder.name):
@@ -310,11 +308,7 @@ def embeddings_home() -> Path:
 
 def word_files() -> list[str]:
     """List the names of the files, sorted."""
-    if not embeddings_home().is_dir():
-        return []
-    return sorted(
-        path.name for path in embeddings_home().iterdir() if WORD_FILE_NAME.fullmatch(path.name) and path.is_file()
-    )
+    return [path.name for path in _inside(embeddings_home()) if WORD_FILE_NAME.fullmatch(path.name) and path.is_file()]
 
 
 def path_of(name: str) -> Path | None:

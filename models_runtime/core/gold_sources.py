@@ -81,9 +81,7 @@ def _training_notes(version: GoldVersion, drawn: int | None) -> TrainingNotes:
             train, dev = ([pk for pk, *_, split in rows if split == wanted] for wanted in (Split.TRAIN, Split.DEV))
             return TrainingNotes(train, dev, version.split_seed, of_version=True)
     patient_of = {pk: patient_key(patient_id, name) for pk, patient_id, name, _ in rows}
-    counts: dict[str, int] = {}
-    for key in patient_of.values():
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter(patient_of.values())
     seed = SEED if drawn is None else str(drawn)
     chosen = split_patients([Patient(key, notes) for key, notes in counts.items()], seed=seed, shares=SHARES)
     train, dev = (
@@ -261,10 +259,7 @@ def _tests(version: GoldVersion) -> set[int]:
 
 def unseen_by(versions: Sequence[GoldVersion], params: TrainingParams | None = None) -> set[int]:
     """Return the notes that a training on these versions with these parameters holds out, or that are for tests."""
-    found: set[int] = set()
-    for version in versions:
-        found.update(training_notes(version, params).hold_out, _tests(version))
-    return found
+    return {pk for one in versions for pk in (*training_notes(one, params).hold_out, *_tests(one))}
 
 
 def labels_into(project: Project, version: GoldVersion) -> dict[str, str | None]:

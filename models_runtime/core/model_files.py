@@ -4,6 +4,7 @@ import os
 import tempfile
 import time
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -192,10 +193,7 @@ def good_model_name(name: str) -> str:
 def free_name(project: Project, stem: str) -> str:
     """Return `stem-1`, or `stem` with the next number that no model of the project has, retired models included."""
     used = set(TrainedModel.objects.filter(project=project).values_list("name", flat=True))
-    number = 1
-    while f"{stem}-{number}" in used:
-        number += 1
-    return f"{stem}-{number}"
+    return next(name for number in count(1) if (name := f"{stem}-{number}") not in used)
 
 
 def name_with(project: Project, name: str, ending: str) -> str:

@@ -221,12 +221,8 @@ def _occurrences(text: str, words: str) -> list[Bounds]:
     for flags in (re.NOFLAG, re.IGNORECASE):
         locations = [match.span() for match in re.finditer(r"\s+".join(parts), text, flags)]
         if locations:
-            return [one for one in locations if _is_whole(text, *one)] or locations
+            return [one for one in locations if not any(_joined(text, at) for at in one)] or locations
     return []
-
-
-def _is_whole(text: str, start: int, end: int) -> bool:
-    return not (_joined(text, start) or _joined(text, end))
 
 
 def _joined(text: str, at: int) -> bool:

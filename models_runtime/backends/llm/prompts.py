@@ -99,7 +99,7 @@ def system_prompt(
     lines = [
         f"- {_called(task, label)}: {': '.join(filter(None, (_name(label), label.description)))}" for label in labels
     ]
-    template = template or _file(task, language)
+    template = template or built_in(task, language)
     known = {
         "labels": "\n".join(lines),
         "example": labels[0].placeholder if tagged else labels[0].code,
@@ -149,13 +149,8 @@ def prompt_of_run(
 ) -> str:
     """The prompt that is stored with a run: its system message, or for BY_LABEL the template of its messages."""
     if strategy == BY_LABEL:
-        return template or _file(strategy, language)
+        return template or built_in(strategy, language)
     return system_prompt(strategy, language, labels, template, descriptions=descriptions, shots=shots)
-
-
-def prompt_without_labels(task: str, language: str) -> str:
-    """The system message for a task that needs no labels: the four of relexicalizing."""
-    return _file(task, language)
 
 
 def presets_of(tasks: Collection[str]) -> dict[str, str]:
@@ -165,7 +160,7 @@ def presets_of(tasks: Collection[str]) -> dict[str, str]:
 
 def printed(name: str) -> str:
     """The text of a preset, as a template."""
-    return _file(f"{PRESETS[name].strategy.partition('-')[0]}-{name}", PRESETS[name].language)
+    return built_in(f"{PRESETS[name].strategy.partition('-')[0]}-{name}", PRESETS[name].language)
 
 
 def version_of(template: str) -> str:
@@ -188,14 +183,10 @@ def _name(label: LabelWord) -> str:
 
 def fenced(text: str) -> str:
     """The text between two equal random lines, which the author of the text can't have known."""
-    line = _line()
-    while line in text:
-        line = _line()
+    line = ""
+    while line in text:  # At first because it is empty.
+        line = f"note-{secrets.token_hex(8)}"
     return f"{line}\n{text}\n{line}"
-
-
-def _line() -> str:
-    return f"note-{secrets.token_hex(8)}"
 
 
 @cache
@@ -206,7 +197,8 @@ def _translations(language: str) -> dict[str, str]:
 
 
 @cache
-def _file(task: str, language: str) -> str:
+def built_in(task: str, language: str) -> str:
+    """The text of a built-in prompt. The four of relexicalizing need no labels, so it is their system message."""
     return (_FOLDER / f"{task}.{language}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 

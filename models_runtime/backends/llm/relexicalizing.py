@@ -20,7 +20,7 @@ from models_runtime.backends.llm.answers import listed
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, object_schema
 from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
-from models_runtime.backends.llm.prompts import LANGUAGES, digest, fenced, prompt_without_labels
+from models_runtime.backends.llm.prompts import LANGUAGES, built_in, digest, fenced
 from models_runtime.backends.llm.servers import Server
 
 VERSION: Final = "2"
@@ -101,9 +101,7 @@ class Relexicalizer:
         self._capacity, self._check = capacity, check
         self._answers = answers
         self._prompts = {
-            (task, language): prompt_without_labels(f"relexicalize-{task}", language)
-            for task in TASKS
-            for language in LANGUAGES
+            (task, language): built_in(f"relexicalize-{task}", language) for task in TASKS for language in LANGUAGES
         }
         self._asking = digest("relexicalize", VERSION, server.name, model)
         self.made_by = f"{model[-40:]} {VERSION}-{digest(*self._prompts.values())[:8]}"

@@ -111,11 +111,7 @@ METHOD: Final = "beta-1"
 
 
 class TooFew(ValueError):
-    """There are too few spans for a calibration; `spans` is their number."""
-
-    def __init__(self, spans: int) -> None:
-        super().__init__(f"There are too few spans with a confidence ({spans}). A calibration needs at least {LEAST}.")
-        self.spans = spans
+    """There are too few spans for a calibration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +190,7 @@ def fitted(outcomes: Outcomes, added: Outcomes | None = None) -> FittedCalibrati
     """
     spans = sum(n for _, n, _ in outcomes.points())
     if spans < LEAST:
-        raise TooFew(spans)
+        raise TooFew(f"There are too few spans with a confidence ({spans}). A calibration needs at least {LEAST}.")
     after = _cross_fitted(outcomes)
     return FittedCalibration(
         curves=replace(_curves(outcomes, range(FOLDS)), added=_added(added)),
