@@ -1,5 +1,6 @@
 """The tests that every backend must pass: subclass `BackendContract` and define the fixture `backend`."""
 
+import ipaddress
 import socket
 from collections.abc import Sequence
 
@@ -38,6 +39,17 @@ MANY: list[str] = [PLAIN, "", *HOSTILE.values(), PLAIN]
 def key(spans: Sequence[Span]) -> list[tuple[int, int, str, float | None, str]]:
     """All fields of spans, including confidence and source, which don't count in comparisons of spans."""
     return [(span.start, span.end, span.label, span.confidence, span.source) for span in spans]
+
+
+def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sockets connect to this machine alone."""
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: tuple[str, int]) -> None:
+        assert ipaddress.ip_address(address[0]).is_loopback
+        real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
 
 
 class BackendContract:

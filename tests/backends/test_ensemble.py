@@ -12,7 +12,7 @@ from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.combining import Method, VotingModel
 from annotations.text.spans import Span
 from models_runtime.backends import Backend, children
-from models_runtime.backends.base import BackendError, OfPatients
+from models_runtime.backends.base import BackendError, OfPatients, OneByOne
 from models_runtime.backends.ensemble import EnsembleBackend
 from models_runtime.backends.known import KnownBackend
 from models_runtime.backends.rules import RulesBackend
@@ -20,7 +20,7 @@ from tests.backends.contract import PLAIN, BackendContract
 from tests.timing import grows_in_proportion
 
 
-class Finds:
+class Finds(OneByOne):
     """Finds a word, with a label."""
 
     name, revision, label_set = "marks", "1", "meddocan"
@@ -32,16 +32,13 @@ class Finds:
         found = [(text, text.find(self.word)) for text in texts]
         return [[Span(at, at + len(self.word), self.labels[0], 0.8, "mark")] if at >= 0 else [] for text, at in found]
 
-    def stream(self, texts):
-        return (self.predict([text])[0] for text in texts)
-
 
 def ensemble(*backends: Backend, method: Method = Method.MAJORITY, **options: object) -> EnsembleBackend:
     members = options.pop("members", None) or [VotingModel(f"m{at}") for at in range(len(backends))]
     return EnsembleBackend(members, backends, method=method, label_set="meddocan", **options)
 
 
-class Digits:
+class Digits(OneByOne):
     """Finds all numbers. Fast, so that the contract takes little time."""
 
     name, revision, label_set, labels = "digits", "1", "meddocan", ("FECHAS",)
@@ -50,9 +47,6 @@ class Digits:
         return [
             [Span(*found.span(), "FECHAS", None, "digits") for found in re.finditer("[0-9]+", text)] for text in texts
         ]
-
-    def stream(self, texts):
-        return (self.predict([text])[0] for text in texts)
 
 
 class TestEnsembleContract(BackendContract):

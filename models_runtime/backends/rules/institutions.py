@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
-from models_runtime.backends.rules.phrases import LETTER, UP, before, read_phrase
-from models_runtime.backends.rules.rule import Finder, Found, Rule, strong, words
+from models_runtime.backends.rules.phrases import LETTER, UP, before, line_before, read_phrase
+from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, strong, words
 
 # "University of Wisconsin solution", "Maryland Hospital score"
 _NO_INSTITUTION: Final = re.compile(
@@ -95,18 +95,14 @@ def ended(
         match = more.match(text, end) if text[start].isupper() else None
         if match is None:
             return
-        low = max(0, start - 64)
-        low = max(low, text.rfind("\n", low, start) + 1)
-        found = _BEFORE_END.search(text[low:start])
-        if found is None or (found.start() and (text[low + found.start() - 1].isalnum())):
-            return
-        pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
+        line = line_before(text, start, 64)
+        pieces = _words_before(line, start, _BEFORE_END)
         while pieces and _opens_no_name(pieces[0][1]):
             pieces.pop(0)
-        society = text[start:end].lower() in _SOCIETIES and _SOCIETY.search(text, low, start)
+        society = text[start:end].lower() in _SOCIETIES and _SOCIETY.search(line)
         if society and text.startswith(" of ", end):
             return
-        if pieces and not leading.search(text[low : pieces[0][0]]):
+        if pieces and not leading.search(text[start - len(line) : pieces[0][0]]):
             return
         if pieces and text[start:end].isupper() and text[start:end] != "VAMC" and not pieces[0][1].isupper():
             return  # "Normales RX"
@@ -116,21 +112,21 @@ def ended(
     return find
 
 
+def _words_before(line: str, at: int, expression: re.Pattern[str]) -> list[tuple[int, str]]:
+    """The words that the expression finds before `at`, with their positions. `line`: the text of the line before `at`.
+
+    Without words if the expression begins inside a word.
+    """
+    found = expression.search(line)
+    if found is None or (found.start() and line[found.start() - 1].isalnum()):
+        return []
+    first = at - len(found[0])
+    return [(first + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
+
+
 def _opens_no_name(word: str) -> bool:
     dotted = word.endswith(".") and word not in ("St.", "Mt.", "Ft.")
     return dotted or word[0].islower() or word.lower().rstrip(".") in listed("not_first_en") or word == "&"
-
-
-def exact(kind: RuleKind, expression: str) -> Finder:
-    """A finder for the group `name` of an expression, matched at the trigger word."""
-    compiled = re.compile(expression)
-
-    def find(text: str, start: int, end: int) -> Iterator[Found]:
-        match = compiled.match(text, start)
-        if match is not None:
-            yield match.start("name"), match.end("name"), kind
-
-    return find
 
 
 # "40 mg PO BID" is not a hospital (presidio ospedaliero).
@@ -155,7 +151,6 @@ def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=[{UP}])(?!Sig|Dott)")
-_EN: Final = frozenset({"en"})
 _SOCIO: Final = r"(?i:[ ](?:ospedaliera|ospedaliero|sanitaria|usl|ulss|socio)[a-z\-]*)"
 _ADJECTIVE_ES: Final = (
     rf"(?:[ ](?:universitario|general|clínico|comarcal|provincial|regional|civil|militar|infantil)(?=[ ][{UP}]))?"
@@ -188,12 +183,7 @@ def _company(text: str, start: int, end: int) -> Iterator[Found]:
     form = _LEGAL_FORM.match(text, start)
     if form is None:
         return
-    low = max(0, start - 56)
-    low = max(low, text.rfind("\n", low, start) + 1)
-    found = _COMPANY.search(text[low:start])
-    if found is None or (found.start() and text[low + found.start() - 1].isalnum()):
-        return
-    pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
+    pieces = _words_before(line_before(text, start, 56), start, _COMPANY)
     while pieces and (pieces[0][1][0].islower() or pieces[0][1].lower() in _COMPANY_ARTICLES):
         pieces.pop(0)
     if any(piece[0].isupper() and len(piece) > 2 for _, piece in pieces):
@@ -211,9 +201,9 @@ RULES: Final = (
     strong("org.hospital.it", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE), 79),
     Rule(
         "org.hospital.it.short",
-        exact(
-            RuleKind.HOSPITAL,
+        pattern(
             rf"(?!{_BY_MOUTH})(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})",
+            name=RuleKind.HOSPITAL,
         ),
         78,
         capital=True,
@@ -243,7 +233,7 @@ RULES: Final = (
     strong("org.center.es", headed(RuleKind.CARE_CENTER, suffix=_PRIMARY), 79),
     Rule(
         "org.center.cs",
-        exact(RuleKind.CARE_CENTER, rf"(?P<name>(?:CS|CAP|CRE)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
+        pattern(rf"(?P<name>(?:CS|CAP|CRE)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})", name=RuleKind.CARE_CENTER),
         56,
         capital=True,
         language="es",
@@ -286,10 +276,10 @@ RULES: Final = (
     ),
     Rule("place.county.en", ended(RuleKind.PLACE), 40, capital=True, language="en"),
     Rule("org.company", _company, 53),
-    Rule("org.known", exact(RuleKind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"), 45),
+    Rule("org.known", pattern(rf"(?P<name>{_KNOWN})(?!{LETTER})", name=RuleKind.ORGANIZATION), 45),
     Rule(
         "org.maker",
-        exact(RuleKind.MAKER, rf"(?P<name>{either('makers')})(?!{LETTER}|-)"),
+        pattern(rf"(?P<name>{either('makers')})(?!{LETTER}|-)", name=RuleKind.MAKER),
         44,
         frozenset(re.split(r"[ -]", maker)[0].lower() for maker in listed("makers")),
         capital=True,

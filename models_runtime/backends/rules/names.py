@@ -16,6 +16,7 @@ from models_runtime.backends.rules.phrases import (
     is_condition,
     is_service,
     is_status,
+    line_before,
     read_name,
 )
 from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
@@ -140,9 +141,8 @@ _WORD_START: Final = re.compile(rf"(?<![\w.])[{UP}]")
 
 def _degree(text: str, start: int, end: int) -> Iterator[Found]:
     """`Priya Raghunathan, MD`: capitalized words right before a degree."""
-    low = max(0, start - 60)
-    low = max(low, text.rfind("\n", low, start) + 1)
-    piece = text[low:start]
+    piece = line_before(text, start, 60)
+    low = start - len(piece)
     for match in _WORD_START.finditer(piece):
         found = _DEGREE_BEFORE.match(piece, match.start())
         if (

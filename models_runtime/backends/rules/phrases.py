@@ -141,8 +141,13 @@ def cut_town(town: str) -> str:
 
 def before(text: str, at: int, length: int = 48) -> str:
     """Up to `length` characters before `at`, lower-cased, within the line."""
+    return line_before(text, at, length).lower()
+
+
+def line_before(text: str, at: int, length: int) -> str:
+    """Up to `length` characters before `at`, within the line."""
     piece = text[max(0, at - length) : at]
-    return piece[piece.rfind("\n") + 1 :].lower()
+    return piece[piece.rfind("\n") + 1 :]
 
 
 def after(text: str, at: int, length: int = 24) -> str:

@@ -1,9 +1,7 @@
 """Chunks, masks, locations and rewritten notes have exact offsets for any text."""
 
-import ipaddress
 import itertools
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from models_runtime.backends.llm.evidence import shots_of
 from models_runtime.backends.llm.extracting import chunks, mask, overlapping
 from models_runtime.backends.llm.prompts import LANGUAGES, LabelWord, fenced, presets_of, printed, system_prompt
 from models_runtime.backends.llm.servers import STRATEGIES, Server, read_params
-from tests.backends.contract import MANY, BackendContract
+from tests.backends.contract import MANY, BackendContract, only_loopback
 from tests.backends.llm.scripted import (
     LABELS,
     TEXT,
@@ -181,13 +179,7 @@ class LlmContract(BackendContract):
     most = 30_000
 
     def test_no_network(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-        real = socket.socket.connect
-
-        def loopback_alone(self: socket.socket, address: tuple[str, int]) -> None:
-            assert ipaddress.ip_address(address[0]).is_loopback
-            real(self, address)
-
-        monkeypatch.setattr(socket.socket, "connect", loopback_alone)
+        only_loopback(monkeypatch)
         backend.predict(self.many)
 
 

@@ -1,9 +1,7 @@
 """Errors of servers: retried, given up, named without their words; credentials, batches, and stopping."""
 
 import base64
-import ipaddress
 import json
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,7 +14,7 @@ from models_runtime.backends.remote import backend as exchange
 from models_runtime.backends.remote import inception
 from models_runtime.backends.remote.servers import read_remote_models
 from models_runtime.backends.rules import RulesBackend
-from tests.backends.contract import MANY, PLAIN, key
+from tests.backends.contract import MANY, PLAIN, key, only_loopback
 from tests.backends.remote.scripted import KEY, Asked, remote, scripted, serving
 from tests.waiting import HANGS
 
@@ -239,13 +237,7 @@ def servers() -> Iterator[dict[str, str]]:
 @pytest.mark.parametrize("protocol", ["inception", "label-studio"])
 def test_spans_are_those_of_the_model(servers: dict[str, str], protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of hostile texts too, one by one and together. No other server is asked than the listed one."""
-    real = socket.socket.connect
-
-    def loopback_alone(self: socket.socket, address: tuple[str, int]) -> None:
-        assert ipaddress.ip_address(address[0]).is_loopback
-        real(self, address)
-
-    monkeypatch.setattr(socket.socket, "connect", loopback_alone)
+    only_loopback(monkeypatch)
     backend = remote(f"{servers[protocol]}/{KEY}", protocol, SAME, batch=8 if protocol == "label-studio" else 1)
     long = PLAIN * 300
     there, here = backend.predict([*MANY, long]), RULES.predict([*MANY, long])
