@@ -12,7 +12,7 @@ from models_runtime.backends.rules.contacts import is_phone
 from models_runtime.backends.rules.dates import FULL, MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind, either
 from models_runtime.backends.rules.numbered import LAW, ORDER, is_count
-from models_runtime.backends.rules.phrases import after, before
+from models_runtime.backends.rules.phrases import after, before, digits
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, strong
 
 _WHOLE: Final = r"(?:[A-Za-z]{1,6}[\-/.]){0,3}[A-Za-z]{0,8}[0-9][0-9A-Za-z]{0,24}(?:[\-/._][0-9A-Za-z]{1,16}){0,5}"
@@ -92,10 +92,6 @@ _SIGN_LEAST: Final = {"signed": (6, 3), "direct": (6, 3), "phrase": (7, 5), "col
 """How many digits a code needs at least: of digits alone, and with letters."""
 
 
-def _digits(code: str) -> int:
-    return sum(ch.isdigit() for ch in code)
-
-
 def _is_value(text: str, start: int, end: int) -> bool:
     """Whether the code is a date, a year, a range, a dose or a count."""
     code = text[start:end]
@@ -115,12 +111,12 @@ def _is_value(text: str, start: int, end: int) -> bool:
 def _enough(text: str, start: int, end: int, least: tuple[int, int], *, short: bool) -> bool:
     """Whether the code has enough digits. `short`: four are enough before a stop, three after letters and a hyphen."""
     plain, mixed = least
-    code, digits = text[start:end], _digits(text[start:end])
+    code, count = text[start:end], digits(text[start:end])
     if not any(map(str.isalpha, code)):
-        return digits >= plain or (short and digits == 4 and _STOP.match(text, end) is not None)
-    if code.islower() and digits < 5:
+        return count >= plain or (short and count == 4 and _STOP.match(text, end) is not None)
+    if code.islower() and count < 5:
         return False
-    return digits >= mixed or (short and digits == 3 and _HYPHENATED.fullmatch(code) is not None)
+    return count >= mixed or (short and count == 3 and _HYPHENATED.fullmatch(code) is not None)
 
 
 def _after_word(kind: RuleKind, least: dict[str, tuple[int, int]]) -> Finder:

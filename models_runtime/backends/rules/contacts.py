@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.codes import ipv4
 from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind
-from models_runtime.backends.rules.phrases import after, before
+from models_runtime.backends.rules.phrases import after, before, digits
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 # Letters of any script, and the names that stand for them in ASCII: "klinik-köln.de", "xn--kln-una.xn--p1ai".
@@ -47,10 +47,9 @@ def _spelled(text: str, start: int, end: int) -> Iterator[Found]:
     host = _SPELLED_HOST.match(text, end)
     if host is None or (text[start:end].lower() == "at" and not host["close"] and host["dot"] == "."):
         return
-    low = max(0, start - 64)
-    name = _SPELLED.search(text[low:start])
+    name = _SPELLED.search(text, max(0, start - 64), start)
     if name is not None and bool(name["open"]) == bool(host["close"]):
-        yield low + name.start("name"), host.end(), RuleKind.EMAIL
+        yield name.start("name"), host.end(), RuleKind.EMAIL
 
 
 # A telephone number as people write it: groups of digits with single separators.
@@ -78,10 +77,6 @@ _EXTENSION: Final = re.compile(
 )
 
 
-def _digits(piece: str) -> int:
-    return sum(ch.isdigit() for ch in piece)
-
-
 def _read_number(text: str, at: int) -> int:
     """Return where the number that starts at `at` ends.
 
@@ -91,7 +86,7 @@ def _read_number(text: str, at: int) -> int:
     if match is None:
         return at
     end = match.end()
-    while _digits(text[at:end]) > 15:
+    while digits(text[at:end]) > 15:
         cut = max(text.rfind(separator, at, end) for separator in " /-.")
         if cut <= at:
             return at
@@ -101,7 +96,7 @@ def _read_number(text: str, at: int) -> int:
         piece = piece[: piece.rfind(")")]
     if piece.count("(") > piece.count(")"):
         piece = piece[: piece.rfind("(")].rstrip()
-    return at + len(piece) if _digits(piece) >= 4 else at
+    return at + len(piece) if digits(piece) >= 4 else at
 
 
 def _with_extension(text: str, end: int) -> int:
@@ -140,7 +135,7 @@ def _international(text: str, start: int, end: int) -> Iterator[Found]:
     if text[start] == "(" and text[end : end + 1] != "+":
         return
     stop = _read_number(text, start)
-    if _digits(text[start:stop]) >= 7 and not _RATIO.match(text, stop):
+    if digits(text[start:stop]) >= 7 and not _RATIO.match(text, stop):
         yield start, _with_extension(text, stop), RuleKind.PHONE
 
 
@@ -179,7 +174,7 @@ def _is_short(number: str) -> bool:
     are undivided: `(02) 123 456` and `(03) 12 45 67` may be items of a list with their values.
     """
     least = 8 if number.partition(")")[2].strip().isdigit() else 9
-    return number.startswith("(0") and _digits(number) < least
+    return number.startswith("(0") and digits(number) < least
 
 
 _ALONE: Final = re.compile(

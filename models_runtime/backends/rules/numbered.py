@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind, either
-from models_runtime.backends.rules.phrases import LETTER, after, before
+from models_runtime.backends.rules.phrases import LETTER, after, before, digits
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
@@ -90,18 +90,17 @@ def _no(text: str, start: int, end: int) -> Iterator[Found]:
 
 def _hashed(text: str, start: int, end: int) -> Iterator[Found]:
     """A number of at least five digits after `#`."""
-    low = max(0, start - 7)
-    hashed = _AFTER_HASH.search(text[low:start]) if text.find("#", low, start) >= 0 else None
+    hashed = _AFTER_HASH.search(text, max(0, start - 7), start)
     match = _REST.match(text, start) if hashed else None
     if hashed is None or match is None or not _is_code(match[0]):
         return
     at = start - len(hashed["letters"])
-    if not is_count(text, low + hashed.start(), at, match.end()):
+    if not is_count(text, hashed.start(), at, match.end()):
         yield at, match.end(), RuleKind.CASE
 
 
 def _is_code(code: str) -> bool:
-    return sum(ch.isdigit() for ch in code) >= _LEAST
+    return digits(code) >= _LEAST
 
 
 def is_count(text: str, sign: int, start: int, end: int) -> bool:
@@ -160,7 +159,7 @@ def _named(
         at, stop = match.span()
         while text[stop - 1] in " .-/":
             stop -= 1
-        if sum(ch.isdigit() for ch in text[at:stop]) >= least and not _MORE_CODE.match(text, stop):
+        if digits(text[at:stop]) >= least and not _MORE_CODE.match(text, stop):
             yield at, stop, kind
 
     return find

@@ -170,10 +170,9 @@ _BEFORE_BIRTH: Final = re.compile(
 
 def _born(text: str, start: int, end: int) -> Iterator[Found]:
     """`Sauro LOMBARDINI, nato ad Arezzo`."""
-    low = max(0, start - 60)
-    match = _BEFORE_BIRTH.search(text[low:start])
+    match = _BEFORE_BIRTH.search(text, max(0, start - 60), start)
     if match is not None and match["name"].split()[0].lower() not in word_set("not_names"):
-        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
+        yield *match.span("name"), RuleKind.PERSON
 
 
 _SIGNED: Final = rf"[{UP}](?:\.|{LETTER}+)(?:[ ](?:(?:de|del|di|la)[ ]){{0,2}}[{UP}]{LETTER}+){{1,3}}"

@@ -150,6 +150,11 @@ def line_before(text: str, at: int, length: int) -> str:
     return piece[piece.rfind("\n") + 1 :]
 
 
+def digits(piece: str) -> int:
+    """The number of digits in a piece of text."""
+    return sum(ch.isdigit() for ch in piece)
+
+
 def after(text: str, at: int, length: int = 24) -> str:
     """Up to `length` characters from `at` on, lower-cased, within the line."""
     piece = text[at : at + length].lower()

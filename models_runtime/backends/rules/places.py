@@ -161,11 +161,10 @@ _CITY_BEFORE: Final = re.compile(r"(?P<city>(?:(?:St\.|[A-Z][A-Za-z'’\-]+)[ ])
 
 def _town_before(text: str, start: int) -> tuple[int, str] | None:
     """Start and text of the town that, with a comma, comes right before `start`."""
-    low = max(0, start - 48)
-    city = _CITY_BEFORE.search(text[low:start])
+    city = _CITY_BEFORE.search(text, max(0, start - 48), start)
     if city is None or cut_town(city["city"]) != city["city"]:
         return None
-    return low + city.start("city"), city["city"]
+    return city.start("city"), city["city"]
 
 
 def _city_state(text: str, start: int, end: int) -> Iterator[Found]:
@@ -225,15 +224,14 @@ def _province(text: str, start: int, end: int) -> Iterator[Found]:
     """An Italian town and its province in brackets: `Conegliano (TV)`."""
     if not text[start:end].isupper() or text[start - 1 : start] != "(" or text[end : end + 1] != ")":
         return
-    low = max(0, start - 40)
-    town = _TOWN_BRACKET.search(text[low:start])
+    town = _TOWN_BRACKET.search(text, max(0, start - 40), start)
     if town is None or town[0].isupper():
         return
     known = next((at for at in _starts(town[0]) if town[0][at:].lower() in places()), None)
-    if known is None and not _OF_TOWN.search(before(text, low + town.start(), 60)):
+    if known is None and not _OF_TOWN.search(before(text, town.start(), 60)):
         return
     yield start, end, RuleKind.CITY
-    yield low + town.start() + (known or 0), low + town.end(), RuleKind.CITY
+    yield town.start() + (known or 0), town.end(), RuleKind.CITY
 
 
 _BRITISH: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z]{1,2}[0-9][0-9A-Z]?[ ][0-9][ABD-HJLNP-UW-Z]{2}(?![A-Za-z0-9])")

@@ -264,10 +264,9 @@ _SURNAMED: Final = re.compile(
 
 def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
     """The name before `de apellido`, `(cognome)`, `(así se llama)`."""
-    low = max(0, start - 40)
-    match = _SURNAMED.search(text[low:start])
+    match = _SURNAMED.search(text, max(0, start - 40), start)
     if match is not None and match["name"].lower() not in NO_NAMES:
-        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
+        yield *match.span("name"), RuleKind.PERSON
 
 
 _AFTER_WORD: Final = re.compile(rf"(?:(?<=[EeIi]nf)\.)?[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_NAME_ENDS}")

@@ -18,17 +18,16 @@ _HEADED: Final = re.compile(
 def _headed(text: str, start: int, end: int) -> Iterator[Found]:
     match = _HEADED.match(text, end)
     if match is not None:
-        yield match.start("name"), match.end("name"), RuleKind.TRAP
+        yield *match.span("name"), RuleKind.TRAP
 
 
 _TAILED: Final = re.compile(rf"(?P<name>[{UP}]{LETTER}+(?:[ \-–][{UP}]{LETTER}+){{0,3}}+(?:['’]s)?)[ ]\Z")
 
 
 def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
-    low = max(0, start - 40)
-    match = _TAILED.search(text[low:start])
+    match = _TAILED.search(text, max(0, start - 40), start)
     if match is not None:
-        yield low + match.start("name"), low + match.end("name"), RuleKind.TRAP
+        yield *match.span("name"), RuleKind.TRAP
 
 
 # Towns that are eponyms too: "llegó de Glasgow" and "from Glasgow", but "escala de Glasgow".
