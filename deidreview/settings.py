@@ -206,7 +206,8 @@ if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
 # The packages of deidreview among the applications.
 OWN_PACKAGES = ("annotations", "models_runtime", "deidreview")
 INSTALLED_APPS = [
-    *(f"django.contrib.{app}" for app in ["admin", "auth", "contenttypes", "sessions", "messages", "staticfiles"]),
+    "django.contrib.admin.apps.SimpleAdminConfig",  # The URLs load the admin's modules, which only pages need.
+    *(f"django.contrib.{app}" for app in ["auth", "contenttypes", "sessions", "messages", "staticfiles"]),
     "django.forms",
     "allauth",
     "allauth.account",
@@ -216,7 +217,6 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "django_rq",
-    "ninja",
     "annotations",
     *(f"annotations.{app}" for app in ["core", "jobs", "projects", "notes", "gold", "exchange"]),
     *(f"annotations.{app}" for app in ["annotate", "agreement", "review", "scores", "release", "ops"]),

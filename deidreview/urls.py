@@ -6,6 +6,7 @@ from django.views.i18n import JavaScriptCatalog
 
 from deidreview import views
 
+admin.autodiscover()
 admin.site.site_header = "deidreview administration"
 admin.site.site_title = "deidreview"
 # The admin's own pages would skip the second factor, also for a person signed in to another account, and would allow

@@ -1,7 +1,6 @@
 from allauth.account import views as account
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from annotations.core.api.mount import addresses
 from annotations.projects.rules import OidcProvider, SamlProvider
 from annotations.projects.views import help, labels, members, projects
 from annotations.projects.views.providers import scim, signing_in
@@ -92,5 +91,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/openapi.json", help.openapi, name="api_openapi"),
     path("account/tokens/", members.tokens, name="api_tokens"),
     path("account/tokens/<int:pk>/revoke", members.revoke, name="api_token_revoke"),
-    addresses(),
 ]

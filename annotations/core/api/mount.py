@@ -239,20 +239,16 @@ def api() -> Api:
 
 
 @cache
-def addresses() -> URLResolver:
-    """Return the URL patterns below PREFIX."""
+def _addresses() -> URLResolver:
+    """The URL patterns of the API. Those of the pages don't include them, so that only requests to the API load it."""
     patterns, app, space = api().urls
-    return path(PREFIX.removeprefix("/"), (grouped(one for one in patterns if isinstance(one, URLPattern)), app, space))
-
-
-@cache
-def _only_api() -> URLResolver:
-    return URLResolver(RegexPattern("^/"), [addresses()])
+    below = grouped(one for one in patterns if isinstance(one, URLPattern))
+    return URLResolver(RegexPattern("^/"), [path(PREFIX.removeprefix("/"), (below, app, space))])
 
 
 def match_of(address: str) -> ResolverMatch:
-    """Return the route of an address, without looking at the patterns of pages. Raises Resolver404 (a Http404)."""
-    return _only_api().resolve(address)
+    """Return the route of an address of the API. Raises Resolver404 (a Http404)."""
+    return _addresses().resolve(address)
 
 
 def operation_of(request: ApiRequest) -> Operation | None:
