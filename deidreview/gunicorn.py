@@ -80,6 +80,9 @@ def load_pages() -> None:
     from django.template import engines
     from django.urls import get_resolver
 
+    from annotations.core.overview import load_parts
+
+    load_parts()
     get_resolver().reverse_dict  # noqa: B018 - reading the property loads all URL patterns
     for engine in engines.all():
         for name in FIRST_TEMPLATES:

@@ -8,8 +8,7 @@ class ModelsRuntimeConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core import navigation
-        from annotations.jobs import registry
-        from models_runtime.core.health import report
+        from annotations.core.hooks import heartbeats
 
-        registry.REPORTS.append(report)
+        heartbeats.add("models_runtime.core.health.report")
         navigation.add_group(navigation.NavigationGroup("models", _("Models"), 70))

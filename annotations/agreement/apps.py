@@ -7,8 +7,6 @@ class AgreementConfig(AppConfig):
     label = "agreement"
 
     def ready(self) -> None:
-        from annotations.agreement.selectors.adjudications import notes_left
-        from annotations.agreement.services.comparing import bring_up_to_date
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.core.hooks import disagreements_shown
@@ -28,10 +26,11 @@ class AgreementConfig(AppConfig):
                 ),
             }
         )
-        disagreements_shown.add(bring_up_to_date)
+        disagreements_shown.add("annotations.agreement.services.comparing.bring_up_to_date")
         entry, disagreements = navigation.Entry, frozenset({"disagreement_talk", "disagreement_sentences"})
         navigation.add_group(navigation.NavigationGroup("agreement", _("Agreement"), 40))
-        navigation.add_group(navigation.NavigationGroup("adjudicate", _("Adjudicate"), 50, counter=notes_left))
+        left = "annotations.agreement.selectors.adjudications.notes_left"
+        navigation.add_group(navigation.NavigationGroup("adjudicate", _("Adjudicate"), 50, counter=left))
         navigation.register(
             entry("agreement", 10, _("Figures"), "agreement", Can.READ_NOTES),
             entry("agreement", 20, _("Disagreements"), "disagreements", Can.READ_NOTES, disagreements),

@@ -7,9 +7,8 @@ class CoreConfig(AppConfig):
     label = "core"
 
     def ready(self) -> None:
-        from annotations.core.api.kept_answers import empty_answers
         from annotations.core.hooks import patient_erased
 
-        # Importing a feature's verbs, and its parts of a project's overview, registers them.
-        autodiscover_modules("events", "overview")
-        patient_erased.add(empty_answers)
+        # Importing a feature's verbs registers them.
+        autodiscover_modules("events")
+        patient_erased.add("annotations.core.api.kept_answers.empty_answers")

@@ -8,12 +8,13 @@ renames it in all stored events. Data read from the database has passed through 
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, Never, TypedDict, TypeVar, Unpack, overload
 
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.bulk import insert_objects
+from annotations.core.hooks import Hook
 from annotations.core.locks import check_open
 from annotations.models import Event, User
 
@@ -55,26 +56,19 @@ class Verb(str, Generic[Data]):
 
     sentence: "_StrOrPromise"
     reading: bool
-    watchers: list[Callable[[Event], None]]
+    watchers: Hook
 
     def __new__(cls, value: str, sentence: "_StrOrPromise", *, reading: bool = False) -> "Verb[Data]":
         if value in _VERBS:
             raise ValueError(f"The verb “{value}” is defined twice.")
         verb = super().__new__(cls, value)
-        verb.sentence, verb.reading, verb.watchers = sentence, reading, []
+        verb.sentence, verb.reading, verb.watchers = sentence, reading, Hook()
         _VERBS[value] = verb
         return verb
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Copy a verb as its stored value: Django copies the values of filters."""
         return str, (str(self),)
-
-    def watch(self, watcher: Callable[[Event], None]) -> None:
-        """Call a function of a higher feature with each event of this verb, in the transaction of the event.
-
-        Call this in AppConfig.ready().
-        """
-        self.watchers.append(watcher)
 
     @overload
     def record(self, *, data: Data, **whose: Unpack[Whose]) -> Event: ...
@@ -91,8 +85,7 @@ class Verb(str, Generic[Data]):
         if event.project_id is not None and not self.reading:
             check_open(event.project_id)
         event.save_base(force_insert=True)
-        if self.watchers:
-            self._tell([event])
+        self.watchers(event)
         return event
 
     def record_all(self, project_id: int, rows: Iterable[tuple[Whose, Data]]) -> None:
@@ -101,17 +94,12 @@ class Verb(str, Generic[Data]):
         if events and not self.reading:
             check_open(project_id)
         insert_objects(Event, events)
-        self._tell(events)
+        for event in events:
+            self.watchers(event)
 
     def happened(self, project_id: int, **about: object) -> bool:
         """Whether the project has such an event, for example that something was deleted before a double click."""
         return Event.objects.filter(project_id=project_id, verb=self, **about).exists()
-
-    def _tell(self, events: Iterable[Event]) -> None:
-        if self.watchers:
-            for event in events:
-                for watcher in self.watchers:
-                    watcher(event)
 
 
 _VERBS: dict[str, Verb[Never]] = {}

@@ -1,21 +1,30 @@
 """Hooks between features. Functions register in AppConfig.ready() and run in the caller's transaction unless noted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.module_loading import import_string
+
 
 class Hook:
-    """Functions that are called with the same keyword arguments, in the order of registration."""
+    """Functions that are called with the same arguments, in the order of registration.
+
+    They are registered by their dotted paths and imported when they are called, so that a process loads only what it
+    needs.
+    """
 
     def __init__(self) -> None:
-        self._answers: list[Callable[..., Any]] = []
+        self._paths: list[str] = []
 
-    def add(self, answer: Callable[..., Any]) -> None:
-        self._answers.append(answer)
+    def add(self, *paths: str) -> None:
+        self._paths += paths
 
-    def __call__(self, **about: object) -> list[Any]:
-        return [answer(**about) for answer in self._answers]
+    def __iter__(self) -> Iterator[Callable[..., Any]]:
+        return map(import_string, self._paths)
+
+    def __call__(self, *args: object, **about: object) -> list[Any]:
+        return [answer(*args, **about) for answer in self]
 
 
 @dataclass(frozen=True)
@@ -63,3 +72,19 @@ suggestions_stored = Hook()
 # A page shows what a refiner proposes to remove: called with `author` and `document`. Each answer is a list of
 # core.suggestions.ProposedRemoval, in the order of the text.
 proposed_removals = Hook()
+# An erasure lists the texts that people wrote in `project`: each answer holds FreeTexts (annotations.ops).
+more_texts = Hook()
+# Each answer holds the KeptWeights (annotations.ops) of models in other projects that learned from notes of `project`.
+more_weights = Hook()
+# Each answer is a Search (annotations.release.services.searching) that the leak gate runs over released text.
+gate_searches = Hook()
+# Each answer is the name and the MakerKind (annotations.release.services.surrogates.makers) of makers of surrogates.
+surrogate_makers = Hook()
+# The relay calls these every ten minutes to delete what has expired.
+tidiers = Hook()
+# The relay calls these in each round, about once a second. A call that has something to do works for about a second.
+relay_steps = Hook()
+# A worker calls these with every heartbeat, with a connection or a pipeline of Redis, its key, and `seconds`.
+heartbeats = Hook()
+# These are called with the id and the state of a job that is done or failed, in the transaction that writes the state.
+job_ended = Hook()

@@ -7,9 +7,8 @@ registrations, so that this module and the header name no feature.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
-from annotations.core.access import Access, Can
+from annotations.core.access import Can
 
 # A counter stops here; the page then shows "99+".
 MOST = 99
@@ -24,24 +23,19 @@ class Area(StrEnum):
     OWN = "own"  # by a template of the feature itself
 
 
-class Counter(Protocol):
-    """Count what waits in an entry, from 0 to MOST + 1, by at most one small query on an index.
-
-    None where this person must not know the number. The access holds what the person may see.
-    """
-
-    def __call__(self, access: Access) -> int | None: ...
-
-
 @dataclass(frozen=True)
 class NavigationGroup:
-    """An item of the first level. `position` orders the groups of one area; the template translates `name`."""
+    """An item of the first level. `position` orders the groups of one area; the template translates `name`.
+
+    `counter`: the dotted path of a function that counts for an Access what waits in the group, from 0 to MOST + 1, by
+    at most one small query on an index; None where this person must not know the number.
+    """
 
     key: str
     name: str
     position: int
     area: Area = Area.ROW
-    counter: Counter | None = None
+    counter: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Entry:
 
     `page` is the URL name of the link; `query` and `fragment` are the rest of the link. `pages` are the URL names of
     other pages for which the entry is current. `keeps` are parameters that links from one page of the group to another
-    carry along.
+    carry along; `counter` is as in the group.
     """
 
     group: str
@@ -61,7 +55,7 @@ class Entry:
     pages: frozenset[str] = frozenset()
     query: Mapping[str, str] = field(default_factory=dict)
     fragment: str = ""
-    counter: Counter | None = None
+    counter: str = ""
     keeps: tuple[str, ...] = ()
 
     def matches(self, here: str, query: Mapping[str, str]) -> int:

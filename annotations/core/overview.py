@@ -1,4 +1,4 @@
-"""The parts of a project's overview. Each feature has its own in its module `overview`, which core imports.
+"""The parts of a project's overview. Each feature has its own in its module `overview`.
 
 The page calls each part once for a request. A part may run a few queries, whose number must not grow with notes or
 people, and computes no figures: it shows stored ones with their time.
@@ -6,7 +6,10 @@ people, and computes no figures: it shows stored ones with their time.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
+
+from django.utils.module_loading import autodiscover_modules
 
 from annotations.core.access import Access, Can
 
@@ -69,8 +72,15 @@ class Parts(Generic[Item]):
         return add
 
     def of(self, access: Access) -> list[Item]:
+        load_parts()
         makers = sorted(self._makers, key=lambda maker: maker[0])
         return [item for _position, right, make in makers if access.can(right) for item in make(access)]
+
+
+@cache
+def load_parts() -> None:
+    """Import the modules `overview` of all features, whose functions are the parts."""
+    autodiscover_modules("overview")
 
 
 needs = Parts[Need]()

@@ -8,8 +8,7 @@ class ExchangeConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core.access import Can
-        from annotations.core.stored_files import delete_expired
-        from annotations.jobs import registry
+        from annotations.core.hooks import tidiers
         from annotations.jobs.registry import JobKind, register
 
         register(
@@ -32,7 +31,7 @@ class ExchangeConfig(AppConfig):
                 ),
             }
         )
-        registry.TIDIERS.append(delete_expired)
+        tidiers.add("annotations.core.stored_files.delete_expired")
 
         from annotations.core import navigation, offers
 

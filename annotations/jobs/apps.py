@@ -9,9 +9,8 @@ class JobsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.core.api.kept_answers import forget_answers
-        from annotations.jobs import registry
+        from annotations.core.hooks import tidiers
 
         navigation.add_group(navigation.NavigationGroup("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
-        registry.TIDIERS.append(forget_answers)
+        tidiers.add("annotations.core.api.kept_answers.forget_answers")

@@ -56,22 +56,3 @@ def kind_of(name: str) -> JobKind:
 
 load: Callable[[str], Callable[..., Any]] = import_string
 """Import the function at a dotted path of this registry."""
-
-
-# Hooks of the queue for higher features, which register in their AppConfig.ready().
-
-
-# The relay calls these every ten minutes to delete what has expired.
-TIDIERS: list[Callable[[], object]] = []
-# The relay calls these in each round, about once a second. A call that has something to do works for about a second.
-STEPS: list[Callable[[], object]] = []
-# A worker calls these with every heartbeat, with a connection or a pipeline of Redis, its key, and `seconds`.
-REPORTS: list[Callable[..., None]] = []
-# These are called with the id and the state of a job that is done or failed, in the transaction that writes the state.
-ENDED: list[Callable[[int, str], object]] = []
-
-
-def ended(job_id: int, state: str) -> None:
-    """Call ENDED."""
-    for hear in ENDED:
-        hear(job_id, state)

@@ -7,23 +7,26 @@ class NotesConfig(AppConfig):
     label = "notes"
 
     def ready(self) -> None:
-        from annotations.core.hooks import patient_erased
-        from annotations.jobs import registry
-        from annotations.notes.services.searching import forget_searches, purge_searches
+        from annotations.core.hooks import patient_erased, tidiers
 
-        registry.TIDIERS.append(purge_searches)
-        patient_erased.add(forget_searches)
+        tidiers.add("annotations.notes.services.searching.purge_searches")
+        patient_erased.add("annotations.notes.services.searching.forget_searches")
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can
-        from annotations.notes.selectors.comments import notes_flagged
 
         navigation.add_group(navigation.NavigationGroup("notes", _("Notes"), 20))
         navigation.register(
             navigation.Entry("notes", 10, _("List"), "notes", Can.SEE_PROJECT, frozenset({"note"})),
             navigation.Entry("notes", 30, _("Search"), "search", Can.SEE_PROJECT, frozenset({"search_results"})),
             navigation.Entry(
-                "notes", 40, _("Flagged"), "notes", Can.SEE_PROJECT, query={"state": "flagged"}, counter=notes_flagged
+                "notes",
+                40,
+                _("Flagged"),
+                "notes",
+                Can.SEE_PROJECT,
+                query={"state": "flagged"},
+                counter="annotations.notes.selectors.comments.notes_flagged",
             ),
         )
         addresses.register("project.notes", "notes")

@@ -10,25 +10,22 @@ class OpsConfig(AppConfig):
         from annotations.annotate.events import SET_SUBMITTED
         from annotations.core import navigation, offers
         from annotations.core.access import Can
+        from annotations.core.hooks import job_ended, relay_steps, tidiers
         from annotations.gold.events import GOLD_FROZEN
-        from annotations.jobs import registry
         from annotations.jobs.registry import JobKind, register
-        from annotations.ops.services.deleting import finish_deletions
-        from annotations.ops.services.webhooks.sending import forget_old, send_waiting
-        from annotations.ops.services.webhooks.webhooks import gold_frozen, job_ended, note_submitted
 
-        registry.STEPS.append(finish_deletions)
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
         navigation.extend("project_settings", "project_delete")
         navigation.extend("notes", "note_delete")
         offers.offer("note.foot", "ops/offers/note.html")
         offers.offer("settings.sections", "ops/offers/settings.html")
         offers.offer("settings_archived.actions", "ops/offers/archived.html")
-        registry.ENDED.append(job_ended)
-        registry.STEPS.append(send_waiting)
-        registry.TIDIERS.append(forget_old)
-        SET_SUBMITTED.watch(note_submitted)
-        GOLD_FROZEN.watch(gold_frozen)
+        services = "annotations.ops.services"
+        relay_steps.add(f"{services}.deleting.finish_deletions", f"{services}.webhooks.sending.send_waiting")
+        tidiers.add(f"{services}.webhooks.sending.forget_old")
+        job_ended.add(f"{services}.webhooks.webhooks.job_ended")
+        SET_SUBMITTED.watchers.add(f"{services}.webhooks.webhooks.note_submitted")
+        GOLD_FROZEN.watchers.add(f"{services}.webhooks.webhooks.gold_frozen")
         navigation.register(
             navigation.Entry("project", 60, _("Webhooks"), "webhooks", Can.MANAGE, frozenset({"webhook"}))
         )

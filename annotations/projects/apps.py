@@ -10,12 +10,8 @@ class ProjectsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.jobs import registry
-        from annotations.projects.services.accounts import forget_failures
-        from annotations.projects.services.assigning import release_idle_notes
-        from annotations.projects.services.providers import checking, signing_in
+        from annotations.core.hooks import relay_steps, tidiers
 
-        registry.TIDIERS.append(release_idle_notes)
         navigation.add_group(
             navigation.NavigationGroup("overview", _("Overview"), 10),
             navigation.NavigationGroup("guidelines", _("Guidelines"), 30),
@@ -48,8 +44,9 @@ class ProjectsConfig(AppConfig):
             navigation.Entry("project", 20, message, "people", Can.MANAGE, frozenset({"member_remove", "member_link"}))
         )
         navigation.add_group(navigation.NavigationGroup("account", _("Account"), 10, navigation.Area.ACCOUNT))
-        registry.TIDIERS.append(forget_failures)
         navigation.extend("people", "groups", "group_remove")
-        registry.TIDIERS.extend([signing_in.forget_used, signing_in.forget_old])
+        services = "annotations.projects.services"
+        tidiers.add(f"{services}.assigning.release_idle_notes", f"{services}.accounts.forget_failures")
+        tidiers.add(f"{services}.providers.signing_in.forget_used", f"{services}.providers.signing_in.forget_old")
         if settings.SIGN_IN:
-            registry.STEPS.append(checking.step)
+            relay_steps.add(f"{services}.providers.checking.step")

@@ -9,12 +9,8 @@ class ReleaseConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.hooks import patient_erased, project_deleted
-        from annotations.jobs import registry
+        from annotations.core.hooks import patient_erased, project_deleted, tidiers
         from annotations.jobs.registry import JobKind, register
-        from annotations.release.services.known import delete_expired_uploads, erase_known
-        from annotations.release.services.settling import delete_releases, erase_from_releases
-        from annotations.release.services.surrogates.making import forget_notes
 
         register(
             {
@@ -44,10 +40,11 @@ class ReleaseConfig(AppConfig):
                 ),
             }
         )
-        registry.TIDIERS.append(delete_expired_uploads)
-        for erase in (erase_from_releases, erase_known, forget_notes):
-            patient_erased.add(erase)
-        project_deleted.add(delete_releases)
+        services = "annotations.release.services"
+        tidiers.add(f"{services}.known.delete_expired_uploads")
+        patient_erased.add(f"{services}.settling.erase_from_releases", f"{services}.known.erase_known")
+        patient_erased.add(f"{services}.surrogates.making.forget_notes")
+        project_deleted.add(f"{services}.settling.delete_releases")
         navigation.add_group(navigation.NavigationGroup("release", _("Release"), 85))
         made = frozenset({"release", "release_new", "release_findings", "release_note", "certificate_sign"})
         master = frozenset({"known_upload", "known_people", "known_person"})

@@ -23,15 +23,14 @@ class ReviewConfig(AppConfig):
             }
         )
         from annotations.core.hooks import suggestions_stored
-        from annotations.review.services.planting import draw_leaks
 
-        suggestions_stored.add(draw_leaks)
+        suggestions_stored.add("annotations.review.services.planting.draw_leaks")
 
         from annotations.core import navigation
-        from annotations.review.selectors.reviewing import CHOSEN_RUNS, notes_left
 
-        navigation.add_group(navigation.NavigationGroup("review", _("Review"), 60, counter=notes_left))
-        entry = partial(navigation.Entry, "review", keeps=CHOSEN_RUNS)
+        left = "annotations.review.selectors.reviewing.notes_left"
+        navigation.add_group(navigation.NavigationGroup("review", _("Review"), 60, counter=left))
+        entry = partial(navigation.Entry, "review", keeps=("run",))
         notes = frozenset({"review", "review_next"})
         navigation.register(
             navigation.Entry("review", 10, _("By note"), "reviews", Can.MAKE_GOLD, notes),

@@ -2,10 +2,13 @@
 
 import ctypes
 import os
+import select
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from annotations.installation import CODE
 from deidreview.run.environment import StartError
@@ -16,13 +19,13 @@ LONGEST_PAUSE = 30.0
 # A process that ran this long started successfully, so its next end counts as the first failure again.
 STABLE_SECONDS = 60.0
 
-Process = subprocess.Popen[bytes]
+Popen = subprocess.Popen[bytes]
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def spawn(
     command: Sequence[str], environ: Mapping[str, str], keep: Sequence[int] = (), *, log: int | None = None
-) -> Process:
+) -> Popen:
     """Start a process that gets SIGTERM when the supervisor dies, even by kill -9.
 
     The process has its own session, so that a Ctrl-C reaches only the supervisor, which then stops all processes in
@@ -53,6 +56,96 @@ def spawn(
         )
     except OSError as error:
         raise StartError(f"{command[0]} cannot be started ({error.strerror}).") from error
+
+
+class Loader:
+    """The supervisor's end of the loader (deidreview.run.loader), which starts again when it has ended and is needed.
+
+    `start` starts its process, with the descriptor of its socket.
+    """
+
+    def __init__(self, start: Callable[[int], Popen]) -> None:
+        self._start = start
+        self._process: Popen | None = None
+        self._running: set[int] = set()
+        self._statuses: dict[int, int] = {}
+
+    def start(self) -> None:
+        # A socket of packets never gives a part of an answer.
+        self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with other:
+            self._process = self._start(other.fileno())
+
+    def fork(self, name: str) -> "Forked":
+        """Fork a process once the code is loaded. If the loader ends before, so has the process."""
+        if self._process is None or self._process.poll() is not None:
+            self.start()
+        self.ask(f"fork {name}")
+        while (answer := self._answer(None)) and answer[0] != "forked":
+            continue
+        return Forked(self, int(answer[1]) if answer else 0)
+
+    def ask(self, words: str) -> None:
+        with suppress(OSError):  # It has ended, and so have all processes that it forked.
+            self._socket.send(words.encode())
+
+    def status(self, pid: int) -> int | None:
+        """The exit status of a process that it forked. None while the process runs."""
+        while pid in self._running and self._answer(0):
+            continue
+        return None if pid in self._running else self._statuses.pop(pid, -signal.SIGTERM)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            end(self._process, 5)
+
+    def _answer(self, seconds: float | None) -> list[str]:
+        """Take the words of one answer. Empty if none came within `seconds` (None: any time), or the loader ended."""
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return []
+        try:
+            answer = self._socket.recv(256).decode().split()
+        except OSError:
+            answer = []
+        if not answer:
+            self._running.clear()
+        elif answer[0] == "forked":
+            self._running.add(int(answer[1]))
+        else:
+            self._running.discard(int(answer[1]))
+            self._statuses[int(answer[1])] = int(answer[2])
+        return answer
+
+
+class Forked:
+    """A process that the loader forked, with those methods of Popen that are used here."""
+
+    def __init__(self, loader: Loader, pid: int) -> None:
+        self._loader = loader
+        self.pid = pid
+        self._status: int | None = None
+
+    def poll(self) -> int | None:
+        if self._status is None:
+            self._status = self._loader.status(self.pid)
+        return self._status
+
+    def terminate(self) -> None:
+        self._loader.ask(f"signal {self.pid} {signal.SIGTERM.value}")
+
+    def kill(self) -> None:
+        self._loader.ask(f"signal {self.pid} {signal.SIGKILL.value}")
+
+    def wait(self, timeout: float = LONGEST_PAUSE) -> int:
+        deadline = time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(["deidreview"], timeout)
+            time.sleep(0.02)
+        return status
+
+
+Process = Popen | Forked
 
 
 def outcome(status: int) -> str:

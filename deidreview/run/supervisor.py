@@ -88,6 +88,7 @@ class Supervisor:
         self.as_json = as_json
         self.children: list[Child] = []
         self.redis: PrivateRedis | None = None
+        self.loader: children.Loader | None = None
         self.greeting = ""
         self.greeted = False
 
@@ -128,14 +129,15 @@ class Supervisor:
 
     def _start(self) -> None:
         redis = self._start_redis()
-        web = self._start_web()
+        self._prepare()
+        web = self._fork("web", "web", grace=15)
         if redis and self.redis:
             note = self.redis.wait(redis, self.pause)
             if note:
                 warn(note)
         self._first_page(web)
-        self._python("relay", "relay", grace=10)
-        self._python("worker", "work", grace=30)
+        self._fork("relay", "relay", grace=10)
+        self._fork("worker", "work", grace=30)
         self._greet()
 
     def _start_redis(self) -> Child | None:
@@ -145,8 +147,8 @@ class Supervisor:
         self.environ["REDIS_URL"] = self.redis.url
         return self._add("Redis", self.redis.start, grace=20)
 
-    def _start_web(self) -> Child:
-        """Start the web server, which runs the database step first. Raise StartError if the step fails.
+    def _prepare(self) -> None:
+        """Start the loader, which runs the database step first. Raise StartError if the step fails.
 
         The step has printed its error by then, so the StartError is empty.
         """
@@ -155,15 +157,16 @@ class Supervisor:
         if not environment.is_loopback(self.options.host):
             step.append("--public")
         environ = {**self.environ, "DEIDREVIEW_LISTEN_FD": str(self.listener.fileno())}
-        gunicorn = ["--", "-c", "python:deidreview.gunicorn", "deidreview.wsgi"]
 
-        def start() -> children.Process:
-            # A web server that is started again needs no database step.
-            arguments, keep = [*step, *gunicorn], [self.lock, self.listener.fileno(), *([writing] if step else [])]
+        def start(descriptor: int) -> children.Popen:
+            # A loader that is started again needs no database step.
+            keep = [self.lock, self.listener.fileno(), descriptor, *([writing] if step else [])]
+            command = [sys.executable, "-m", "deidreview.run.loader", str(descriptor), *step]
             step.clear()
-            return children.spawn([sys.executable, "-m", "deidreview.run.web", *arguments], environ, keep)
+            return children.spawn(command, environ, keep)
 
-        web = self._add("web", start, grace=15)
+        self.loader = children.Loader(start)
+        self.loader.start()
         os.close(writing)
         with os.fdopen(reading, encoding="utf-8") as pipe:
             while not select.select([pipe], [], [], 0)[0]:
@@ -172,11 +175,11 @@ class Supervisor:
         if not greeting:
             raise StartError("")
         self.greeting = greeting.strip()
-        return web
 
-    def _python(self, name: str, *arguments: str, grace: float) -> Child:
-        command = [sys.executable, "-m", "deidreview", *arguments]
-        return self._add(name, lambda: children.spawn(command, self.environ, [self.lock]), grace=grace)
+    def _fork(self, name: str, command: str, *, grace: float) -> Child:
+        loader = self.loader
+        assert loader is not None  # `_prepare` has started it.
+        return self._add(name, lambda: loader.fork(command), grace=grace)
 
     def _add(self, name: str, start: Callable[[], children.Process], *, grace: float) -> Child:
         child = Child(name, start, grace=grace)
@@ -233,7 +236,6 @@ class Supervisor:
 
     def _stop(self) -> None:
         """Stop the web server first, so that no new request arrives, and Redis last, when no process needs it."""
-        order = {"web": 0, "worker": 1, "relay": 2, "Redis": 3}
         if self.greeted:
             say("Stopping")
         began = time.monotonic()
@@ -245,10 +247,14 @@ class Supervisor:
             hurry = hurry or self._taken(0)
             return hurry
 
-        for child in sorted(self.children, key=lambda child: order[child.name]):
-            patient = (lambda: False) if child.name == "Redis" else hurried
-            if not child.stop(patient) and not hurry:
-                warn(f"The {child.name} process did not end within {child.grace:g} s and was killed.")
+        children_by_name = {child.name: child for child in self.children}
+        for name in ("web", "worker", "relay", "loader", "Redis"):
+            if name == "loader" and self.loader:
+                self.loader.stop()
+            child = children_by_name.get(name)
+            patient = (lambda: False) if name == "Redis" else hurried
+            if child and not child.stop(patient) and not hurry:
+                warn(f"The {name} process did not end within {child.grace:g} s and was killed.")
         if self.redis:
             self.redis.clean()
         self.listener.close()

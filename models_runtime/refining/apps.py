@@ -9,14 +9,15 @@ class RefiningConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation, offers
         from annotations.core.access import Can
-        from annotations.core.hooks import notes_learned_from, patient_erased, proposed_removals
+        from annotations.core.hooks import (
+            more_texts,
+            more_weights,
+            notes_learned_from,
+            patient_erased,
+            proposed_removals,
+            surrogate_makers,
+        )
         from annotations.jobs.registry import JobKind, register
-        from annotations.ops.selectors.free_texts import more_texts, more_weights
-        from annotations.release.services.surrogates.makers import MAKERS
-        from models_runtime.refining.jobs.keeping import forget_reasons
-        from models_runtime.refining.selectors import free_texts, kept_weights, notes_learned, removed
-        from models_runtime.refining.services.injecting import forget_terms
-        from models_runtime.refining.services.relexicalizing import LANGUAGE_MODEL, forget_answers
 
         jobs = "models_runtime.refining.jobs"
         register(
@@ -52,13 +53,14 @@ class RefiningConfig(AppConfig):
                 ),
             }
         )
-        proposed_removals.add(removed)
-        notes_learned_from.add(notes_learned)
-        for forget in (forget_reasons, forget_terms, forget_answers):
-            patient_erased.add(forget)
-        more_texts.add(free_texts)
-        more_weights.add(kept_weights)
-        MAKERS["llm"] = LANGUAGE_MODEL
+        feature = "models_runtime.refining"
+        proposed_removals.add(f"{feature}.selectors.removed")
+        notes_learned_from.add(f"{feature}.selectors.notes_learned")
+        patient_erased.add(f"{feature}.jobs.keeping.forget_reasons", f"{feature}.services.injecting.forget_terms")
+        patient_erased.add(f"{feature}.services.relexicalizing.forget_answers")
+        more_texts.add(f"{feature}.selectors.free_texts")
+        more_weights.add(f"{feature}.selectors.kept_weights")
+        surrogate_makers.add(f"{feature}.services.relexicalizing.language_model")
         injections = frozenset({"injection", "injected_errors", "systemic_errors"})
         judgings = frozenset({"judge", "judging", "judging_entities"})
         navigation.register(

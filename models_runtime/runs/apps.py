@@ -9,10 +9,14 @@ class RunsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
+        from annotations.core.hooks import (
+            gate_searches,
+            models_of,
+            notes_learned_from,
+            notes_without_answer,
+            thresholds_of,
+        )
         from annotations.jobs.registry import JobKind, register
-        from annotations.release.services.searching import SEARCHES
-        from models_runtime.runs.services import hooks
 
         register(
             {
@@ -32,11 +36,12 @@ class RunsConfig(AppConfig):
                 ),
             }
         )
-        SEARCHES.append(hooks.RulesSearch())
-        notes_without_answer.add(hooks.failed_notes)
-        notes_learned_from.add(hooks.notes_learned)
-        models_of.add(hooks.used_models)
-        thresholds_of.add(hooks.threshold_of)
+        hooks = "models_runtime.runs.services.hooks"
+        gate_searches.add(f"{hooks}.RulesSearch")
+        notes_without_answer.add(f"{hooks}.failed_notes")
+        notes_learned_from.add(f"{hooks}.notes_learned")
+        models_of.add(f"{hooks}.used_models")
+        thresholds_of.add(f"{hooks}.threshold_of")
         starts = "start combine flair llm pipeline placeholders remote tagger zero_shot"
         runs = frozenset({"run", "calibration", *(f"run_{name}" for name in starts.split())})
         compared = frozenset({"compare_spans", "strategies"})

@@ -9,11 +9,8 @@ class TrainingConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.core.hooks import audit_names, patient_erased, project_deleted
-        from annotations.jobs import registry
+        from annotations.core.hooks import audit_names, patient_erased, project_deleted, tidiers
         from annotations.jobs.registry import JobKind, register
-        from models_runtime.training.jobs.options import forget_after_erasure, forget_stale, forget_with_project
-        from models_runtime.training.services.trained import names_of_models
 
         register(
             {
@@ -35,9 +32,10 @@ class TrainingConfig(AppConfig):
                 ),
             }
         )
-        registry.TIDIERS.append(forget_stale)
-        patient_erased.add(forget_after_erasure)
-        audit_names.add(names_of_models)
-        project_deleted.add(forget_with_project)
+        options = "models_runtime.training.jobs.options"
+        tidiers.add(f"{options}.forget_stale")
+        patient_erased.add(f"{options}.forget_after_erasure")
+        audit_names.add("models_runtime.training.services.trained.names_of_models")
+        project_deleted.add(f"{options}.forget_with_project")
         models = frozenset({"model", "model_train", "model_upload", "model_rename"})
         navigation.register(navigation.Entry("models", 30, _("Trained"), "models", Can.READ_NOTES, models))

@@ -9,8 +9,11 @@ from pathlib import Path
 
 from django.template.loader import get_template
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils.module_loading import import_string
 
-from annotations.core import offers
+from annotations.annotate.events import SET_SUBMITTED
+from annotations.core import hooks, navigation, offers
+from annotations.gold.events import GOLD_FROZEN
 from annotations.jobs.registry import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +116,15 @@ def test_offers_and_results_of_jobs_have_their_templates():
     assert set(offers.OFFERS) == slots
     for name in [*(name for slot in slots for name in offers.at(slot)), *(kind.result for kind in JOBS.values())]:
         get_template(name)
+
+
+def test_the_functions_of_hooks_and_counters_exist():
+    """They are named by dotted paths, which nothing else checks."""
+    watched = [SET_SUBMITTED.watchers, GOLD_FROZEN.watchers]
+    for hook in [*(one for one in vars(hooks).values() if isinstance(one, hooks.Hook)), *watched]:
+        assert list(hook)
+    for group, entries in navigation.groups():
+        assert all(import_string(one.counter) for one in (group, *entries) if one.counter)
 
 
 # Functions and classes without a decorator, and those that Django and Gunicorn look up by name.

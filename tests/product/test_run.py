@@ -20,7 +20,7 @@ def test_start_kill_start_stop_and_restore_with_the_data_still_there(start, mana
     product = start(fresh=True, DEIDREVIEW_DEMO="1").wait_ready()
     assert "Demo accounts: manager" in product.output
     assert product.get("/accounts/login/")[0] == 200
-    assert set(product.commands()) == {"web", "relay", "work", "redis"}
+    assert set(product.commands()) == {"loader", "web", "relay", "work", "redis"}
 
     def idle_again():
         """The demo's run is a job: one process pushes it to Redis, another takes it, and a third shows it."""
@@ -105,11 +105,20 @@ def test_a_killed_web_server_loses_no_connection(running):
     web = running.commands()["web"]
     web.kill()
 
-    # The supervisor keeps the listening socket open, so the request waits until the new server answers it. The
-    # database is prepared at the first start only.
+    # The supervisor keeps the listening socket open, so the request waits until the new server answers it.
     assert running.get("/healthz")[0] == 200
     wait_for(lambda: replaced(running, web))
-    assert "--greeting-fd" not in running.commands()["web"].cmdline()
+    assert running.get("/healthz")[0] == 200
+
+
+def test_a_killed_loader_is_started_again_with_all_that_it_forked(running):
+    before = running.commands()
+    before["loader"].kill()
+
+    wait_for(lambda: all(replaced(running, before[name]) for name in ("loader", "web", "relay", "work")))
+    assert running.commands()["redis"] == before["redis"]
+    # The database is prepared at the first start only.
+    assert "--greeting-fd" not in running.commands()["loader"].cmdline()
     assert running.get("/healthz")[0] == 200
 
 

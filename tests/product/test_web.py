@@ -1,4 +1,4 @@
-"""The start of the web server: which modules it loads, and the process that prepares the database meanwhile."""
+"""The loader: which modules it loads, and the process that prepares the database meanwhile."""
 
 import os
 import signal
@@ -51,11 +51,11 @@ def test_bytecode_is_kept_though_the_shell_says_no(monkeypatch, tmp_path):
 
 
 def step_of(product):
-    """Return the process of the database step, which the web process forks before it serves pages."""
+    """Return the process of the database step, the first one that the loader forks."""
 
     def look():
-        web = product.commands().get("web")
-        below = web.children() if web else []
+        loader = product.commands().get("loader")
+        below = loader.children() if loader else []
         return below[0] if below else None
 
     return wait_for(look, what="the database step")
@@ -85,7 +85,7 @@ def test_a_stop_during_the_step_ends_the_step_too(start):
 STOPPED_IN_A_CALLBACK = """
 import os, signal, sys, time, weakref
 from deidreview import gunicorn
-from deidreview.run import web
+from deidreview.run import loader
 
 class Module:
     pass
@@ -108,8 +108,8 @@ def prepare(arguments):
     time.sleep(60)
 
 reading, writing = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("r", "w")))
-gunicorn.load_pages, web.prepare = load_pages, prepare
-sys.exit(web.main(["--greeting-fd", str(os.open(os.devnull, os.O_WRONLY)), "--", "--check-config"]))
+gunicorn.load_pages, loader.prepare = load_pages, prepare
+sys.exit(loader.main(["0", "--greeting-fd", str(os.open(os.devnull, os.O_WRONLY))]))
 """
 
 

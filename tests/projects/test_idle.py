@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from annotations.jobs import registry
+from annotations.core.hooks import tidiers
 from annotations.models import AnnotationSet, Assignment, Event, Project
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED
 from annotations.projects.services import assigning
@@ -54,7 +54,7 @@ def works(client, note):
 
 
 def test_notes_of_an_idle_annotator_go_to_another_one(ward, sign_in, release_after):
-    assert release_idle_notes in registry.TIDIERS
+    assert release_idle_notes in tidiers
     works(sign_in(ward.ben), make.make_note(ward.project, annotators=[ward.ben]))
     release_after(6.9)
     assert states(ward.ann) == ["open", "open"]

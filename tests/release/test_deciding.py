@@ -10,7 +10,7 @@ from annotations.release.services import deciding
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.starting import outdated, prepare_again
 from annotations.release.services.surrogates.editing import change
-from annotations.release.services.surrogates.makers import MAKERS, MakerKind, RulesMaker
+from annotations.release.services.surrogates.makers import MakerKind, RulesMaker
 from tests.factories import make_member
 from tests.held import fresh
 from tests.release.conftest import add_note, new_project
@@ -153,7 +153,7 @@ def test_two_people_decide_at_once(release, at_once):
 def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
     """A release whose surrogates a language model makes is prepared again by a job, on the queue of the model."""
     kind = MakerKind(list, dict, lambda project, params: RulesMaker(project_key(project)), "llm")
-    monkeypatch.setitem(MAKERS, "model", kind)
+    monkeypatch.setattr("annotations.release.services.surrogates.makers.maker_kinds", lambda: {"model": kind})
     release = make_release(ward, policy="surrogate", surrogate_maker={"kind": "model"})
     assert answer_chosen(release=release, answer="replace", actor=None) == 3
     assert (release.state, release.job.queue) == (ReleaseState.PREPARING, "llm")

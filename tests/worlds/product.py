@@ -72,13 +72,14 @@ class Product:
         return found
 
     def commands(self) -> dict[str, psutil.Process]:
-        """Return the child processes by role: web, relay, work, redis."""
-        roles = {"gunicorn": "web", "relay": "relay", "deidreview work": "work", "redis": "redis"}
+        """Return the processes by role: redis, loader and its children web, relay, work."""
         names = {}
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.Error):
-                words = " ".join(child.cmdline())
-                names |= {name: child for word, name in roles.items() if word in words}
+                names["redis" if "redis" in child.name() else "loader"] = child
+        with suppress(psutil.Error, KeyError):
+            below = {one.name(): one for one in names["loader"].children()}
+            names |= {name.removeprefix("deid-"): one for name, one in below.items() if name.startswith("deid-")}
         return names
 
     def ask_to_stop(self, number: int = signal.SIGINT) -> None:

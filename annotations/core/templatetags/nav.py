@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
+from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
 from annotations.core import addresses, navigation
@@ -74,11 +75,11 @@ def _link(
         query += [(name, value) for name in entry.keeps for value in request.GET.getlist(name)]
     url = path + (f"?{urlencode(query)}" if query else "") + (f"#{entry.fragment}" if entry.fragment else "")
     state = "" if entry is not current else "page" if request.path == path else "true"
-    return Link(entry.name, url, state, _count(entry.counter if counted else None, access))
+    return Link(entry.name, url, state, _count(entry.counter if counted else "", access))
 
 
-def _count(counter: navigation.Counter | None, access: Access) -> str:
-    number = counter(access) if counter else None
+def _count(counter: str, access: Access) -> str:
+    number = import_string(counter)(access) if counter else None
     if not number:
         return ""
     return f"{navigation.MOST}+" if number > navigation.MOST else str(number)

@@ -15,8 +15,9 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from annotations.core.hooks import job_ended
 from annotations.core.progress import Canceled
-from annotations.jobs.registry import JOBS, ended
+from annotations.jobs.registry import JOBS
 from annotations.models import Job, JobState, Share
 
 # Whether this process was asked to end. A signal handler sets it; the next progress call reads it.
@@ -195,7 +196,7 @@ class Claim:
                 self.lost = True
                 raise LostLease
             if values["state"] in TOLD:
-                ended(self.job_id, values["state"])
+                job_ended(self.job_id, values["state"])
         # This worker's share is free at once; a job that ended has no shares any more.
         release(Share.objects.filter(**({"token": self.token} if values["state"] in WAITING else {"job": self.job_id})))
 

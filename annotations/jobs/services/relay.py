@@ -16,8 +16,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from annotations.jobs import registry
-from annotations.jobs.registry import JOBS, ended
+from annotations.core.hooks import job_ended, relay_steps, tidiers
+from annotations.jobs.registry import JOBS
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, release, wants_help
 from annotations.jobs.runner.execute import gave_up
 from annotations.jobs.services.doorbell import idle_workers, ring, waiting
@@ -79,7 +79,7 @@ def _recover(job: Job) -> str | None:
             values = {"state": JobState.FAILED, "finished_at": Now(), "error": gave_up(job.attempt)}
         mine.update(lease_token=None, lease_until=None, **values)
         if values["state"] == JobState.FAILED:
-            ended(job.pk, JobState.FAILED)
+            job_ended(job.pk, JobState.FAILED)
         shares = Share.objects.filter(job=job)
         if values["state"] == JobState.QUEUED:
             shares = shares.filter(token__in=[job.lease_token])
@@ -165,8 +165,7 @@ class Relay:
         """
         try:
             swept = sweep()
-            for step in registry.STEPS:
-                step()
+            relay_steps()
             self._tidy()
         except (DatabaseError, InterfaceError) as error:
             self._away("The database", type(error).__name__)
@@ -190,8 +189,7 @@ class Relay:
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
-        for tidy in registry.TIDIERS:
-            tidy()
+        tidiers()
         Session.objects.filter(expire_date__lt=timezone.now()).delete()
 
     def _away(self, what: str, why: str) -> None:

@@ -26,7 +26,7 @@ from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 from rq.worker import DequeueStrategy, WorkerStatus
 
-from annotations.jobs import registry
+from annotations.core.hooks import heartbeats
 from annotations.jobs.registry import JOBS, load
 from annotations.jobs.runner import run as perform
 from annotations.jobs.runner import stop_soon
@@ -67,8 +67,7 @@ class DurableWorker(Worker):
         registering: Any = pipeline if pipeline is not None else self.connection
         worker_registration.register(self, registering)
         registering.hset(self.key, mapping={"hostname": self.hostname or "", "queues": ",".join(self.queue_names())})
-        for report in registry.REPORTS:
-            report(registering, self.key, seconds=BEAT * 3)
+        heartbeats(registering, self.key, seconds=BEAT * 3)
         self.set_state(self.get_state(), registering)
 
     def register_birth(self) -> None:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.hooks import Hook
+from annotations.core.hooks import more_texts, more_weights
 from annotations.projects.selectors.labels import shipped_set
 from annotations.text.attributes import as_data
 
@@ -27,10 +27,6 @@ class FreeText:
     what: str
     count: int
     url: str
-
-
-# Called with `project`; returns the free texts of features that this module does not know.
-more_texts = Hook()
 
 
 def free_texts(project: models.Project) -> list[FreeText]:
@@ -116,10 +112,6 @@ class KeptWeights:
     url: str
     project_id: int
     project: str
-
-
-# Called with `project`; returns the weights of other projects that learned from its notes.
-more_weights = Hook()
 
 
 def weights_elsewhere(project: models.Project) -> list[KeptWeights]:

@@ -42,7 +42,6 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, get_random_string, salted_hmac
 
 from annotations.core.access import may_make_link
-from annotations.core.requests import wants_json
 from annotations.models import Membership, User
 
 # A cookie that recognizes a browser in which a person has signed in before.
@@ -219,6 +218,8 @@ def locked_out(
     request: HttpRequest, original: HttpResponse | None = None, credentials: dict[str, Any] | None = None
 ) -> HttpResponse:
     """Answer a locked attempt with the waiting time and advice. The same for accounts that do not exist."""
+    from annotations.core.requests import wants_json  # Commands and workers do without what it loads.
+
     left = (locked_until(request, credentials) or timezone.now()) - timezone.now()
     minutes = max(1, ceil(left.total_seconds() / 60))
     if wants_json(request):

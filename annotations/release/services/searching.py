@@ -1,6 +1,6 @@
 """What else the leak gate looks for in a note: identifiers that the rules find, and what chosen runs suggested.
 
-The rules belong to a higher feature, which puts its search into SEARCHES.
+The rules belong to a higher feature, which answers the hook `gate_searches`.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from django.db.models import Count
 
+from annotations.core.hooks import gate_searches
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
 from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
@@ -71,8 +72,6 @@ class Search(Protocol):
         """Bounds in code points, end-exclusive, and kinds."""
 
 
-SEARCHES: list[Search] = []
-
 # What says who a person is only together with more. Without a label for it, a release lets it stay.
 _WEAK: Final = DESCRIPTIONS | {Kind.AGE, Kind.COUNTRY, Kind.REGION, Kind.OTHER}
 # Kinds that a label set may have in place of a finer one, the nearest first.
@@ -97,9 +96,9 @@ def searched_in(release: Release) -> dict[str, Any]:
     for code, number in rows.annotate(number=Count("pk")):
         notes[code or release.project.language] += number
     return {
-        "rules": [search.revision for search in SEARCHES],
-        "kinds": sorted({str(kind) for search in SEARCHES for kind in search.kinds}),
-        "unread": {code: n for code, n in sorted(notes.items()) if not any(one.knows(code) for one in SEARCHES)},
+        "rules": [search.revision for search in gate_searches()],
+        "kinds": sorted({str(kind) for search in gate_searches() for kind in search.kinds}),
+        "unread": {code: n for code, n in sorted(notes.items()) if not any(one.knows(code) for one in gate_searches())},
     }
 
 
@@ -166,7 +165,7 @@ class SightingSearch:
         found = [
             (*written(start, end), kind, read[start:end])
             for read, written in _readings(text)
-            for search in SEARCHES
+            for search in gate_searches()
             for start, end, kind in search.find(read, language)
         ]
         sightings: list[Sighting] = []

@@ -233,4 +233,6 @@ def make(project: Project, params: makers.Params) -> ModelMaker:
     return ModelMaker(model, makers.RulesMaker(key))
 
 
-LANGUAGE_MODEL: Final = makers.MakerKind(choices=choices, checked=checked, make=make, queue=str(Job.Queue.LLM))
+def language_model() -> tuple[str, makers.MakerKind]:
+    """The answer to the hook `surrogate_makers`."""
+    return "llm", makers.MakerKind(choices=choices, checked=checked, make=make, queue=str(Job.Queue.LLM))

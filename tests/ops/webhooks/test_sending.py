@@ -12,8 +12,8 @@ from itertools import pairwise
 import pytest
 from django.utils import timezone
 
+from annotations.core import hooks
 from annotations.core.errors import ServiceError
-from annotations.jobs import registry
 from annotations.models import Delivery, Event, Webhook, WebhookState
 from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now, send_waiting
@@ -185,7 +185,7 @@ def test_old_deliveries_are_forgotten(delivery):
     assert Delivery.objects.exists()
     Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
     forget_old()
-    assert not Delivery.objects.exists() and forget_old in registry.TIDIERS and sending.send_waiting in registry.STEPS
+    assert not Delivery.objects.exists() and forget_old in hooks.tidiers and sending.send_waiting in hooks.relay_steps
 
 
 @pytest.mark.django_db(transaction=True)

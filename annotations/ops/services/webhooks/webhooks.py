@@ -24,7 +24,7 @@ from annotations.ops.services.webhooks.sending import SECRET
 
 
 def job_ended(job_id: int, state: str) -> None:
-    """A job is done or has failed (annotations.jobs.registry.ENDED).
+    """A job is done or has failed (annotations.core.hooks.job_ended).
 
     `job` is the number of the job in its project, `kind` the key of its kind; `done` and `total` count its units.
     """

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.hooks import surrogate_makers
 from annotations.core.sealing import Key, project_key
 from annotations.models import Project, Release
 from annotations.release.rules.surrogates.clustering import clusters_of, identities, same_entity
@@ -135,16 +136,19 @@ class MakerKind:
     queue: str
 
 
-MAKERS: Final[dict[str, MakerKind]] = {}
-"""Makers besides the rules, by the value of `kind` in stored parameters. Features register in AppConfig.ready()."""
 KIND: Final = "kind"
 PAYER: Final = "release"
 """The parameter with the id of the release for which a maker works; without it, the project pays."""
 
 
+def maker_kinds() -> dict[str, MakerKind]:
+    """Makers besides the rules, by the value of `kind` in stored parameters."""
+    return dict(surrogate_makers())
+
+
 def maker_choices() -> list[MakerChoice]:
     """What can make surrogates here, beside the rules."""
-    return [choice for kind in MAKERS.values() for choice in kind.choices()]
+    return [choice for kind in maker_kinds().values() for choice in kind.choices()]
 
 
 def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str, Any]:
@@ -154,7 +158,7 @@ def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str,
     """
     if not value:
         return {}
-    for name, kind in MAKERS.items():
+    for name, kind in maker_kinds().items():
         if any(choice.value == value for choice in kind.choices()):
             return {KIND: name} | kind.checked(project, value, may_leave)
     choices = ", ".join(choice.value for choice in maker_choices()) or _("none")
@@ -180,7 +184,7 @@ def queue_of(params: Params) -> str:
 
 
 def _kind_of(params: Params) -> MakerKind:
-    kind = MAKERS.get(str(params.get(KIND)))
+    kind = maker_kinds().get(str(params.get(KIND)))
     if kind is None:
         raise ServiceError(
             _("The language model that makes this release's surrogates is no longer offered. Start a new release."),

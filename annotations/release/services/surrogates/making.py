@@ -25,7 +25,7 @@ from annotations.release.rules.surrogates.pipeline import Cluster, Surrogate
 from annotations.release.selectors import surrogates as index
 from annotations.release.services.policies import policies_of, read_policy
 from annotations.release.services.sources import covered_notes, source_of
-from annotations.release.services.surrogates.makers import MAKERS, Maker, Params, RulesMaker, maker_of
+from annotations.release.services.surrogates.makers import Maker, Params, RulesMaker, maker_of
 from annotations.release.services.surrogates.patients import (
     NoteMentions,
     Originals,
@@ -88,7 +88,7 @@ def keep_only_said(key: Key, entities: Collection[int]) -> None:
     SurrogateEntity.objects.bulk_update(changed, ["sealed"], batch_size=500)
 
 
-__all__ = ["MAKERS", "NoteMentions", "surrogates_for"]
+__all__ = ["NoteMentions", "surrogates_for"]
 
 # The number of the lock between workers that change a project's index (annotations.core.locks).
 _INDEX: Final = 0x6E02
