@@ -3,11 +3,10 @@
 Requests below /api/ end here. No session, cookie or CSRF token plays a part, so none of that middleware runs for them.
 """
 
-import time
-import zlib
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Final, NoReturn, cast
+from typing import NoReturn, cast
 
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
@@ -28,38 +27,63 @@ from annotations.projects.services.accounts import client_ip
 from annotations.text.names import MAX_ID, whole
 from deidreview import REQUEST_BYTES
 from deidreview.boundary import MalformedRequest, check_form, check_head
-from deidreview.limits import HALF, threads_of_process, token_windows, windows
+from deidreview.limits import count_address, seconds_left, threads_of_process, token_windows
 from deidreview.middleware import FORM_BYTES
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-BELOW: Final = "/api/"
-# Pages about the API.
-PAGES: Final = ("/api/docs", "/api/openapi.json")
 
 
-class Api:
-    """Middleware that answers requests to the API itself, and passes all others on."""
+class ProgramEntrance(ABC):
+    """Middleware that answers requests of programs below an address itself, and passes all others on."""
+
+    below: str
+    pages: Collection[str] = ()
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
         self._threads = threads_of_process(settings.WEB_THREADS)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(BELOW) or request.path_info in PAGES:
+        if not request.path_info.startswith(self.below) or request.path_info in self.pages:
             return self._get_response(request)
         try:
             response = self._answer(request)
-        except MalformedRequest as error:
-            response = answer(Problem(error.status, error.code, str(error)))
         except Exception as error:
-            problem = problem_of(error)
+            if isinstance(error, MalformedRequest):
+                error = Problem(error.status, error.code, str(error))
             # Django logs the error of a server, and tells nobody else.
-            response = answer(problem) if problem else response_for_exception(request, error)
-        response = with_etag(request, as_problem(response))
+            response = self._told(error) or response_for_exception(request, error)
+        response = self._finished(request, response)
         if isinstance(response, HttpResponse):
             # The web server would otherwise send chunks and could not keep the connection of all clients.
             response.headers.setdefault("Content-Length", str(len(response.content)))
         return response
+
+    @abstractmethod
+    def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the response of the route. Raises any error."""
+
+    @abstractmethod
+    def _told(self, error: Exception) -> HttpResponse | None:
+        """Return the response that tells the program of an error; None for errors of the server."""
+
+    @abstractmethod
+    def _finished(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Return the response in the form that programs expect, also of an error that Django answered."""
+
+
+class Api(ProgramEntrance):
+    """The API. No token is needed for the pages about it."""
+
+    below = "/api/"
+    pages = ("/api/docs", "/api/openapi.json")
+
+    def _told(self, error: Exception) -> HttpResponse | None:
+        problem = problem_of(error)
+        return answer(problem) if problem else None
+
+    def _finished(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return with_etag(request, as_problem(response))
 
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
         check_head(request)
@@ -103,21 +127,16 @@ def bearer(headers: Mapping[str, str]) -> str:
 
 def refuse_stranger(request: HttpRequest, message: str) -> NoReturn:
     """Count the request by its address. Raises Problem (401) with the message, or LimitReached."""
-    slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
-    count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
+    count_request(count_address(client_ip(request)), settings.ANONYMOUS_PER_WINDOW)
     raise Problem(401, "token", message, headers={"WWW-Authenticate": 'Bearer realm="deidreview"'})
 
 
 def count_request(requests: int, most: int) -> None:
     """Raise LimitReached where these are more requests than one window allows."""
     if requests > most:
-        window = settings.REQUEST_WINDOW_SECONDS
-        raise LimitReached(
-            _("At most %(most)s requests in %(seconds)s seconds are allowed. Wait, then send the request again.")
-            % {"seconds": window, "most": most},
-            code="requests",
-            retry_after=window - int(time.time()) % window,
-        )  # fmt: skip
+        message = _("At most %(most)s requests in %(seconds)s seconds are allowed. Wait, then send the request again.")
+        limits = {"seconds": settings.REQUEST_WINDOW_SECONDS, "most": most}
+        raise LimitReached(message % limits, code="requests", retry_after=seconds_left())
 
 
 def _route(request: ApiRequest) -> HttpResponseBase:

@@ -16,6 +16,7 @@ from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from annotations.formats.files.json_files import JsonError, read_object
@@ -66,14 +67,8 @@ class Boundary:
         return None
 
 
-class JsonBody:
+class JsonBody(MiddlewareMixin):
     """Middleware that reads JSON, after the sender and the CSRF token were checked."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]) -> HttpResponse | None:
         if request.method in SAFE or request.content_type != JSON or not request.user.is_authenticated:

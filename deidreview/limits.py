@@ -19,6 +19,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import LimitReached
+from annotations.core.sealing import OtherSecretKey
 from annotations.projects.services.accounts import client_ip
 from deidreview.views import refusal
 
@@ -106,6 +107,18 @@ windows = Windows()
 token_windows = Windows()
 # The first half of the slots is for people, the second for addresses.
 HALF = Windows.SLOTS // 2
+
+
+def count_address(address: str, weight: int = 1) -> int:
+    """Count a request of a stranger as `weight` requests. Return the total of this window."""
+    return windows.count(HALF + zlib.crc32(address.encode()) % HALF, weight)
+
+
+def seconds_left() -> int:
+    """Return the seconds until the next window."""
+    return settings.REQUEST_WINDOW_SECONDS - int(time.time()) % settings.REQUEST_WINDOW_SECONDS
+
+
 # A form sent without signing in counts as this many requests, because checking a password takes long.
 SENT = 10
 
@@ -124,7 +137,7 @@ class RequestLimits:
             return self._stranger(request)
         who = int(request.user.pk)
         if windows.count(who % HALF) > settings.REQUESTS_PER_WINDOW:
-            return _too_fast(request)
+            return _refused(request, _fast(), "requests", seconds_left())
         if not self._threads.take(who):
             return _refused(request, _fast(), "requests", 1)
         try:
@@ -134,21 +147,17 @@ class RequestLimits:
 
     def _stranger(self, request: HttpRequest) -> HttpResponse:
         """Answer a request without sign-in. Many people may share an address, so threads are not limited."""
-        slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
-        if windows.count(slot, SENT if request.method == "POST" else 1) > settings.ANONYMOUS_PER_WINDOW:
-            return _too_fast(request)
+        if count_address(client_ip(request), SENT if request.method == "POST" else 1) > settings.ANONYMOUS_PER_WINDOW:
+            return _refused(request, _fast(), "requests", seconds_left())
         return self._get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Answer a limit that a view reached, for example on jobs."""
-        if not isinstance(exception, LimitReached):
-            return None
-        return _refused(request, str(exception), exception.code, exception.retry_after)
-
-
-def _too_fast(request: HttpRequest) -> HttpResponse:
-    window = settings.REQUEST_WINDOW_SECONDS
-    return _refused(request, _fast(), "requests", window - int(time.time()) % window)
+        """Answer a limit that a view reached, for example on jobs, and data that was sealed with another secret key."""
+        if isinstance(exception, OtherSecretKey):
+            return refusal(request, 503, exception.code, str(exception), "errors/sealed.html")
+        if isinstance(exception, LimitReached):
+            return _refused(request, str(exception), exception.code, exception.retry_after)
+        return None
 
 
 def _fast() -> str:

@@ -6,7 +6,6 @@ offers tools only: no resources, prompts or sampling. It keeps no session, and n
 
 import json
 import logging
-import zlib
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -27,7 +26,7 @@ from annotations.core.api.tokens import token_of
 from annotations.core.errors import LimitReached
 from deidreview import REQUEST_BYTES, VERSION
 from deidreview.api import bearer, count_request
-from deidreview.limits import HALF, token_windows, windows
+from deidreview.limits import count_address, token_windows
 from models_runtime.refining.services.clients import TOOLS, call
 
 PATH: Final = "/mcp"
@@ -155,8 +154,7 @@ def _refusal(secret: str, address: str) -> JSONResponse | None:
         try:
             check_token(secret)
         except NoToken as error:
-            slot = HALF + zlib.crc32(address.encode()) % HALF
-            count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
+            count_request(count_address(address), settings.ANONYMOUS_PER_WINDOW)
             return JSONResponse({"error": str(error)}, 401, {"WWW-Authenticate": 'Bearer realm="deidreview"'})
     except LimitReached as error:
         return JSONResponse({"error": str(error)}, 429, {"Retry-After": str(error.retry_after)})

@@ -29,14 +29,13 @@ from django.utils.translation import ngettext
 from annotations.core.access import Can, SecondFactorMissing, enter, lacks_second_factor
 from annotations.core.entrance import entering
 from annotations.core.requests import UPLOADS, wants_fragment, wants_json
-from annotations.core.sealing import OtherSecretKey
 from annotations.models import User
 from annotations.projects.services.accounts import shown
 from annotations.projects.services.providers.signing_in import has_ended
 from annotations.text.names import whole
 from deidreview import REQUEST_BYTES
 from deidreview.limits import uploading
-from deidreview.views import refusal, second_factor_missing
+from deidreview.views import second_factor_missing
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # A session row is written at most this often, so that saving a span needs no second commit.
@@ -45,21 +44,6 @@ TOUCH_SECONDS = 60
 BACKGROUND_HEADER = "X-Background"
 # static/js/core/base.js stores the name of the browser's time zone in this cookie.
 TIME_ZONE_COOKIE = "deidreview-timezone"
-
-
-class Unsealed:
-    """Answers pages that need sealed data under another secret key: what is wrong, and how to mend it."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._get_response(request)
-
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, OtherSecretKey):
-            return None
-        return refusal(request, 503, exception.code, str(exception), "errors/sealed.html")
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:

@@ -5,11 +5,9 @@ Requests below /scim/ end here. No session, cookie or CSRF token plays a part, s
 
 import re
 import zlib
-from collections.abc import Callable
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.handlers.exception import response_for_exception
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
@@ -20,40 +18,24 @@ from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim import errors
 from annotations.projects.services.providers.scim.errors import provider_with
 from deidreview import REQUEST_BYTES
-from deidreview.api import bearer, count_request, refuse_stranger, size_of
-from deidreview.boundary import MalformedRequest, check_head
-from deidreview.limits import Windows, threads_of_process
+from deidreview.api import ProgramEntrance, bearer, count_request, refuse_stranger, size_of
+from deidreview.boundary import check_head
+from deidreview.limits import Windows
 
-GetResponse = Callable[[HttpRequest], HttpResponseBase]
-BELOW: Final = "/scim/"
 _ADDRESS: Final = re.compile(r"/scim/v2/([a-z0-9-]{1,40})(?:/|\Z)")
 # Requests of each provider.
 provider_windows = Windows()
 
 
-class Scim:
-    """Middleware that answers requests of SCIM itself, and passes all others on."""
+class Scim(ProgramEntrance):
+    below = "/scim/"
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self._get_response = get_response
-        self._threads = threads_of_process(settings.WEB_THREADS)
+    def _told(self, error: Exception) -> HttpResponse | None:
+        return errors.error_of(error)
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(BELOW):
-            return self._get_response(request)
-        try:
-            response = self._answer(request)
-        except MalformedRequest as error:
-            response = errors.answer_problem(Problem(error.status, error.code, str(error)))
-        except Exception as error:
-            # Django logs the error of a server, and tells nobody else.
-            response = errors.error_of(error) or response_for_exception(request, error)
-        if response.status_code >= 400 and response.headers.get("Content-Type") != errors.MEDIA_TYPE:
-            response = errors.plain(response)
-        if isinstance(response, HttpResponse):
-            # The web server would otherwise send chunks and could not keep the connection of all clients.
-            response.headers.setdefault("Content-Length", str(len(response.content)))
-        return response
+    def _finished(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        told = response.status_code < 400 or response.headers.get("Content-Type") == errors.MEDIA_TYPE
+        return response if told else errors.plain(response)
 
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
         check_head(request)

@@ -244,7 +244,6 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "deidreview.middleware.Authentication",
     "deidreview.limits.RequestLimits",
-    "deidreview.middleware.Unsealed",
     "deidreview.middleware.SignInRequired",
     "deidreview.boundary.JsonBody",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -35,7 +35,6 @@ from annotations.projects.selectors.labels import mappings, shipped_set
 from annotations.text.labels import LabelSetDef
 from annotations.text.names import shown, whole
 
-FIRST_NOTES = 20
 # The key of an import's job begins with it and ends with the id of the import.
 JOB_KEY = "import-"
 
@@ -45,24 +44,16 @@ def imports_of(project: models.Project) -> QuerySet[models.Import]:
 
     `job_number` is None where no job was started: before the start, after a discarded upload, and for commands.
     """
+    key = Concat(Value(JOB_KEY), Cast(OuterRef("pk"), CharField()))
+    job = models.Job.objects.filter(project=project, key=key).values("number")
     counts = {f"{name}_count": F(f"report__{name}") for name in ("notes", "spans", "refused_notes", "refused_files")}
     return (
         models.Import.objects.filter(project=project)
         .select_related("created_by", "stored_file")
         .defer("report")
-        .annotate(**counts, job_number=Subquery(_jobs(project).values("number")))
+        .annotate(**counts, job_number=Subquery(job))
         .order_by("-id")
     )
-
-
-def _jobs(project: models.Project) -> QuerySet[models.Job]:
-    """The job of the import in the outer query."""
-    return models.Job.objects.filter(project=project, key=Concat(Value(JOB_KEY), Cast(OuterRef("pk"), CharField())))
-
-
-def first_notes(row: models.Import) -> list[models.Document]:
-    """The first notes that an import added, without their texts."""
-    return list(models.Document.objects.filter(imported_by=row).only("id", "name").order_by("id")[:FIRST_NOTES])
 
 
 def label_groups(project: models.Project) -> list[tuple[models.Category, list[models.Label]]]:

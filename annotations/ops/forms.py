@@ -26,6 +26,8 @@ class ArchiveForm(forms.Form):
     )
 
 
+# What is typed exactly as it stands elsewhere.
+EXACT = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 # Forms for erasing a patient's notes, for setting patient ids, and for deleting a project.
 
 
@@ -39,7 +41,7 @@ class PatientForm(forms.Form):
         label=_("Patient ID"),
         max_length=80,
         help_text=_("Exactly as imported with the notes. The ID is not stored in addresses, logs or events."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs=EXACT),
     )
 
 
@@ -47,11 +49,7 @@ class EraseForm(forms.Form):
     """Confirm an erasure by typing the patient id again."""
 
     patient_id = forms.CharField(max_length=80, widget=forms.HiddenInput)
-    again = forms.CharField(
-        label=_("Repeat the patient ID"),
-        max_length=80,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
-    )
+    again = forms.CharField(label=_("Repeat the patient ID"), max_length=80, widget=forms.TextInput(attrs=EXACT))
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -87,7 +85,7 @@ class DeleteProjectForm(forms.Form):
         max_length=120,
         strip=False,
         help_text=_("Exactly as above, with the same capital letters."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs=EXACT),
     )
 
 

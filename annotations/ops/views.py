@@ -8,8 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -22,7 +21,7 @@ from annotations.core.events import NOTE_DELETED
 from annotations.core.forms import attempted, error_beside
 from annotations.core.requests import Request, error_as_message, paged, takes_uploads, wants_fragment
 from annotations.jobs.tokens import form_token
-from annotations.models import DeliveryState, Document, StoredFile, StoredFileKind, Webhook
+from annotations.models import DeliveryState, Document, Webhook
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm, WebhookForm
 from annotations.ops.selectors.free_texts import free_texts, seen_weights
 from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of, webhook_rows
@@ -31,15 +30,7 @@ from annotations.ops.services.archives.writing import LEFT_OUT
 from annotations.ops.services.backup import backups_before_erasing, backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview
 from annotations.ops.services.erasing import delete_note, erase_patient, erasure_preview, note_preview, set_rows
-from annotations.ops.services.webhooks.webhooks import (
-    add_webhook,
-    change_webhook,
-    remove_webhook,
-    renew_secret,
-    send_again,
-    send_test,
-    switch,
-)
+from annotations.ops.services.webhooks import webhooks as hooks
 from annotations.projects.selectors.projects import live_jobs
 
 
@@ -67,10 +58,7 @@ def archive_start(request: Request, slug: str) -> HttpResponse:
 @require_safe
 def archive_file(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
     access = enter(request.user, slug, Can.ARCHIVE)
-    stored = get_object_or_404(StoredFile, project=access.project, kind=StoredFileKind.ARCHIVE, pk=pk)
-    if stored.expires_at is not None and stored.expires_at <= timezone.now():
-        raise Http404("This archive has expired.")
-    return attachment(request, access, stored)
+    return attachment(request, access, staging.ready_archive(access.project, pk))
 
 
 @takes_uploads(None)
@@ -254,7 +242,7 @@ def webhooks(request: Request, slug: str) -> HttpResponse:
     """The webhooks of a project. A POST adds one, and only its answer shows the secret."""
     access = enter(request.user, slug, Can.MANAGE)
     form = WebhookForm(request.POST if request.method == "POST" else None, auto_id="webhook-%s")
-    made = attempted(form, lambda: add_webhook(project=access.project, actor=access.user, **form.cleaned_data))
+    made = attempted(form, lambda: hooks.add_webhook(project=access.project, actor=access.user, **form.cleaned_data))
     if made:
         return _show_secret(request, access, made.webhook, made.secret, new=True)
     context = {"access": access, "rows": webhook_rows(access.project), "form": form}
@@ -272,15 +260,15 @@ def webhook(request: Request, slug: str, pk: int) -> HttpResponse:
     if do == "change":
         return _change(request, access, row)
     if do == "secret":
-        return _show_secret(request, access, row, renew_secret(webhook=row, actor=access.user), new=False)
+        return _show_secret(request, access, row, hooks.renew_secret(webhook=row, actor=access.user), new=False)
     if do in ("on", "off"):
-        switch(webhook=row, on=do == "on", actor=access.user)
+        hooks.switch(webhook=row, on=do == "on", actor=access.user)
         messages.success(request, _("The webhook is on.") if do == "on" else _("The webhook is off."))
     elif do == "test":
-        send_test(webhook=row, actor=access.user)
+        hooks.send_test(webhook=row, actor=access.user)
         messages.success(request, _("A test is being sent. The log shows the result."))
     elif do == "remove":
-        remove_webhook(webhook=row, actor=access.user)
+        hooks.remove_webhook(webhook=row, actor=access.user)
         messages.success(request, _("The webhook was removed."))
         return redirect("webhooks", slug)
     else:
@@ -294,24 +282,21 @@ def webhook_resend(request: Request, slug: str, pk: int, delivery: int) -> HttpR
     access, row = _found(request, slug, pk)
     found = delivery_of(row, delivery)
     with error_as_message(request):
-        send_again(delivery=found, actor=access.user)
+        hooks.send_again(delivery=found, actor=access.user)
         messages.success(request, _("The delivery is being sent again."))
     return redirect("webhook", slug, pk)
 
 
 def _found(request: Request, slug: str, pk: int) -> tuple[Access, Webhook]:
     access = enter(request.user, slug, Can.MANAGE)
-    row = webhook_of(access.project, pk)
-    if row is None:
-        raise Http404("This webhook does not exist.")
-    return access, row
+    return access, webhook_of(access.project, pk)
 
 
 def _change(request: Request, access: Access, row: Webhook) -> HttpResponse:
     form = WebhookForm(request.POST, auto_id="webhook-%s")
     if form.is_valid():
         with error_beside(form):
-            change_webhook(webhook=row, actor=access.user, **form.cleaned_data)
+            hooks.change_webhook(webhook=row, actor=access.user, **form.cleaned_data)
             messages.success(request, _("The webhook was changed."))
             return redirect("webhook", access.project.slug, row.pk)
     return _page(request, access, row, form)

@@ -8,6 +8,8 @@ class ProjectsConfig(AppConfig):
     label = "projects"
 
     def ready(self) -> None:
+        # Its receivers are connected.
+        import annotations.projects.services.accounts  # noqa: F401
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.hooks import relay_steps, tidiers
@@ -16,35 +18,23 @@ class ProjectsConfig(AppConfig):
             navigation.NavigationGroup("overview", _("Overview"), 10),
             navigation.NavigationGroup("guidelines", _("Guidelines"), 30),
             navigation.NavigationGroup("project", _("Project"), 10, navigation.Area.GEAR),
+            navigation.NavigationGroup("account", _("Account"), 10, navigation.Area.ACCOUNT),
         )
+        label_pages = frozenset(
+            {"label_edit", "label_merge", "label_delete", "category_add", "category_edit", "category_delete"}
+        )
+        people = frozenset({"member_remove", "member_link", "groups", "group_remove"})
         navigation.register(
             navigation.Entry("overview", 10, _("Overview"), "project", Can.SEE_PROJECT),
             navigation.Entry(
                 "guidelines", 10, _("Text"), "guidelines", Can.SEE_PROJECT, frozenset({"guidelines_edit"})
             ),
-            navigation.Entry(
-                "guidelines",
-                30,
-                _("Labels"),
-                "labels",
-                Can.MANAGE,
-                frozenset(
-                    {"label_edit", "label_merge", "label_delete", "category_add", "category_edit", "category_delete"}
-                ),
-            ),
+            navigation.Entry("guidelines", 30, _("Labels"), "labels", Can.MANAGE, label_pages),
             navigation.Entry("project", 10, _("Settings"), "project_settings", Can.ARCHIVE),
+            navigation.Entry("project", 20, _("People"), "people", Can.MANAGE, people),
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )
-        # Its receivers are connected.
-        import annotations.projects.services.accounts  # noqa: F401
-
-        message = _("People")
-        navigation.register(
-            navigation.Entry("project", 20, message, "people", Can.MANAGE, frozenset({"member_remove", "member_link"}))
-        )
-        navigation.add_group(navigation.NavigationGroup("account", _("Account"), 10, navigation.Area.ACCOUNT))
-        navigation.extend("people", "groups", "group_remove")
         services = "annotations.projects.services"
         tidiers.add(f"{services}.assigning.release_idle_notes", f"{services}.accounts.forget_failures")
         tidiers.add(f"{services}.providers.signing_in.forget_used", f"{services}.providers.signing_in.forget_old")

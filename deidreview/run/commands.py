@@ -13,23 +13,11 @@ HELP = {"help", "--help", "-h"}
 # Commands that only print, and commands that run beside an app that is already set up.
 NEEDS_NOTHING = HELP | {"relay", "work"}
 # Commands that create the database themselves, or never use it.
-NEEDS_NO_DATABASE = {
-    "check",
-    "collectstatic",
-    "compilemessages",
-    "completion",
-    "diffsettings",
-    "findstatic",
-    "makemessages",
-    "makemigrations",
-    "migrate",
-    "prepare",
-    "ready",
-    "restore",
-    "run",
-    "showmigrations",
-    "sqlmigrate",
-}
+_WITHOUT_DATABASE = (
+    "check collectstatic compilemessages completion diffsettings findstatic makemessages makemigrations migrate "
+    "prepare ready restore run showmigrations sqlmigrate"
+)
+NEEDS_NO_DATABASE = frozenset(_WITHOUT_DATABASE.split())
 NEXT = f"Run: {PROGRAM} prepare"
 
 

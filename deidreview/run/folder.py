@@ -5,7 +5,7 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from deidreview.run.environment import StartError
@@ -20,24 +20,32 @@ def prepare(data: Path, say: Callable[[str], None]) -> int:
 
     Raise StartError with one line if the folder can't be used.
     """
-    try:
-        make(data, say)
+    make(data, say)
+    with _writing(data):
         lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except FileExistsError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder.") from error
-    except OSError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror}).") from error
     _take(lock, data, say)
     _secret_key(data)
     return lock
 
 
+@contextlib.contextmanager
+def _writing(data: Path) -> Iterator[None]:
+    """Raise StartError with one line if the folder can't be used."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder.") from error
+    except OSError as error:
+        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror}).") from error
+
+
 def make(data: Path, say: Callable[[str], None]) -> None:
     """Create the folder (0700). An existing folder keeps its mode; warn if other users can look into it.
 
-    Raise OSError if the folder can't be created.
+    Raise StartError with one line if the folder can't be created.
     """
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _writing(data):
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
     if data.stat().st_mode & 0o077:
         say(
             f"DEIDREVIEW_DATA: Other users of this machine can look into {data}. To prevent this, run: chmod 700 {data}"
@@ -50,12 +58,7 @@ def ready(data: Path, environ: Mapping[str, str], say: Callable[[str], None]) ->
     If DATABASE_URL names a database, several machines share one key, so no key is generated here.
     Raise StartError with one line if the folder can't be used.
     """
-    try:
-        make(data, say)
-    except FileExistsError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder.") from error
-    except OSError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror}).") from error
+    make(data, say)
     if not environ.get("DATABASE_URL"):
         _secret_key(data)
 
@@ -117,7 +120,7 @@ def _secret_key(data: Path) -> None:
     file = data / SECRET_KEY
     if os.environ.get("DEIDREVIEW_SECRET_KEY") or file.exists():
         return
-    try:
+    with _writing(data):
         written = data / f"{SECRET_KEY}.{os.getpid()}.{threading.get_ident()}"
         descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(descriptor, os.urandom(48).hex().encode() + b"\n")
@@ -127,5 +130,3 @@ def _secret_key(data: Path) -> None:
         with contextlib.suppress(FileExistsError):
             file.hardlink_to(written)
         written.unlink()
-    except OSError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror}).") from error

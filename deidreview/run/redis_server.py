@@ -22,22 +22,9 @@ LONGEST_SOCKET_PATH = 107
 READY_SECONDS = 60.0
 # A client on the socket may read, write and wait for keys. It may not use scripts or modules, change the server's
 # settings, or copy data to another server. The syntax is the same for Redis 6.2, 7 and Valkey.
-RIGHTS = [
-    "default",
-    "on",
-    "nopass",
-    "~*",
-    "&*",
-    "-@all",
-    "+@read",
-    "+@write",
-    "+@connection",
-    "+@transaction",
-    "-@admin",
-    "-@dangerous",
-    "-@scripting",
-    "+info",
-]
+_RIGHTS = (
+    "default on nopass ~* &* -@all +@read +@write +@connection +@transaction -@admin -@dangerous -@scripting +info"
+)
 
 
 def executable() -> str:
@@ -99,7 +86,7 @@ class PrivateRedis:
             "maxmemory-policy": "noeviction",
         }
         arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
-        arguments += ["--user", *RIGHTS]
+        arguments += ["--user", *_RIGHTS.split()]
         return children.spawn([self._program, *arguments], self._environ, self._keep, log=subprocess.DEVNULL)
 
     def wait(self, child: children.Child, pause: Callable[[float], None] = time.sleep) -> str | None:

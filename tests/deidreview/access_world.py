@@ -1,9 +1,7 @@
 """A project with one object of every kind, its URLs, and the data sent there. Used by test_access_matrix.py."""
 
-import io
 import re
 import uuid
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -15,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from annotations import models
-from annotations.exchange.services.staged import stage_import
+from annotations.exchange.services.staged import pack
 from annotations.release.rules.certificates.signatures import fingerprint_of
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.redaction.policy import IdentifierType
@@ -37,6 +35,7 @@ from models_runtime.models import (
     TrainedModelState,
 )
 from tests import factories
+from tests.exchange.brat_files import stage
 
 
 def routes() -> dict[str, str]:
@@ -76,14 +75,7 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     factories.make_author(project, kind="gold", name="gold")
     annotation_set = factories.make_set(note, annotator, [(0, 11, "PATIENT")], submitted=True)
     open_note = factories.make_note(project, annotators=[annotator])
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a.txt", "Anna Bianchi")
-    packed.seek(0)
-    staged = stage_import(
-        project=project, name="a.zip", content=packed, format="text", written_as="", language="",
-        take_duplicates=False, actor=manager,
-    )  # fmt: skip
+    staged = stage(project, pack([("a.txt", b"Anna Bianchi")]), format="text", written_as="", actor=manager)
     store_people(project=project, people={"P-1": MasterPerson(given=("Anna",))}, problems=0, actor=manager)
     known_upload = models.KnownUpload.objects.create(project=project, format="csv", sealed=b"", created_by=manager)
     run_author = factories.make_author(project, kind="run", name="rules-1")
@@ -106,9 +98,8 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
         for kind in (models.StoredFileKind.ARCHIVE, models.StoredFileKind.UPLOAD)
     )
     weights = models.StoredFile.objects.create(project=project, kind=models.StoredFileKind.MODEL, name="crf-1.zip")
-    model = TrainedModel.objects.create(
-        project=project, name="crf-1", backend="crf", state=TrainedModelState.READY, stored_file=weights
-    )
+    ready = {"backend": "crf", "state": TrainedModelState.READY, "stored_file": weights}
+    model = TrainedModel.objects.create(project=project, name="crf-1", **ready)
     rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
     number = 1 + models.GoldVersion.objects.count()
     version = models.GoldVersion.objects.create(
@@ -183,8 +174,7 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
         "archive_upload": upload.pk,
         "label": factories.label_of(project, "CITY").pk,
         "category": factories.label_of(project, "CITY").category_id,
-        "member": models.Membership.objects.get(project=project, user=annotator).pk,
-        "membership": models.Membership.objects.get(project=project, user=annotator).pk,
+        **dict.fromkeys(("member", "membership"), models.Membership.objects.get(project=project, user=annotator).pk),
         "author": annotation_set.author_id,
         "version": version.number,
         "string": models.SuggestedString.objects.get(author=run_author).pk,
@@ -257,71 +247,47 @@ def build_world() -> World:
     return built
 
 
-REVIEWED = {"review", "review_decide", "review_state", "review_finish", "review_reopen"}
-TALK = {"talk", "comments", "flag"}
-PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
-ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_finish", "_reopen")} | PLACED
 KINDS = {
-    "entity": {"surrogate", "surrogate_change"},
-    "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
-    | {"note_surrogates", "note_original", "source_page"}
-    | TALK
-    | REVIEWED
-    | ADJUDICATED,
-    "open_note": {"changes", "start_annotations", "submit"},
-    "webhook": {"webhook", "webhook_resend"},
-    "known_upload": {"known_upload"},
-    "group_role": {"group_remove"},
-    "known_person": {"known_person"},
-    "release": {
-        "release",
-        "release_export",
-        "release_prepare",
-        "release_withdraw",
-        "surrogate_scores_start",
-        "release_findings",
-        "release_decide",
-        "release_note",
-        "release_audit",
-        "audit_start",
-        "audit_discard",
-        "audit_next",
-        "audit_read",
-        "audit_mark",
-        "audit_unmark",
-        "audit_finish",
-        "audit_reopen",
-        "audit_leaks",
-        "audit_decide",
-    },
-    "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
-    "mapping": {"label_mapping", "label_mapping_delete"},
-    "category": {"category_delete", "category_edit", "category_move"},
-    "label": {"label_delete", "label_edit", "label_merge", "label_move"},
-    "member": {"member_role", "member_remove", "member_link"},
-    "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
-    "agreement_job": {"agreement_progress"},
-    "run": {"run", "run_rename", "run_retry"},
-    "rewriting": {"run_placeholders", "run_rewritten"},
-    "run_author": {"review_next"},
-    "string": {"review_string"},
-    "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},
-    "calibration": {"calibration", "calibration_withdraw"},
-    "judging": {"judging", "judging_entities", "judging_again"},
-    "injection": {"injection", "injected_errors"},
-    "file": {"file_download"},
-    "archive": {"archive_file"},
-    "archive_upload": {"archive_confirm"},
-    "certified_release": {"certificate_sign", "certificate_json", "certificate_pdf"},
-    "version": {
-        "gold_version",
-        "gold_changes",
-        "gold_split",
-        "score",
-        "score_errors",
-        "score_errors_export",
-        "score_error_cause",
-    },
+    kind: set(names.split())
+    for kind, names in {
+        "entity": "surrogate surrogate_change",
+        "note": (
+            "note note_delete note_gold note_gold_withdraw annotate note_data spans reopen note_surrogates "
+            "note_original source_page talk comments flag review review_decide review_state review_finish "
+            "review_reopen adjudicate adjudicate_decide adjudicate_cause adjudicate_state adjudicate_finish "
+            "adjudicate_reopen disagreement_cause disagreement_talk outcome"
+        ),
+        "open_note": "changes start_annotations submit",
+        "webhook": "webhook webhook_resend",
+        "known_upload": "known_upload",
+        "group_role": "group_remove",
+        "known_person": "known_person",
+        "release": (
+            "release release_export release_prepare release_withdraw surrogate_scores_start release_findings "
+            "release_decide release_note release_audit audit_start audit_discard audit_next audit_read audit_mark "
+            "audit_unmark audit_finish audit_reopen audit_leaks audit_decide"
+        ),
+        "import": "import_preview import_report job_start_import job_of_import",
+        "mapping": "label_mapping label_mapping_delete",
+        "category": "category_delete category_edit category_move",
+        "label": "label_delete label_edit label_merge label_move",
+        "member": "member_role member_remove member_link",
+        "job": "job job_cancel job_pause job_resume job_retry",
+        "agreement_job": "agreement_progress",
+        "run": "run run_rename run_retry",
+        "rewriting": "run_placeholders run_rewritten",
+        "run_author": "review_next",
+        "string": "review_string",
+        "model": "model model_rename model_retire model_enough model_file",
+        "calibration": "calibration calibration_withdraw",
+        "judging": "judging judging_entities judging_again",
+        "injection": "injection injected_errors",
+        "file": "file_download",
+        "archive": "archive_file",
+        "archive_upload": "archive_confirm",
+        "certified_release": "certificate_sign certificate_json certificate_pdf",
+        "version": "gold_version gold_changes gold_split score score_errors score_errors_export score_error_cause",
+    }.items()
 }
 SPECIAL = {
     "help_page": "help/annotator/",
@@ -343,24 +309,17 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
     if name in SPECIAL:
         return "/" + SPECIAL[name].format(**ids)
     model = re.search(r"admin/\w+/(\w+)/", ROUTES[name])
+    own = ids.get(kind_of(name), 0)
     values = {
         "slug": slug,
         # A released note has the number of its release and the id of its note.
         # Users and groups of SCIM have a UUID.
-        "pk": ids["note"]
-        if name == "release_note"
-        else uuid.UUID(int=7)
-        if name in ("scim_user", "scim_group")
-        else ids.get(kind_of(name), 0),
-        "number": ids.get(kind_of(name), 0),
-        "delivery": ids["delivery"],
+        "pk": {"release_note": ids["note"], "scim_user": uuid.UUID(int=7), "scim_group": uuid.UUID(int=7)}.get(
+            name, own
+        ),
+        "number": own,
         "author": ids["run_author"],
-        "version": ids["version"],
-        "search": ids["search"],
-        "bulk": ids["bulk"],
-        "vote": ids["vote"],
-        "certificate": ids["certificate"],
-        "fingerprint": ids["fingerprint"],
+        **{key: ids[key] for key in ("delivery", "version", "search", "bulk", "vote", "certificate", "fingerprint")},
         "provider_id": "none",
         "key": "User",
         "format": "csv",
@@ -417,6 +376,19 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
     }.get(name, {})
 
 
+def json_of(name: str, ids: dict[str, int]) -> dict | None:
+    """Return the JSON of a POST that succeeds if it is allowed, without its person; None for other routes."""
+    act = {"act": "nothing", "seen": [[0, 11, "key"]], "start": 0, "end": 11, "kind": "AB", "present": True}
+    change = {"kind": "create", "start": 13, "end": 15, "label": ids["label"], "quote": "54"}
+    return {
+        "changes": change,
+        "adjudicate_decide": act,
+        "adjudicate_cause": act,
+        "review_decide": {"act": "accept", "seen": ["open"], "suggestion": ids["suggestion"]},
+        "note_surrogates": {"spans": []},
+    }.get(name)
+
+
 def ask(client: Client, method: str, name: str, world: World, slug: str = "ours", objects: str = "ours") -> int:
     return answer_of(client, method, name, world, slug, objects).status_code
 
@@ -428,30 +400,12 @@ def answer_of(
     url = url_of(name, world, slug, objects)
     if method == "GET":
         return client.get(url)
-    if name == "changes":
-        change = {
-            "change_id": "6f0c6d5e-0000-4000-8000-000000000001", "kind": "create", "start": 13, "end": 15,
-            "label": world.objects[objects]["label"], "quote": "54",
-            "person": int(client.session.get("_auth_user_id", 0)),
-        }  # fmt: skip
-        return client.post(url, change, content_type="application/json")
-    if name in ("adjudicate_decide", "adjudicate_cause"):
-        location = {"start": 0, "end": 11, "kind": "AB", "present": True}
-        act = {
-            "change_id": "6f0c6d5e-0000-4000-8000-000000000003", "act": "nothing", "seen": [[0, 11, "key"]],
-            "person": int(client.session.get("_auth_user_id", 0)),
-        }  # fmt: skip
-        return client.post(url, act | location, content_type="application/json")
-    if name == "review_decide":
-        decision = {
-            "change_id": "6f0c6d5e-0000-4000-8000-000000000002", "act": "accept", "seen": ["open"],
-            "suggestion": world.objects[objects]["suggestion"], "person": int(client.session.get("_auth_user_id", 0)),
-        }  # fmt: skip
-        return client.post(url, decision, content_type="application/json")
-    if name == "note_surrogates":
-        body = {"spans": [], "person": int(client.session.get("_auth_user_id", 0))}
-        return client.post(url, body, content_type="application/json")
-    return client.post(url, form_of(name, world, objects))
+    if (body := json_of(name, world.objects[objects])) is None:
+        return client.post(url, form_of(name, world, objects))
+    more = {"person": int(client.session.get("_auth_user_id", 0))}
+    if name != "note_surrogates":
+        more["change_id"] = "6f0c6d5e-0000-4000-8000-000000000001"
+    return client.post(url, body | more, content_type="application/json")
 
 
 def as_persona(world: World, persona: str) -> Client:

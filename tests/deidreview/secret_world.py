@@ -21,6 +21,7 @@ from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.core.suggestions import add_strings, tally_of
 from annotations.exchange.services.exporting import run_export
+from annotations.exchange.services.staged import pack
 from annotations.gold.rules import Split
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
@@ -191,10 +192,7 @@ def _release(world: World, note: Document) -> None:
         note=row, start=15, end=17, original_start=9, original_end=11, origin="known", string_key=8, label="CITY"
     )
     AuditNote.objects.create(plan=release.audit, note=row, position=2, look=0, planted_start=0, planted_end=4)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("case-2.txt", "zqpacked")
-    packed.seek(0)
+    packed = pack([("case-2.txt", b"zqpacked")])
     store_file(project=project, kind=StoredFileKind.RELEASE, name="release-1-text.zip", content=packed, actor=manager)
     store_people(project=project, people={"P-1": MasterPerson(given=("zqknown",))}, problems=0, actor=manager)
     add_terms(project=project, kind=ListedTermKind.DENY, terms=[("zqdenied", "CITY")], actor=manager)

@@ -4,7 +4,7 @@ A URL that is not in the table fails the test, and so does a row without a URL. 
 there only a manager and an administrator ask for what they get: an error of a query is found by who may send it.
 """
 
-from copy import copy, deepcopy
+from copy import copy
 from functools import partial
 
 import pytest
@@ -14,22 +14,16 @@ from django.utils import timezone
 
 from annotations.models import Membership, Project
 from tests.deidreview.access_table import EVERYONE_405, OPEN_405, PERSONAS, TABLE, asking, status_in
-from tests.deidreview.access_world import KINDS, ROUTES, TALK, World, as_persona, ask, build_world, undone
+from tests.deidreview.access_world import KINDS, ROUTES, World, as_persona, ask, build_world, undone
 from tests.factories import make_note
+from tests.held import made_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models", "uncounted_links")]
 ON_POSTGRESQL = {"manager", "administrator"}
 REFUSED = {"403", "404", "405"}
 
 
-@pytest.fixture(scope="module")
-def made(once) -> World:
-    return once(build_world)
-
-
-@pytest.fixture
-def world(db, made) -> World:
-    return deepcopy(made)
+made, world = made_once(build_world)
 
 
 def test_the_table_and_the_urls_are_the_same():
@@ -83,7 +77,8 @@ def test_objects_of_another_project_are_not_reachable_through_ones_own(world):
 def test_an_annotator_reaches_only_the_notes_that_are_theirs(world):
     other = make_note(world.ours, "Another note.")
     world.objects["ours"] |= {"note": other.pk, "open_note": other.pk}
-    theirs_to_read = {"annotate", "note_data", "changes", "spans", "start_annotations", "submit", "reopen"} | TALK
+    theirs_to_read = {"annotate", "note_data", "changes", "spans", "start_annotations", "submit", "reopen"}
+    theirs_to_read |= {"talk", "comments", "flag"}
     assert refused(world, theirs_to_read, "annotator") == {}
 
 

@@ -5,7 +5,6 @@ administrator ask, as in test_access_matrix: what is refused is refused by the s
 """
 
 import re
-from copy import deepcopy
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -18,6 +17,7 @@ from tests.deidreview.access_table import PERSONAS, asking
 from tests.deidreview.access_world import World, build_world, undone
 from tests.deidreview.api_table import TABLE
 from tests.deidreview.test_access_matrix import ON_POSTGRESQL
+from tests.held import made_once
 from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests")]
@@ -30,14 +30,7 @@ def build_world_with_spans() -> World:
     return world
 
 
-@pytest.fixture(scope="module")
-def made(once) -> World:
-    return once(build_world_with_spans)
-
-
-@pytest.fixture
-def world(db, made) -> World:
-    return deepcopy(made)
+made, world = made_once(build_world_with_spans)
 
 
 def test_the_table_and_the_routes_are_the_same():

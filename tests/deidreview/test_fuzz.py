@@ -15,21 +15,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.deidreview import fuzzing
 from tests.deidreview.access_table import PERSONAS, TABLE, status_in
 from tests.deidreview.access_world import World, as_persona, build_world, url_of
-from tests.deidreview.fuzzing import (
-    BODIES,
-    POSTGRESQL,
-    Offered,
-    form_cases,
-    json_cases,
-    json_objects,
-    of_admin,
-    offered,
-    queries,
-    spoiled_paths,
-    undone,
-)
 from tests.deidreview.fuzzing import NAMES as QUERY_NAMES
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models", "uncounted_links")]
@@ -59,13 +47,13 @@ def unlimited_sign_in(settings) -> None:
     settings.ACCOUNT_RATE_LIMITS = False
 
 
-def build_offered() -> tuple[World, Offered]:
+def build_offered() -> tuple[World, fuzzing.Offered]:
     world = build_world()
-    return world, offered(as_persona(world, "manager"), as_persona(world, "administrator"), world)
+    return world, fuzzing.offered(as_persona(world, "manager"), as_persona(world, "administrator"), world)
 
 
 @pytest.fixture(scope="module")
-def made(fast_requests, small_models, once) -> tuple[World, Offered]:
+def made(fast_requests, small_models, once) -> tuple[World, fuzzing.Offered]:
     return once(build_offered)
 
 
@@ -75,7 +63,7 @@ def world(db, made) -> World:
 
 
 @pytest.fixture
-def found(made) -> Offered:
+def found(made) -> fuzzing.Offered:
     return made[1]
 
 
@@ -83,7 +71,7 @@ def broken(client: Client, cases: Iterator[Case] | list[Case]) -> Counter[str]:
     """Count the requests that ended in a server error or showed a traceback."""
     failed: Counter[str] = Counter()
     for method, path, sent in cases:
-        response = undone(client, method, path, **sent)
+        response = fuzzing.undone(client, method, path, **sent)
         text = b"" if response.streaming else response.content
         # Without Redis, the instance says that it is not ready.
         if (response.status_code >= 500 and not path.startswith("/readyz")) or b"Traceback" in text:
@@ -104,7 +92,7 @@ def part(name: str, content: str = "a", charset: str = "") -> tuple[str, bytes]:
 
 def lead(name: str) -> str:
     """Return the persona with the most access to a route."""
-    return "administrator" if of_admin(name) else "manager"
+    return "administrator" if fuzzing.of_admin(name) else "manager"
 
 
 def takes(name: str, method: str) -> bool:
@@ -138,7 +126,7 @@ def of_all(world, nightly) -> Callable[..., Counter[str]]:
             for persona in full:
                 failed += broken(clients[persona], every)
             others = [persona for persona in PERSONAS if persona not in full]
-            if others and not POSTGRESQL:
+            if others and not fuzzing.POSTGRESQL:
                 failed += broken(clients[others[at % len(others)]], [chance.choice(every)])
         return failed
 
@@ -147,7 +135,7 @@ def of_all(world, nightly) -> Callable[..., Counter[str]]:
 
 def test_spoiled_addresses(world, of_all):
     method = {name: "GET" if takes(name, "GET") else "POST" for name in NAMES}
-    assert of_all(lambda name: [(method[name], path, {}) for path in spoiled_paths(name, world)]) == {}
+    assert of_all(lambda name: [(method[name], path, {}) for path in fuzzing.spoiled_paths(name, world)]) == {}
 
 
 def test_spoiled_queries(world, found, of_all):
@@ -155,7 +143,7 @@ def test_spoiled_queries(world, found, of_all):
     assert found.names["admin:annotations_membership_changelist"] >= {"o", "active__exact", "role__exact"}
 
     def cases(name: str) -> list[Case]:
-        return [("GET", f"{url_of(name, world)}?{query}", {}) for query in queries(found, name)]
+        return [("GET", f"{url_of(name, world)}?{query}", {}) for query in fuzzing.queries(found, name)]
 
     assert of_all(cases, [name for name in NAMES if set(TABLE[name]["GET"].split()) - {"302", "405"}]) == {}
 
@@ -164,21 +152,21 @@ def test_spoiled_forms(world, found, of_all):
     posted = {name for name, method in found.fields if method == "POST"}
     assert len(posted) > 40
     assert {"_selected_action", "action", "is_superuser", "password1"} <= set().union(
-        *(found.fields[name, "POST"] for name in posted if of_admin(name))
+        *(found.fields[name, "POST"] for name in posted if fuzzing.of_admin(name))
     )
-    assert of_all(lambda name: posts(name, world, form_cases(found, name)), POSTED) == {}
+    assert of_all(lambda name: posts(name, world, fuzzing.form_cases(found, name)), POSTED) == {}
 
 
 def test_spoiled_json(world, of_all):
-    objects = json_objects(world, world.people["manager"].pk)
-    cases = {name: list(json_cases(good)) for name, good in objects.items()}
+    objects = fuzzing.json_objects(world, world.people["manager"].pk)
+    cases = {name: list(fuzzing.json_cases(good)) for name, good in objects.items()}
     sent = of_all(lambda name: posts(name, world, cases[name], "application/json"), list(cases), FEW_OF_JSON)
     assert sent == {}
 
 
 def test_bodies_that_are_not_what_they_say(world, of_all):
     def cases(name: str) -> list[Case]:
-        every = posts(name, world, BODIES, "application/json") + [
+        every = posts(name, world, fuzzing.BODIES, "application/json") + [
             ("POST", url_of(name, world), {"data": data, "content_type": kind})
             for kind, data in (
                 ("multipart/form-data", b"x"),
@@ -195,7 +183,7 @@ def test_bodies_that_are_not_what_they_say(world, of_all):
                 ("", b"\xff\xfe"),
             )
         ]  # fmt: skip
-        if name in ("guidelines_edit", "admin:annotations_user_add", *json_objects(world, 0)):
+        if name in ("guidelines_edit", "admin:annotations_user_add", *fuzzing.json_objects(world, 0)):
             return every
         return random.Random(name).sample(every, 4)
 
@@ -207,7 +195,7 @@ def test_spoiled_headers(world, nightly):
 
     During the day each gets one header with one method, in turn.
     """
-    spoiled = [headers for headers in HEADERS if "HTTP_COOKIE" in headers or not POSTGRESQL]
+    spoiled = [headers for headers in HEADERS if "HTTP_COOKIE" in headers or not fuzzing.POSTGRESQL]
     failed: Counter[str] = Counter()
     for at, name in enumerate(NAMES):
         for headers in spoiled if nightly else [spoiled[at // 2 % len(spoiled)]]:

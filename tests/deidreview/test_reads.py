@@ -4,7 +4,6 @@ Only what the tables of access say to succeed is asked: what is refused or redir
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 from functools import partial
 
 import pytest
@@ -19,6 +18,7 @@ from tests.deidreview.access_table import status_in
 from tests.deidreview.access_world import World, answer_of, as_persona, undone
 from tests.deidreview.api_table import TABLE as API
 from tests.factories import make_set
+from tests.held import made_once
 from tests.worlds.checks import WORDS_OF_THE_NOTE
 from tests.worlds.programs import Program
 
@@ -48,14 +48,7 @@ def build() -> World:
     return world
 
 
-@pytest.fixture(scope="module")
-def made(once) -> World:
-    return once(build)
-
-
-@pytest.fixture
-def world(db, made) -> World:
-    return deepcopy(made)
+made, world = made_once(build)
 
 
 def shown(ask: Callable[[], HttpResponse], note: int) -> str:

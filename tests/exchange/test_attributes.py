@@ -15,11 +15,9 @@ from annotations.exchange.services.importing import import_files
 from annotations.gold.selectors import has_changed
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import AnnotationSet, Author, GoldVersionNote, Import, ImportState, Label, Span
-from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.exchange.brat_files import brat
 from tests.worlds.checks import check_page
-from tests.worlds.pages import made_world, sign_in, world
 
 pytestmark = pytest.mark.django_db
 
@@ -106,19 +104,9 @@ def test_a_label_set_gets_its_attributes_by_command(project):
     assert Label.objects.get(name="AGE").attributes == [{"name": "Family"}, {"name": "Status", "values": ["a", "b c"]}]
 
 
-def test_erasing_a_patient_reaches_attributes(project):
-    note = take_as_gold(project).document
-    note.patient_id = "p1"
-    note.save()
-    freeze(project=project, actor=None)
-    erase_patient(project=project, patient_id="p1", actor=None)
-    assert not Span.objects.exists() and not GoldVersionNote.objects.exists()
-
-
 # Work that files or archives brought is marked wherever its author is shown.
 
 
-__all__ = ["made_world", "sign_in", "world"]
 PLACES = ["project", "scores", "export", "release_new", "notes"]
 
 

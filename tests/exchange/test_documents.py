@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import tarfile
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -25,6 +24,7 @@ from annotations.ops.services.erasing import delete_note, erase_patient, note_pr
 from tests.exchange.brat_files import page_of, pdf, run_until, word
 from tests.exchange.brat_files import stage as stage_files
 from tests.factories import make_set
+from tests.formats.documents.helpers import tarred
 from tests.worlds.checks import check_page
 from tests.worlds.managing import staged as staged_by
 from tests.worlds.managing import upload as send
@@ -201,21 +201,11 @@ def test_all_or_nothing_keeps_no_originals(empty, monkeypatch):
     assert not Document.objects.exists() and not StoredFile.objects.exists()
 
 
-def tar(files):
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("dies_at", [1, 2, 3, 4, 6])
 def test_a_killed_import_resumes(empty, monkeypatch, dies_at):
     """Archives and tables hold many notes; the broken document counts once."""
     monkeypatch.setattr(reading, "BATCH", 1)
-    packed = tar({"x/1.txt": b"one", "x/2.txt": b"two"})
+    packed = tarred({"x/1.txt": b"one", "x/2.txt": b"two"})
     row = stage(empty, {"a.docx": DOCX, "b.tar": packed, "c.pdf": b"%PDF broken", "d.csv": OMOP})
     run_until(row, dies_at)
     report = run_import(import_id=row.pk, progress=silent)

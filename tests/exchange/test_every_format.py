@@ -82,10 +82,3 @@ def test_an_export_is_detected_and_imported_unchanged(exported, format, world):
     report = run_import(import_id=row.pk, progress=silent)
     assert (report["notes"], report["spans"], report["refused"]) == (3, 4, [])
     assert spans_of("zipped") == SPANS
-
-
-def test_text_holds_no_spans(exported):
-    out = exported("text")
-    assert json.loads((out / "export.json").read_text())["loss_count"] == 4
-    call_command("import_documents", "elsewhere", str(out), stdout=io.StringIO())
-    assert notes_of("elsewhere") == TEXTS

@@ -20,7 +20,7 @@ from annotations.models import Event, Job, JobState, MappedLabel, StoredFile
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
 from tests.exchange.brat_files import SPANS, files_of, make_mapping
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import check_page
 from tests.worlds.pages import make_world
 
@@ -39,14 +39,7 @@ def make_gold():
     return world
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(make_gold)
-
-
-@pytest.fixture
-def gold(made_world, db):
-    return fresh(made_world, make_gold)
+made, gold = made_once(make_gold)
 
 
 @pytest.fixture

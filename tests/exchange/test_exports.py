@@ -15,7 +15,7 @@ from annotations.exchange.services.importing import import_path
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Event, StoredFile
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
 from tests.worlds.pages import make_world
 
@@ -39,14 +39,7 @@ def make_export():
     return world
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(make_export)
-
-
-@pytest.fixture
-def exported(made_world, db):
-    return fresh(made_world, make_export)
+made, exported = made_once(make_export)
 
 
 @pytest.fixture

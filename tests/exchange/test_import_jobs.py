@@ -18,19 +18,6 @@ def project(db):
     return make_project()
 
 
-def test_staged_preview_then_run(project):
-    row = stage(project, zipped(*brat(), ("bad.txt", b"\xff")))
-    preview = staged.preview_import(row)
-    assert (preview["notes"], preview["spans"], preview["refused_notes"]) == (1, 2, 1)
-    assert not models.Document.objects.exists()
-    report = importing.run_import(import_id=row.pk, progress=silent)
-    assert (report["notes"], report["spans"]) == (1, 2)
-    assert models.Import.objects.get().state == models.ImportState.DONE
-    assert not models.StoredFile.objects.exists(), "the upload is deleted after the import"
-    assert importing.run_import(import_id=row.pk, progress=silent) == report, "a second run changes nothing"
-    assert models.Document.objects.count() == 1
-
-
 def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeypatch):
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     monkeypatch.setattr(reading, "BATCH", 2)
@@ -81,6 +68,8 @@ def test_the_job_ends_with_the_last_transaction_and_before_the_upload_is_deleted
     report = importing.run_import(import_id=row.pk, progress=silent, finish=finished.append)
     assert finished == [report] and (report["notes"], report["spans"]) == (1, 2)
     assert not models.StoredFile.objects.exists()
+    assert importing.run_import(import_id=row.pk, progress=silent) == report, "a further run changes nothing"
+    assert models.Document.objects.count() == 1
 
 
 def test_long_notes_make_small_batches(project, monkeypatch):

@@ -15,15 +15,12 @@ from annotations.core.errors import ServiceError
 from annotations.exchange.services import importing
 from annotations.exchange.services.importing import undo_import
 from annotations.exchange.services.sources import FileSource, ZipSource
+from annotations.exchange.services.staged import pack
 from annotations.models import AnnotationSet, Author, Document, Import, ImportState, StoredFile
 from tests.exchange.brat_files import GOLD, PAGE, brat, codes, page_of, stage, zipped
 from tests.worlds.checks import check_page
 from tests.worlds.managing import run, staged, upload, zip_of
 
-STRANGE = (
-    "\ufeffRiga uno\r\nriga\tdue\rtre\n\n  \U0001f9d1\u200d\u2695\ufe0f e\u0301 \u202eabc\u202c שלום"
-    "\x0b\x0c\x85\u2028fine  \r\n"
-)
 NAMED = {"uno.txt": b"Anna Neri", "uno.ann": b"T1\tPATIENT 0 4\tAnna\n"}
 
 
@@ -127,16 +124,6 @@ def test_two_clicks_stage_one_import(mia):
     assert staged(upload(mia, {"a.txt": b"one"})) == first
     assert StoredFile.objects.count() == 1
     assert staged(upload(mia, {"a.txt": b"one"}, language="es")) != first
-
-
-def test_texts_are_stored_exactly(mia):
-    content = STRANGE.encode()
-    for name, files in (("plain", {"plain.txt": content}), ("packed", {"notes.zip": zip_of({"packed.txt": content})})):
-        row = staged(upload(mia, files))
-        mia.post(page_of(row), {"do": "take"})
-        run(row)
-        note = Document.objects.get(name=name)
-        assert (note.text, note.length) == (STRANGE, len(STRANGE))
 
 
 # Uploads, pasted texts and zips that are refused as a whole, and the names of files inside a zip.
@@ -262,11 +249,7 @@ def test_a_damaged_file_inside_a_zip_is_refused_and_the_others_are_imported(worl
 
 
 def names_of(*names: str) -> list[str]:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name in names:
-            archive.writestr(name, b"x")
-    return ZipSource(packed).names()
+    return ZipSource(pack([(name, b"x") for name in names])).names()
 
 
 def test_hidden_files_are_skipped_but_a_dot_that_means_the_folder_itself_hides_nothing():

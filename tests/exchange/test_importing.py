@@ -81,11 +81,6 @@ def test_a_bad_note_is_refused_whole_with_the_reason(take, files, code):
     assert code in " ".join(codes(report)) and "Mario" not in str(report)
 
 
-def test_every_bad_line_is_named(take):
-    report = take(brat(ann="T1\tNOBODY 0 5\tMario\nT2\tPATIENT 0 900\tx\n"))
-    assert [row["line"] for row in report["refused"]] == [1, 2]
-
-
 def test_the_same_annotations_change_nothing_and_others_are_refused_or_another_set(take):
     take()
     report = take()

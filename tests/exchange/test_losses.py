@@ -13,11 +13,10 @@ from annotations.exchange.services.exporting import LISTED
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.staged import start_export
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Event, Label, Span, StoredFile
-from annotations.ops.services.erasing import erase_patient
+from annotations.models import Document, Event, Label, Span
 from tests import factories as make
 from tests.exchange.brat_files import files_of
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.pages import make_world
 
 MANY = LISTED + 7
@@ -39,14 +38,7 @@ def make_many():
     return world
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(make_many)
-
-
-@pytest.fixture
-def many(made_world, db):
-    return fresh(made_world, make_many)
+made, many = made_once(make_many)
 
 
 @pytest.fixture
@@ -74,13 +66,6 @@ def test_the_command_names_the_first_and_writes_all_beside_the_notes(many, tmp_p
     assert (report["notes"], report["refused_files"]) == (2, 0)
     exporting.export_to_path(project=many.project, out=tmp_path / "brat", format="brat", set_spec="annotator:ann")
     assert not (tmp_path / "brat/losses.csv").exists()
-
-
-def test_erasing_a_patient_deletes_the_list_with_the_archive(exported):
-    erase_patient(project=exported.project, patient_id=f"P-{MANY // 2}", actor=None)
-    assert not StoredFile.objects.filter(pk=exported.job.result["file_id"]).exists()
-    exported.job.refresh_from_db()
-    assert NAME not in json.dumps(exported.job.result)
 
 
 def test_the_job_stores_the_first_losses_and_the_archive_lists_all(exported):

@@ -1,17 +1,12 @@
 """BioC XML."""
 
-import io
 import json
-import tracemalloc
 from typing import Any
 
 import pytest
 
-from annotations.formats.base import LoadedFiles
-from annotations.formats.bioc import BiocFormat
-from annotations.formats.notes import OutNote
 from annotations.text.spans import Span
-from tests.formats.helpers import NAMES, facts, outcomes, parsed, read_one, refused, said, write_one
+from tests.formats.helpers import facts, outcomes, parsed, read_one, refused, said, write_one
 
 
 def annotation(label: str, offset: int, length: int, text: str, more: str = "") -> str:
@@ -108,21 +103,6 @@ def test_the_package_bioc_reads_and_writes_the_same(kind: str, module: str, endi
         assert text[each.locations[0].offset : each.locations[0].end] == each.text == quote
     note = read_one(kind, {f"b.{ending}": package.dumps(collection)})
     assert (note.name, note.text, note.spans) == ("a", text, spans)
-
-
-def test_many_notes_take_the_memory_of_one() -> None:
-    out = io.BytesIO()
-    with BiocFormat().sink(out, NAMES) as add:
-        for at in range(500):
-            add(OutNote(f"n{at}", "Anna Neri 2069\n" * 100, [Span(0, 4, "NAME")]))
-    files = LoadedFiles({"a.xml": out.getvalue()}.__getitem__)
-    (group,), _ = BiocFormat().group(["a.xml"])
-    tracemalloc.start()
-    assert sum(1 for _ in BiocFormat().read_many(group, files, NAMES)) == 500
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    # The bytes of the file itself are there before.
-    assert most < 3 * 1024 * 1024
 
 
 # ── BioC JSON ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,28 +1,19 @@
 """The claim on a job: its lease, fence, progress and last state, on both databases."""
 
-from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError, transaction
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.core.progress import Canceled
 from annotations.jobs.runner import HandBack, LostLease, claims, take
 from annotations.jobs.runner.execute import heartbeat
-from annotations.models import Job, JobState
+from annotations.models import JobState
 from tests.waiting import crowding, wait_for
+from tests.worlds.queue import change, end_lease
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
-
-
-def change(job, **values):
-    Job.objects.filter(pk=job.pk).update(**values)
-
-
-def expire(job):
-    change(job, lease_until=Now() - timedelta(seconds=1))
 
 
 @pytest.fixture
@@ -37,7 +28,7 @@ def test_a_claim_takes_the_job_for_one_lease(job, settings):
     assert (job.state, job.attempt, job.lease_token) == (JobState.RUNNING, 1, claim.token)
     assert 38 < (job.lease_until - job.claimed_at).total_seconds() < 42
     assert (claim.params, claim.project_id, claim.attempt) == (job.params, job.project_id, 1)
-    expire(job)
+    end_lease(job)
     assert claim.beat() and take(job.pk) is None, "a lease that ran out is extended if nobody claimed the job"
     claim.give_back()  # which does not count as an attempt
     job.refresh_from_db()
@@ -56,7 +47,7 @@ def test_only_a_waiting_job_is_claimed(job):
 @pytest.mark.both_databases
 def test_a_job_with_an_expired_lease_can_be_claimed(job):
     first = take(job.pk)
-    expire(job)
+    end_lease(job)
     second = take(job.pk)
     assert second.attempt == 2
     with pytest.raises(LostLease):
@@ -75,7 +66,7 @@ def test_exactly_one_of_many_workers_claims_a_job(make_job, no_redis, at_once):
         won = [claim.token for claim in at_once(*[lambda job=job: take(job.pk)] * 4) if claim]
         job.refresh_from_db()
         assert (won, job.attempt) == ([job.lease_token], 1)
-    expire(job)
+    end_lease(job)
     assert at_once(*[lambda: take(job.pk)] * 2).count(None) == 1
 
 
@@ -104,7 +95,7 @@ def test_data_and_fence_commit_together_or_not_at_all(job):
     late = take(job.pk)
     with pytest.raises(RuntimeError, match="inside the transaction"):
         late.fence()
-    expire(job)
+    end_lease(job)
     take(job.pk)
     with pytest.raises(LostLease), transaction.atomic():
         job.project.stored_files.create(kind="export", name="late", expires_at="2030-01-01T00:00Z")
@@ -155,7 +146,7 @@ def test_the_heartbeat_keeps_the_lease(job, settings):
 @pytest.mark.django_db(transaction=True)
 def test_the_heartbeat_notices_a_lost_lease(job):
     claim = take(job.pk)
-    expire(job)
+    end_lease(job)
     take(job.pk)
     with heartbeat(claim, every=0.05):
         wait_for(lambda: claim.lost, what="the heartbeat")

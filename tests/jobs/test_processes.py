@@ -59,6 +59,16 @@ def woken(frozen):
     wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
 
 
+def overtaken(job, frozen, processes, gate):
+    """The worker freezes until a second one has done the job, and gives up when it wakes."""
+    frozen.freeze()
+    gate.open()
+    end_lease(job)
+    processes("work")
+    wait_for_state(job, JobState.DONE, "the second worker")
+    woken(frozen)
+
+
 def shown(number, queue="cpu"):
     wait_for(lambda: workers_alive(queue) == number, what=f"{number} workers on the queue {queue}")
 
@@ -114,12 +124,7 @@ def test_a_worker_frozen_past_its_lease_is_refused(counting, worker, processes, 
 def test_a_late_result_is_refused(make_job, worker, processes, gate):
     job = make_job("once", gate=str(gate.file))
     wait_for_state(job, JobState.RUNNING, "the first worker")
-    worker.freeze()
-    gate.open()
-    end_lease(job)
-    processes("work")
-    wait_for_state(job, JobState.DONE, "the second worker")
-    woken(worker)
+    overtaken(job, worker, processes, gate)
     job.refresh_from_db()
     assert results(job.pk) == [(0, 2)] and (job.attempt, job.result) == (2, {"once": True})
 
@@ -251,12 +256,7 @@ def test_a_frozen_worker_s_transaction_does_not_block_the_others(make_job, worke
     inside = tmp_path / "inside"
     job = make_job("hold", gate=str(gate.file), inside=str(inside))
     wait_for(inside.exists, what="the worker")
-    worker.freeze()
-    gate.open()
-    end_lease(job)
-    processes("work")
-    wait_for_state(job, JobState.DONE, "the second worker")
-    woken(worker)
+    overtaken(job, worker, processes, gate)
     assert results(job.pk) == [(0, 2)]
 
 

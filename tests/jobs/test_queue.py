@@ -13,16 +13,9 @@ from annotations.jobs.services.queue import cancel, enqueue, pause, push, resume
 from annotations.jobs.services.relay import Relay, sweep
 from annotations.models import Job, JobState
 from tests.factories import make_project
+from tests.worlds.queue import change, end_lease
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
-
-
-def change(job, **values):
-    Job.objects.filter(pk=job.pk).update(**values)
-
-
-def expire(job):
-    change(job, lease_until=Now() - timedelta(seconds=1))
 
 
 def undone(job):
@@ -98,7 +91,7 @@ def test_the_relay_puts_back_a_job_that_lost_its_worker(redis_server, make_job):
     job = make_job()
     claim = take(job.pk)
     assert sweep().put_back == []
-    expire(job)
+    end_lease(job)
     swept = sweep()
     assert (swept.put_back, swept.rung or list(waiting("cpu"))) == ([job.pk], [job.pk])
     job.refresh_from_db()
@@ -111,7 +104,7 @@ def test_the_relay_ends_a_job_that_lost_too_many_workers(no_redis, make_job, kin
     job = make_job(kind)
     for _ in range(attempts):
         assert take(job.pk)
-        expire(job)
+        end_lease(job)
         swept = sweep()
     assert swept.failed == [job.pk]
     job.refresh_from_db()
@@ -123,7 +116,7 @@ def test_two_relays_at_once_are_harmless(redis_server, make_job, at_once):
     jobs = [make_job() for _ in range(5)]
     for job in jobs:
         take(job.pk)
-        expire(job)
+        end_lease(job)
     put_back = at_once(*[lambda: sweep().put_back] * 2)
     assert sorted(pk for some in put_back for pk in some) == sorted(job.pk for job in jobs)
 

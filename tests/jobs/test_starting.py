@@ -11,12 +11,13 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from annotations.core.errors import LimitReached
-from annotations.exchange.services.staged import pack, stage_import, start_import
+from annotations.exchange.services.staged import pack, start_import
 from annotations.jobs.services import queue
 from annotations.jobs.services.queue import cancel, enqueue, once, retry
 from annotations.models import Import, ImportState, Job, JobState
 from models_runtime.models import Run
 from tests import factories as make
+from tests.exchange.brat_files import stage
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_redis", "probes")]
@@ -40,10 +41,7 @@ def start(project, key="k", actor=None):
 
 
 def staged(project, actor, text=b"Mario Rossi, 54 anni."):
-    return stage_import(
-        project=project, name="notes.zip", content=pack([("a.txt", text)]), format="text", written_as="", language="",
-        take_duplicates=False, actor=actor,
-    )  # fmt: skip
+    return stage(project, pack([("a.txt", text)]), format="text", written_as="", actor=actor)
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────

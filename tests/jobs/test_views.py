@@ -12,14 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.exchange.services.importing import run_import
-from annotations.exchange.services.staged import pack, stage_import
+from annotations.exchange.services.staged import pack
 from annotations.jobs.runner import take
 from annotations.jobs.services import doorbell, status
 from annotations.jobs.services.worker import perform
-from annotations.models import Document, Import, ImportState, Job, JobState
+from annotations.models import Import, ImportState, Job, JobState
 from tests import factories as make
+from tests.exchange.brat_files import stage
 from tests.held import made_once
 from tests.worlds.checks import check_page
+from tests.worlds.queue import change
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db, pytest.mark.usefixtures("probes", "no_redis")]
 
@@ -54,10 +56,6 @@ def manager(world):
 
 def url_of(job, name="job"):
     return reverse(name, args=[job.project.slug, job.number])
-
-
-def change(job, **values):
-    Job.objects.filter(pk=job.pk).update(**values)
 
 
 # ── Content ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,10 +189,7 @@ def test_a_job_that_failed_is_a_failure_to_wait_for(job):
 @pytest.fixture
 def staged(world):
     files = [("a.txt", b"Mario Rossi, 54 anni."), ("b.txt", b"Seen on 12/03/2021.")]
-    return stage_import(
-        project=world.project, name="notes.zip", content=io.BytesIO(pack(files).read()), format="text", written_as="",
-        language="", take_duplicates=False, actor=world.manager,
-    )  # fmt: skip
+    return stage(world.project, pack(files), format="text", written_as="", actor=world.manager)
 
 
 def start(client, row):
@@ -205,17 +200,6 @@ def done(job):
     perform(job.pk)
     job.refresh_from_db()
     return job
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_canceled_import_keeps_nothing(world, manager, staged):
-    start(manager, staged)
-    job = Job.objects.get(kind="import")
-    manager.post(url_of(job, "job_cancel"))
-    staged.refresh_from_db()
-    assert (staged.state, staged.stored_file) == (ImportState.CANCELED, None)
-    perform(job.pk)
-    assert Document.objects.filter(project=world.project).count() == 1
 
 
 @pytest.mark.django_db(transaction=True)

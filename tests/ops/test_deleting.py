@@ -80,7 +80,7 @@ def test_what_is_refused(world, sign_in):
         assert answer.status_code == 422 and "Delete project" in check_page(answer), name
     job = models.Job.objects.create(project=world.project, kind="export", key="k")
     answer = mia.post(PAGE, {"name": "Covid ward"})
-    assert answer.status_code == 422 and f"/projects/covid/jobs/{job.pk}/" in check_page(answer)
+    assert answer.status_code == 422 and f"/projects/covid/jobs/{job.number}/" in check_page(answer)
     assert (
         models.Project.objects.filter(slug="covid").exists()
         and models.Document.objects.filter(project=world.project).count() == 2
@@ -254,7 +254,7 @@ def test_a_killed_deletion_leaves_the_whole_project_or_nothing_visible(world, si
     def killed(*given, **named):
         raise SystemExit
 
-    monkeypatch.setattr(deleting.Membership.objects, "filter", killed)
+    monkeypatch.setattr(models.Membership.objects, "filter", killed)
     with pytest.raises(SystemExit):
         delete_project(project=world.project, name="Covid ward", actor=world.mia)
     monkeypatch.undo()

@@ -25,7 +25,7 @@ from annotations.core.progress import silent
 from annotations.exchange.services import exporting, importing
 from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.exchange.services.importing import run_import
-from annotations.exchange.services.staged import pack, stage_import, start_export
+from annotations.exchange.services.staged import pack, start_export
 from annotations.gold.services import making
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work
@@ -57,6 +57,7 @@ from models_runtime.training.jobs import calibration as calibrating
 from models_runtime.training.services.calibration import start_calibration
 from tests import factories as make
 from tests.backends.llm.test_judging import honest
+from tests.exchange.brat_files import stage
 from tests.ops.erasing_world import PATIENT, Meanwhile, bulk, erase, fake, judge, world
 
 __all__ = ["bulk", "fake", "judge", "world"]  # the fixtures
@@ -111,10 +112,7 @@ def answers(world):
 
 
 def staged(world, text):
-    return stage_import(
-        project=world.project, name="u.zip", content=pack([("p.txt", text)]), format="text", written_as="",
-        language="", take_duplicates=False, actor=world.mia,
-    )  # fmt: skip
+    return stage(world.project, pack([("p.txt", text)]), format="text", written_as="", actor=world.mia)
 
 
 def erase_after(world, monkeypatch, module, name):

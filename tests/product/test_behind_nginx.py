@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import shutil
 import ssl
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.product.nginx import configured
 from tests.waiting import HANGS, wait_for
 from tests.worlds import warm
 from tests.worlds.product import ROOT, clean_environ, free_port, own_database
@@ -140,34 +140,13 @@ def documented_block(port: int) -> str:
 @pytest.fixture
 def nginx(tmp_path):
     """`nginx(port)`: start nginx with TLS in front of that port, and return its own port. It needs no root."""
-    program = shutil.which("nginx") or "/usr/sbin/nginx"
     started = []
 
     def one(behind: int) -> int:
         port = free_port()
-        key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-        asked = [
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-subj",
-            "/CN=127.0.0.1",
-            "-keyout",
-            str(key),
-            "-out",
-            str(certificate),
-        ]
-        subprocess.run(["openssl", "req", "-x509", *asked], check=True, capture_output=True)
-        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        folders = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
-        config = tmp_path / "nginx.conf"
-        config.write_text(
-            f"daemon off; master_process off; pid {tmp_path}/nginx.pid; error_log stderr error;\n"
-            "events { worker_connections 64; }\n"
-            f"http {{ access_log off;\n{folders}\nserver {{ listen 127.0.0.1:{port} ssl;\n"
-            f"ssl_certificate {certificate}; ssl_certificate_key {key};\n{documented_block(behind)}}} }}\n"
-        )
-        server = Running([program, "-p", str(tmp_path), "-e", "stderr", "-c", str(config)])
+        certificate = f"ssl_certificate {tmp_path}/certificate.pem; ssl_certificate_key {tmp_path}/key.pem;"
+        block = f"server {{ listen 127.0.0.1:{port} ssl;\n{certificate}\n{documented_block(behind)}}}"
+        server = Running(configured(tmp_path, block))
         started.append(server)
         server.wait_for_port(port)
         return port

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.product.nginx import configured
 from tests.waiting import HANGS, wait_for
 from tests.worlds.installed import Served
 from tests.worlds.product import ROOT, free_port
@@ -104,27 +105,16 @@ def test_compose_names_what_it_has_and_what_must_be_set():
 @pytest.fixture
 def proxied(serve, tmp_path):
     """`proxied(address, words)`: start nginx with TLS and docs/deploy/nginx.conf. Return its port."""
-    program = shutil.which("nginx") or "/usr/sbin/nginx"
     started = []
 
     def one(web: str) -> int:
         port = free_port()
-        asked = ["-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={HOST}", "-days", "2"]
-        files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "certificate.pem")]
-        subprocess.run(["openssl", "req", "-x509", *asked, *files], check=True, capture_output=True)
         # As envsubst does it: only these two variables, since nginx has its own.
         text = (DEPLOY / "nginx.conf").read_text()
         for name, value in (("DEIDREVIEW_WEB", web), ("DEIDREVIEW_CERTIFICATES", str(tmp_path))):
             text = text.replace(f"${{{name}}}", value)
         text = text.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
-        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        folders = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
-        config = tmp_path / "nginx.conf"
-        config.write_text(
-            f"daemon off; master_process off; pid {tmp_path}/nginx.pid; error_log stderr error;\n"
-            f"events {{ worker_connections 64; }}\nhttp {{ access_log off;\n{folders}\n{text} }}\n"
-        )
-        words = [program, "-p", str(tmp_path), "-e", "stderr", "-c", str(config)]
+        words = configured(tmp_path, text, HOST)
         tested = subprocess.run([*words, "-t"], capture_output=True, text=True, timeout=HANGS, check=False)
         assert tested.returncode == 0, tested.stderr
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -51,7 +51,7 @@ def test_a_port_in_use_is_named():
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(StartError, match=f"PORT: Port {port} on 127.0.0.1 is in use"):
+        with pytest.raises(StartError, match=f"PORT: Port {port} on 127.0.0.1 is in use .* Try PORT={port + 1}"):
             environment.listen("127.0.0.1", port)
 
 

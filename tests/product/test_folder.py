@@ -58,15 +58,6 @@ def test_no_key_is_made_for_a_database_that_machines_share(tmp_path):
     assert not (tmp_path / "data" / "secret_key").exists()
 
 
-def test_the_key_stays(tmp_path):
-    os.close(folder.prepare(tmp_path, quiet))
-    key = (tmp_path / "secret_key").read_text()
-    os.close(folder.prepare(tmp_path, quiet))
-
-    assert (tmp_path / "secret_key").read_text() == key
-    assert not list(tmp_path.glob("secret_key.*"))
-
-
 def test_a_key_in_the_environment_is_enough(tmp_path, monkeypatch):
     monkeypatch.setenv("DEIDREVIEW_SECRET_KEY", "k" * 50)
     os.close(folder.prepare(tmp_path, quiet))

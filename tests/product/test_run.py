@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import sqlite3
 from pathlib import Path
 
@@ -120,17 +119,6 @@ def test_a_killed_loader_is_started_again_with_all_that_it_forked(running):
     # The database is prepared at the first start only.
     assert "--greeting-fd" not in running.commands()["loader"].cmdline()
     assert running.get("/healthz")[0] == 200
-
-
-def test_a_port_in_use(start):
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        assert start(PORT=str(port)).finish() == (
-            1,
-            f"deidreview: PORT: Port {port} on 127.0.0.1 is in use by another program. Try PORT={port + 1}.",
-        )
 
 
 def test_a_second_instance_on_the_folder(running, start):

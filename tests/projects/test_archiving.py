@@ -90,7 +90,7 @@ def test_unfinished_jobs_and_imports_are_named_and_have_to_end_first(world, mia)
     job = models.Job.objects.create(project=world.project, kind="export", key="k")
     for state in (models.JobState.QUEUED, models.JobState.RUNNING, models.JobState.PAUSED):
         models.Job.objects.update(state=state)
-        assert f'href="/projects/covid/jobs/{job.pk}/">Export<' in check_page(mia.post(ARCHIVE, follow=True))
+        assert f'href="/projects/covid/jobs/{job.number}/">Export<' in check_page(mia.post(ARCHIVE, follow=True))
         assert not is_archived(world)
     models.Job.objects.update(state=models.JobState.DONE)
     row = models.Import.objects.create(project=world.project, format="text", state=models.ImportState.RUNNING)

@@ -5,7 +5,7 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import Event, Job, JobState, Label, PersonalKey, Span
-from annotations.projects.events import LABEL_CHANGED, LABEL_DELETED
+from annotations.projects.events import LABEL_DELETED
 from annotations.projects.services import labels
 from annotations.projects.services.projects import create_project, shipped_label_sets
 from tests import factories as make
@@ -33,14 +33,6 @@ def test_every_shipped_set_becomes_a_project():
     for name, wanted, words in (("x", "nothing", "i2b2-2014"), (f"with-{key}", key, "already exists")):
         with pytest.raises(ServiceError, match=words):
             create_project(name=name, label_set_key=wanted)
-
-
-def test_renaming_keeps_the_code_and_the_spans(world, project):
-    annotation_set = make.make_set(world.note, world.ann, [(0, 5, "DOCTOR")])
-    labels.update_label(label=label_of(project, "DOCTOR"), actor=None, name="PHYSICIAN")
-    span = annotation_set.spans.get()
-    assert (span.label.code, span.label.name) == ("DOCTOR", "PHYSICIAN")
-    assert Event.objects.get(verb=LABEL_CHANGED).data["before"] == {"name": "DOCTOR"}
 
 
 def test_merging_moves_spans_drops_duplicates_and_keeps_frozen_gold(world, project):

@@ -227,6 +227,10 @@ def wait_for_state(job, state, what, timeout=30.0):
     wait_for(lambda: state_of(job) == state, timeout, what, progress)
 
 
+def change(job, **values):
+    Job.objects.filter(pk=job.pk).update(**values)
+
+
 def end_lease(job):
     """Let the lease of a worker that was killed or frozen run out now, instead of waiting for the clock."""
     Job.objects.filter(pk=job.pk, lease_until__gte=Now()).update(lease_until=Now() - timedelta(seconds=1))

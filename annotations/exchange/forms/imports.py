@@ -21,7 +21,7 @@ from annotations.formats.documents.texts import CleaningRule
 from annotations.formats.files.json_files import JsonError, read_json
 from annotations.formats.notes import NoteError, check_name
 from annotations.models import Category, Label
-from annotations.projects.forms.settings import LANGUAGE
+from annotations.projects.forms.settings import language_field
 from annotations.text.names import shown
 
 ANNOTATIONS = [
@@ -72,13 +72,7 @@ class FormatField(forms.ChoiceField):
 class NotesForm(forms.Form):
     """What an import asks of all notes."""
 
-    language = forms.CharField(
-        label=_("Language of the notes"),
-        max_length=8,
-        required=False,
-        validators=[LANGUAGE],
-        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
-    )
+    language = language_field()
     take_duplicates = forms.BooleanField(
         label=_("Import texts that the project has under another name"),
         required=False,
@@ -271,7 +265,8 @@ class LabelsForm(forms.Form):
         super().__init__()
         self.unknown = unknown
         every = [(one.name, [(f"map:{label.pk}", label.name) for label in labels]) for one, labels in groups]
-        add = (_("Add as a new label"), [(f"add:{one.pk}", _in_category(one)) for one, _labels in groups])
+        new, mapped = gettext("New label in %(category)s"), gettext("Map to a label of %(category)s")
+        add = (_("Add as a new label"), [(f"add:{one.pk}", new % {"category": one.name}) for one, _labels in groups])
         for row in unknown.rows:
             likely = {f"map:{label.pk}": label.name for label in row.likely}
             rest = [(name, [each for each in labels if each[0] not in likely]) for name, labels in every]
@@ -284,20 +279,12 @@ class LabelsForm(forms.Form):
                     *([(_("Did you mean?"), list(likely.items()))] if likely else []),
                     ("skip", _("Skip its spans")),
                     *([add] if row.can_add else []),
-                    *[(_mapped(name), labels) for name, labels in rest if labels],
+                    *[(mapped % {"category": name}, labels) for name, labels in rest if labels],
                 ],
             )
 
     def rows(self) -> Iterator[tuple[UnknownLabel, forms.BoundField]]:
         return zip(self.unknown.rows, self, strict=True)
-
-
-def _in_category(category: Category) -> str:
-    return gettext("New label in %(category)s") % {"category": category.name}
-
-
-def _mapped(category: str) -> str:
-    return gettext("Map to a label of %(category)s") % {"category": category}
 
 
 class PasteForm(NotesForm):

@@ -96,17 +96,14 @@ class ImportReport:
         """List warnings. What a format doesn't keep of several notes is one line, with the number of further notes."""
         for problem in problems:
             lines = self.warnings if problem.code == "not kept" else []
-            equal = next((line for line in lines if _is_equal(line, problem)), None)
+            said = problem.code, problem.message
+            equal = next((line for line in lines if (line["code"], line["message"]) == said), None)
             if equal:
                 equal["also"] = equal.get("also", 0) + 1
             elif len(self.warnings) < LISTED:
                 self.warnings.append(asdict(problem))
             else:
                 self.warnings_more += 1
-
-
-def _is_equal(line: dict[str, Any], problem: Problem) -> bool:
-    return (line["code"], line["message"]) == (problem.code, problem.message)
 
 
 class ImportOptions(TypedDict, total=False):

@@ -25,15 +25,8 @@ from annotations.core.stored_files import open_stored
 from annotations.exchange import selectors
 from annotations.exchange.events import LABEL_MAPPING_DELETED
 from annotations.exchange.forms.exports import ABOUT, ExportForm, MappingForm, NewMappingForm, set_choices
+from annotations.exchange.services import label_mappings as mapping_services
 from annotations.exchange.services.exporting import ExportOrder
-from annotations.exchange.services.label_mappings import (
-    ExportLabels,
-    add_mapping,
-    change_mapping,
-    delete_mapping,
-    labels_of_mapping,
-    written_lines,
-)
 from annotations.exchange.services.staged import import_job, start_export, start_import, unknown_set
 from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
@@ -66,7 +59,7 @@ def asked_export(request: Request, access: Access) -> tuple[ExportOrder, LabelMa
         "sentences" in posted, "spaced" in posted, posted.get("tokenizer", ""), posted.get("layer", "")
     )
     writing.check(posted.get("format", ""))
-    labels = labels_of_mapping(mapping) if mapping else ExportLabels()
+    labels = mapping_services.labels_of_mapping(mapping) if mapping else mapping_services.ExportLabels()
     order = ExportOrder(posted.get("set", ""), posted.get("format", ""), posted.get("split", ""), writing, labels)
     return order, mapping
 
@@ -113,7 +106,7 @@ def export_preview(request: Request, slug: str) -> HttpResponse:
     try:
         order, mapping = asked_export(request, access)
         wanted = wanted_set(access.project, order.set_spec, order.split)
-        lines = written_lines(access.project, selectors.spans_by_label(wanted), order.labels)
+        lines = mapping_services.written_lines(access.project, selectors.spans_by_label(wanted), order.labels)
     except ServiceError as error:
         return refuse_export(request, slug, error)
     names = {choice.spec: choice.name for choice in set_choices(access.project, without=access.closed_kinds)}
@@ -247,7 +240,7 @@ def label_mappings(request: Request, slug: str) -> HttpResponse:
     form = NewMappingForm(request.POST if request.method == "POST" else None, sets=sets)
     if request.method == "POST":
         require(access, Can.MANAGE)
-        act = partial(add_mapping, project=access.project, actor=access.user)
+        act = partial(mapping_services.add_mapping, project=access.project, actor=access.user)
         if mapping := attempted(form, lambda: act(**form.cleaned_data)):
             return redirect("label_mapping", slug, mapping.pk)
     missing = selectors.open_counts(access.project)
@@ -277,7 +270,9 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
         if form.is_valid():
             try:
                 name, codes = form.cleaned_data["name"], form.codes()
-                saved = change_mapping(mapping=mapping, name=name, codes=codes, seen=seen or None, actor=access.user)
+                saved = mapping_services.change_mapping(
+                    mapping=mapping, name=name, codes=codes, seen=seen or None, actor=access.user
+                )
                 messages.success(request, _saved(saved))
                 return redirect("label_mapping", slug, pk)
             except ServiceError as error:
@@ -303,7 +298,7 @@ def label_mapping_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     if LABEL_MAPPING_DELETED.happened(access.project.pk, data__mapping=pk):
         return redirect("label_mappings", slug)
     mapping = selectors.mapping_of(access, pk)
-    delete_mapping(mapping=mapping, actor=access.user)
+    mapping_services.delete_mapping(mapping=mapping, actor=access.user)
     messages.success(request, _("The label mapping “%(name)s” was deleted.") % {"name": mapping.name})
     return redirect("label_mappings", slug)
 

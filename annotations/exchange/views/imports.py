@@ -23,11 +23,13 @@ from annotations.exchange.services.label_choices import choose_by_mapping, choos
 from annotations.formats import QUOTING
 from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import NoteError
-from annotations.models import Import, ImportState
+from annotations.models import Document, Import, ImportState
 from annotations.projects.services.assigning import annotators_of
 from annotations.text.names import shown
 
 ROWS = 20
+# How many of the notes that an import added are listed.
+FIRST_NOTES = 20
 SHOWN = 200
 
 
@@ -45,7 +47,8 @@ def import_notes(request: Request, slug: str) -> HttpResponse:
             form = upload = UploadForm(request.POST, request.FILES)
         row = _stage(access, form) if form.is_valid() else None
         if row is not None:
-            return _go(request, reverse("import_preview", args=[slug, row.pk]))
+            url = reverse("import_preview", args=[slug, row.pk])
+            return JsonResponse({"location": url}) if _by_script(request) else redirect(url)
         if _by_script(request):
             return JsonResponse({"error": "refused", "messages": _all_errors(form)}, status=422)
     context = {
@@ -69,10 +72,6 @@ def _whole(size: int) -> str:
 
 def _by_script(request: Request) -> bool:
     return request.headers.get("Accept", "").startswith("application/json")
-
-
-def _go(request: Request, url: str) -> HttpResponse:
-    return JsonResponse({"location": url}) if _by_script(request) else redirect(url)
 
 
 def _all_errors(form: AuthorForm | PasteForm) -> list[str]:
@@ -117,7 +116,10 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
             if row.labels_found and holds_spans(row.format):
                 whose, _colon, author = row.written_as.partition(":")
                 context["whose"] = AuthorForm(initial={"annotations": whose or "none", whose: author})
-                context |= {"annotators": annotators_of(access.project), "spans": _spans_in(row)}
+                context |= {
+                    "annotators": annotators_of(access.project),
+                    "spans": sum(spans for spans, _notes in row.labels_found.values()),
+                }
             if row.has_documents:
                 context["reading"] = DocumentsForm(initial={"encoding": row.encoding, "no_cleanup": row.no_cleanup})
             context |= {"preview": staged.preview_import(row), "shown": SHOWN}
@@ -126,7 +128,11 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
         template = "exchange/import_preview.html"
     else:
         context |= {"report": row.report, "label_lines": selectors.label_lines(row.report)}
-        context |= {"notes": selectors.first_notes(row), "shown": SHOWN, "title": _title(row)}
+        context |= {
+            "notes": Document.objects.filter(imported_by=row).only("id", "name").order_by("id")[:FIRST_NOTES],
+            "shown": SHOWN,
+            "title": _title(row),
+        }
         template = "exchange/import_report.html"
     return render(request, template, context, status=409 if "refused" in context else 200)
 
@@ -173,10 +179,6 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
         case _:
             raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
     return redirect(page)
-
-
-def _spans_in(row: Import) -> int:
-    return sum(spans for spans, _notes in (row.labels_found or {}).values())
 
 
 def _label_values(request: Request) -> dict[str, str]:

@@ -108,19 +108,10 @@ _CLONE_NEWNET: Final = 0x40000000
 _LONGEST_FILE: Final = 1 << 30
 _MOST_FILES: Final = 256
 
-_FORBIDDEN: Final = (
-    "socket.",
-    "os.system",
-    "os.exec",
-    "os.fork",
-    "os.posix_spawn",
-    "os.spawn",
-    "pty.spawn",
-    "ftplib.",
-    "http.",
-    "smtplib.",
-    "urllib.",
+_FORBIDDEN_NAMES: Final = (
+    "socket. os.system os.exec os.fork os.posix_spawn os.spawn pty.spawn ftplib. http. smtplib. urllib."
 )
+_FORBIDDEN: Final = tuple(_FORBIDDEN_NAMES.split())
 
 
 def die_with(parent: int) -> bool:

@@ -5,19 +5,8 @@ from enum import StrEnum
 from posixpath import splitext
 from typing import IO, Final
 
-from annotations.formats.documents import archives, hl7, html, omop, pdf, rtf, texts, word
-from annotations.formats.documents import programs as ocr
-from annotations.formats.documents import programs as office
-from annotations.formats.documents.base import (
-    Budget,
-    DocumentSource,
-    Draft,
-    ExtractedNote,
-    Limits,
-    Reader,
-    Result,
-    refused,
-)
+from annotations.formats.documents import archives, base, hl7, html, omop, pdf, rtf, texts, word
+from annotations.formats.documents import programs as other_programs
 from annotations.formats.documents.hl7 import looks_like_hl7
 from annotations.formats.documents.html import looks_like_html
 from annotations.formats.documents.omop import has_note_columns
@@ -52,10 +41,10 @@ class DocumentKind(StrEnum):
     OMOP_PARQUET = "omop-parquet"
 
 
-_READERS: Final[dict[DocumentKind, tuple[Reader, str]]] = {
+_READERS: Final[dict[DocumentKind, tuple[base.Reader, str]]] = {
     DocumentKind.PDF: (pdf.read_pdf, "pdf"),
     DocumentKind.DOCX: (word.read_docx, "docx docm dotx dotm"),
-    DocumentKind.DOC: (office.read_doc, "doc dot"),
+    DocumentKind.DOC: (other_programs.read_doc, "doc dot"),
     DocumentKind.RTF: (rtf.read_rtf, "rtf"),
     DocumentKind.ODT: (word.read_odt, "odt ott"),
     DocumentKind.HTML: (html.read_html, "html htm xhtml"),
@@ -63,7 +52,7 @@ _READERS: Final[dict[DocumentKind, tuple[Reader, str]]] = {
     DocumentKind.TEXT: (texts.read_text, "txt text asc"),
     DocumentKind.ZIP: (archives.read_zip, "zip"),
     DocumentKind.TAR: (archives.read_tar, "tar tgz gz tbz2 bz2 txz xz"),
-    DocumentKind.IMAGE: (ocr.read_image, "png jpg jpeg tif tiff"),
+    DocumentKind.IMAGE: (other_programs.read_image, "png jpg jpeg tif tiff"),
     DocumentKind.HL7: (hl7.read_hl7, "hl7 er7"),
     DocumentKind.FHIR: (hl7.read_fhir, "json ndjson"),
     DocumentKind.OMOP_CSV: (omop.read_csv, "csv tsv"),
@@ -84,32 +73,32 @@ _OTHERS: Final = (
 )
 
 
-def kind_of(source: DocumentSource) -> DocumentKind:
+def kind_of(source: base.DocumentSource) -> DocumentKind:
     """The kind of a document. Raises NoteError for a file that no reader can read, and says what it is if known."""
     source.file.seek(0)
     head = source.file.read(_HEAD)
     ending = splitext(source.name)[1][1:].lower()
     if not head:
-        raise refused(source.name, "empty", "The file is empty.")
+        raise base.refused(source.name, "empty", "The file is empty.")
     by_content = _by_content(source, head, ending)
     if by_content is not None:
         return by_content
     named = ENDINGS.get(ending)
     if named is DocumentKind.OMOP_CSV:
         message = "The CSV is not a table of notes: its first line must name columns such as note_id and note_text."
-        raise refused(source.name, "columns", message, 1)
+        raise base.refused(source.name, "columns", message, 1)
     if named in (DocumentKind.TEXT, DocumentKind.HTML, DocumentKind.MAIL, DocumentKind.FHIR):
         return named
     if named is not None:
         message = f"The file is named .{ending}, but it is not. It may be damaged or have the wrong ending."
-        raise refused(source.name, "damaged", message)
+        raise base.refused(source.name, "damaged", message)
     if _is_text(head):
         return DocumentKind.TEXT
     known = ", ".join(f".{each}" for each in ENDINGS)
-    raise refused(source.name, "unknown kind", f"The file is not a document that can be read. These can: {known}.")
+    raise base.refused(source.name, "unknown kind", f"The file is not a document that can be read. These can: {known}.")
 
 
-def _by_content(source: DocumentSource, head: bytes, ending: str) -> DocumentKind | None:
+def _by_content(source: base.DocumentSource, head: bytes, ending: str) -> DocumentKind | None:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if b"%PDF-" in head[:1024]:
         return DocumentKind.PDF
@@ -136,11 +125,11 @@ def _by_content(source: DocumentSource, head: bytes, ending: str) -> DocumentKin
     other = next((name for magic, name in _OTHERS if head.startswith(magic)), None)
     if other is not None and not _is_text(head):
         advice = "Save it as PNG" if other == "a picture" else "Import the documents themselves"
-        raise refused(source.name, "unknown kind", f"The file is {other}, not a document with text. {advice}.")
+        raise base.refused(source.name, "unknown kind", f"The file is {other}, not a document with text. {advice}.")
     return None
 
 
-def _in_zip(source: DocumentSource) -> DocumentKind:
+def _in_zip(source: base.DocumentSource) -> DocumentKind:
     source.file.seek(0)
     try:
         with open_zip(source.file) as archive:
@@ -149,18 +138,18 @@ def _in_zip(source: DocumentSource) -> DocumentKind:
         return DocumentKind.ZIP  # whose reader says what is wrong
     except (*DAMAGED, IndexError):
         message = "The file begins like a ZIP or a document made of one (DOCX, ODT), but it is damaged. Save it again."
-        raise refused(source.name, "damaged", message) from None
+        raise base.refused(source.name, "damaged", message) from None
     if is_docx(names):
         return DocumentKind.DOCX
     if {"content.xml", "mimetype"} <= names:
         return DocumentKind.ODT
     if "[Content_Types].xml" in names:
         message = "The file is a spreadsheet or a presentation. Save its text as DOCX or PDF, or its table as CSV."
-        raise refused(source.name, "unknown kind", message)
+        raise base.refused(source.name, "unknown kind", message)
     return DocumentKind.ZIP
 
 
-def _in_old_office(source: DocumentSource, ending: str) -> DocumentKind:
+def _in_old_office(source: base.DocumentSource, ending: str) -> DocumentKind:
     """What a compound file of old Office programs holds: the names of its streams are in UTF-16."""
     source.file.seek(0)
     data = source.file.read()
@@ -170,12 +159,12 @@ def _in_old_office(source: DocumentSource, ending: str) -> DocumentKind:
 
     if has("EncryptedPackage"):
         message = "The document is encrypted. Save a copy without a password."
-        raise refused(source.name, "encrypted", message)
+        raise base.refused(source.name, "encrypted", message)
     if has("WordDocument"):
         return DocumentKind.DOC
     what = "an Outlook message; save it as EML" if ending == "msg" else "an old spreadsheet, presentation or message"
     message = f"The file is {what}. Save its text as DOCX, PDF or TXT."
-    raise refused(source.name, "unknown kind", message)
+    raise base.refused(source.name, "unknown kind", message)
 
 
 def _is_text(head: bytes) -> bool:
@@ -194,31 +183,31 @@ def read_document(
     name: str,
     file: IO[bytes],
     *,
-    limits: Limits,
+    limits: base.Limits,
     encoding: str | None,
     rules: Collection[CleaningRule],
     programs: bool = False,
     language: str = "",
     alive: Callable[[], None] = lambda: None,
-) -> Iterator[Result]:
+) -> Iterator[base.Result]:
     """The notes of a document, and a NoteError for each one that can't be read. Raises nothing for bad documents.
 
     For `programs`, `language` and `alive` see `Source`.
     """
 
-    def nested(source: DocumentSource) -> Iterator[Result]:
+    def nested(source: base.DocumentSource) -> Iterator[base.Result]:
         return _read(source, rules)
 
-    budget = Budget(limits.unpacked)
-    source = DocumentSource(name, file, limits, encoding or None, nested, budget, 0, programs, language, alive)
+    budget = base.Budget(limits.unpacked)
+    source = base.DocumentSource(name, file, limits, encoding or None, nested, budget, 0, programs, language, alive)
     return nested(source)
 
 
-def _read(source: DocumentSource, rules: Collection[CleaningRule]) -> Iterator[Result]:
+def _read(source: base.DocumentSource, rules: Collection[CleaningRule]) -> Iterator[base.Result]:
     try:
         kind = kind_of(source)
         for each in _READERS[kind][0](source):
-            yield _finished(each, source, kind, rules) if isinstance(each, Draft) else each
+            yield _finished(each, source, kind, rules) if isinstance(each, base.Draft) else each
     except NoteError as error:
         yield error
     except MemoryError:
@@ -226,31 +215,31 @@ def _read(source: DocumentSource, rules: Collection[CleaningRule]) -> Iterator[R
         message = (
             f"Reading the document takes more than {megabytes:,} MiB of memory. Split it, or save its text as .txt."
         )
-        yield refused(source.name, MEMORY, message)
+        yield base.refused(source.name, MEMORY, message)
     except RecursionError:
         message = "The document has too many levels within each other. Save its text as .txt."
-        yield refused(source.name, "nesting", message)
+        yield base.refused(source.name, "nesting", message)
     # Libraries raise errors of many kinds for damaged documents. Their messages may quote the text.
     except Exception as error:
         message = (
             f"The document can't be read ({type(error).__name__}): it is damaged or made in an unusual way. "
             "Save it again, or as PDF, DOCX or .txt."
         )
-        yield refused(source.name, "damaged", message)
+        yield base.refused(source.name, "damaged", message)
 
 
 def _finished(
-    draft: Draft, source: DocumentSource, kind: DocumentKind, rules: Collection[CleaningRule]
-) -> ExtractedNote:
+    draft: base.Draft, source: base.DocumentSource, kind: DocumentKind, rules: Collection[CleaningRule]
+) -> base.ExtractedNote:
     """The note of a draft, cleaned. Raises NoteError if it has no text or text that can't be stored."""
     found, parts, counts = cleaned(draft.text, draft.parts, rules)
     if not found.strip():
-        raise refused(source.name, "no text", "The document has no text.")
+        raise base.refused(source.name, "no text", "The document has no text.")
     check_text(found, source.name)
     ending = splitext(source.name)[1][1:].lower()
     if (named := ENDINGS.get(ending)) is not None and named is not kind:
         draft.warn(f"The file is named .{ending}, but it is {kind}, and was read as that.")
-    return ExtractedNote(
+    return base.ExtractedNote(
         name=draft.name,
         kind=kind,
         text=found,

@@ -5,7 +5,6 @@ from typing import Self
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Router, Schema, UploadedFile
 from ninja.responses import Status
@@ -21,7 +20,7 @@ from annotations.core.requests import takes_uploads
 from annotations.exchange.api.exports import FileItem
 from annotations.exchange.services.sources import NoteRow
 from annotations.jobs.api import JobItem, started
-from annotations.models import Document, StoredFile, StoredFileKind
+from annotations.models import Document, StoredFile
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm
 from annotations.ops.selectors.free_texts import FreeText, free_texts, seen_weights
 from annotations.ops.services import erasing
@@ -129,11 +128,7 @@ def write_archive(request: ApiRequest, response: HttpResponse, slug: str) -> Sta
 def download_archive(request: ApiRequest, slug: str, archive: int) -> StreamingHttpResponse:
     """Download an archive. The audit log records it."""
     access = enter(request, slug, Can.ARCHIVE)
-    rows = StoredFile.objects.filter(project=access.project, kind=StoredFileKind.ARCHIVE, pk=archive)
-    stored = rows.first()
-    if stored is None or (stored.expires_at is not None and stored.expires_at <= timezone.now()):
-        raise Http404("This archive does not exist.")
-    return attachment(request, access, stored)
+    return attachment(request, access, staging.ready_archive(access.project, archive))
 
 
 @archives_router.post("/archive-imports", response={201: StagedArchive})
@@ -254,13 +249,10 @@ class ErasedNotes(Schema):
         )
 
 
-class AboutNote(Body):
+class AboutNote(Metadata):
     """What is known about the note with this name. An empty field changes nothing."""
 
     name: str = Field(max_length=240)
-    patient_id: str = Field("", max_length=80)
-    note_type: str = Field("", max_length=80)
-    site: str = Field("", max_length=80)
 
 
 class AboutNotes(Body):

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import Http404, HttpResponseBase
+from django.http import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
@@ -166,7 +166,4 @@ def resend_delivery(request: ApiRequest, slug: str, webhook: int, delivery: int)
 
 def _webhook(request: ApiRequest, slug: str, pk: int) -> tuple[Access, Webhook]:
     access = enter(request, slug, Can.MANAGE)
-    row = webhook_of(access.project, pk)
-    if row is None:
-        raise Http404("This webhook does not exist.")
-    return access, row
+    return access, webhook_of(access.project, pk)

@@ -69,8 +69,12 @@ def webhook_rows(project: Project) -> list[dict[str, Any]]:
     ]
 
 
-def webhook_of(project: Project, pk: int) -> Webhook | None:
-    return Webhook.objects.filter(project=project, pk=pk).select_related("project").first()
+def webhook_of(project: Project, pk: int) -> Webhook:
+    """Return a webhook of the project. Raises Http404."""
+    found = Webhook.objects.filter(project=project, pk=pk).select_related("project").first()
+    if found is None:
+        raise Http404("This webhook does not exist.")
+    return found
 
 
 def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:

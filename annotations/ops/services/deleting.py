@@ -9,27 +9,14 @@ import time
 import uuid
 from typing import Any
 
-from django.db import models, transaction
+from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import project_deleted
 from annotations.core.locks import begin_erasure
-from annotations.models import (
-    AnnotationSet,
-    Deletion,
-    Document,
-    Event,
-    GoldVersion,
-    Label,
-    Membership,
-    Project,
-    Stale,
-    StoredChunk,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 from annotations.ops.events import PROJECT_DELETED, ProjectDeleted
 from annotations.ops.services.erasing import empty_write_ahead_log
 from annotations.projects.services.projects import check_no_jobs
@@ -40,21 +27,25 @@ NOTES, EVENTS, CHUNKS = 100, 5000, 50
 OF_PAGE, OF_RELAY = 5.0, 1.0
 
 
-def deletion_preview(project: Project) -> ProjectDeleted:
+def deletion_preview(project: models.Project) -> ProjectDeleted:
     """Count what deleting the project deletes."""
-    files = StoredFile.objects.filter(project=project)
+    files = models.StoredFile.objects.filter(project=project)
     return {
         "project": project.pk,
-        "notes": Document.objects.filter(project=project).count(),
-        "annotation_sets": AnnotationSet.objects.filter(author__project=project).count(),
-        "gold_versions": GoldVersion.objects.filter(project=project).count(),
-        "models": files.filter(kind=StoredFileKind.MODEL).count(),
-        "files": files.exclude(kind=StoredFileKind.MODEL).count(),
+        "notes": models.Document.objects.filter(project=project).count(),
+        "annotation_sets": models.AnnotationSet.objects.filter(author__project=project).count(),
+        "gold_versions": models.GoldVersion.objects.filter(project=project).count(),
+        "models": files.filter(kind=models.StoredFileKind.MODEL).count(),
+        "files": files.exclude(kind=models.StoredFileKind.MODEL).count(),
     }
 
 
 def delete_project(
-    *, project: Project, name: str, actor: User | None, seconds: float | None = OF_PAGE
+    *,
+    project: models.Project,
+    name: str,
+    actor: models.User | None,
+    seconds: float | None = OF_PAGE,
 ) -> ProjectDeleted:
     """Delete an archived project, whose name must be given exactly. Return the counts.
 
@@ -66,12 +57,12 @@ def delete_project(
     return counts
 
 
-def _hide(project: Project, name: str, actor: User | None) -> ProjectDeleted:
+def _hide(project: models.Project, name: str, actor: models.User | None) -> ProjectDeleted:
     """Begin the deletion: nobody finds the project any more, and its words are gone."""
     with transaction.atomic():
         begin_erasure(project.pk)
-        fresh = Project.objects.select_for_update().filter(pk=project.pk).first()
-        if fresh is None or Deletion.objects.filter(pk=project.pk).exists():
+        fresh = models.Project.objects.select_for_update().filter(pk=project.pk).first()
+        if fresh is None or models.Deletion.objects.filter(pk=project.pk).exists():
             raise ServiceError(_("This project was deleted already."), code="gone")
         if fresh.archived_at is None:
             raise ServiceError(_("Only an archived project can be deleted. Archive it first."), code="open")
@@ -80,16 +71,16 @@ def _hide(project: Project, name: str, actor: User | None) -> ProjectDeleted:
         check_no_jobs(fresh)
         counts = deletion_preview(fresh)
         PROJECT_DELETED.record(actor=actor, data=counts)
-        Deletion.objects.create(project_id=fresh.pk)
-        Membership.objects.filter(project=fresh).delete()
-        Project.objects.filter(pk=fresh.pk).update(slug=f"deleted-{uuid.uuid4().hex}", name="", guidelines="")
+        models.Deletion.objects.create(project_id=fresh.pk)
+        models.Membership.objects.filter(project=fresh).delete()
+        models.Project.objects.filter(pk=fresh.pk).update(slug=f"deleted-{uuid.uuid4().hex}", name="", guidelines="")
     return counts
 
 
 def finish_deletions() -> None:
     """Go on with deletions under way for a moment. The relay calls this function every second."""
     until = time.monotonic() + OF_RELAY
-    for project_id in Deletion.objects.values_list("pk", flat=True):
+    for project_id in models.Deletion.objects.values_list("pk", flat=True):
         finish_deletion(project_id, seconds=until - time.monotonic())
 
 
@@ -107,7 +98,7 @@ def finish_deletion(project_id: int, *, seconds: float | None = None) -> None:
 def _delete_some(project_id: int) -> bool:
     """Delete some rows in one transaction. Return whether there are more for this process."""
     with transaction.atomic():
-        if not Deletion.objects.select_for_update(skip_locked=True).filter(pk=project_id).first():
+        if not models.Deletion.objects.select_for_update(skip_locked=True).filter(pk=project_id).first():
             return False
         if _delete_notes(project_id) or _delete_chunks(project_id) or _delete_events(project_id):
             return True
@@ -115,38 +106,40 @@ def _delete_some(project_id: int) -> bool:
         return False
 
 
+def _first(rows: Any, most: int) -> list[int]:
+    """The first ids of these rows."""
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:most])
+
+
 def _delete_notes(project_id: int) -> bool:
     """Delete some notes with everything that refers to them."""
-    notes = Document.objects.filter(project=project_id).order_by("pk")
-    ids = list(notes.values_list("pk", flat=True)[:NOTES])
-    Document.objects.filter(pk__in=ids).delete()
+    ids = _first(models.Document.objects.filter(project=project_id), NOTES)
+    models.Document.objects.filter(pk__in=ids).delete()
     # A database trigger marked the notes as stale when their submitted sets were deleted.
-    Stale.objects.filter(document_id__in=ids).delete()
+    models.Stale.objects.filter(document_id__in=ids).delete()
     return bool(ids)
 
 
 def _delete_chunks(project_id: int) -> bool:
     """Delete some pieces of stored files."""
-    chunks = StoredChunk.objects.filter(file__project=project_id).order_by("pk")
-    ids = list(chunks.values_list("pk", flat=True)[:CHUNKS])
-    StoredChunk.objects.filter(pk__in=ids).delete()
+    ids = _first(models.StoredChunk.objects.filter(file__project=project_id), CHUNKS)
+    models.StoredChunk.objects.filter(pk__in=ids).delete()
     return bool(ids)
 
 
 def _delete_events(project_id: int) -> bool:
     """Delete some events. The database refuses this for all projects without a row of Deletion."""
-    events: Any = models.QuerySet(Event).filter(project_id=project_id).order_by("pk")
-    ids = list(events.values_list("pk", flat=True)[:EVENTS])
-    models.QuerySet(Event).filter(pk__in=ids).delete()
+    ids = _first(QuerySet(models.Event).filter(project_id=project_id), EVENTS)
+    QuerySet(models.Event).filter(pk__in=ids).delete()
     return bool(ids)
 
 
 def _delete_rest(project_id: int) -> None:
     """Delete the project itself and all rows that refer to it."""
-    project = Project.objects.get(pk=project_id)
+    project = models.Project.objects.get(pk=project_id)
     project_deleted(project=project)
     # Categories and labels protect each other, so labels go first.
-    Label.objects.filter(label_set__project=project).delete()
+    models.Label.objects.filter(label_set__project=project).delete()
     project.delete()
-    Deletion.objects.filter(pk=project_id).delete()
+    models.Deletion.objects.filter(pk=project_id).delete()
     transaction.on_commit(empty_write_ahead_log)

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.api.tokens import MOST_DAYS
-from annotations.core.forms import WholeField, offer_rows
+from annotations.core.forms import WholeField, offer, offer_rows
 from annotations.models import ApiToken, Project, Role, User
 from annotations.projects.rules import Provider
 
@@ -68,9 +68,7 @@ class GroupForm(forms.Form):
 
     def __init__(self, *args: Any, providers: Sequence[Provider], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["provider"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [(one.id, one.name) for one in providers]
+        offer(self, "provider", [(one.id, one.name) for one in providers])
 
 
 # The form for a new token.

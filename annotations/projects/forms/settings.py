@@ -20,18 +20,24 @@ LANGUAGE = RegexValidator(
 )
 
 
+def language_field(help_text: Any = "") -> forms.CharField:
+    return forms.CharField(
+        label=_("Language of the notes"),
+        max_length=8,
+        required=False,
+        validators=[LANGUAGE],
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
+    )
+
+
 class ProjectForm(forms.Form):
     """Form for a new project."""
 
     name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     label_set = forms.ChoiceField(label=_("Label set"), widget=forms.RadioSelect)
-    language = forms.CharField(
-        label=_("Language of the notes"),
-        max_length=8,
-        required=False,
-        validators=[LANGUAGE],
-        help_text=_("A code such as it, es or en. Leave the field empty if notes have different languages."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
+    language = language_field(
+        _("A code such as it, es or en. Leave the field empty if notes have different languages.")
     )
 
     def __init__(self, *args: Any, label_sets: dict[str, LabelSetDef], **kwargs: Any) -> None:
@@ -53,14 +59,7 @@ class SettingsForm(forms.Form):
     """Settings of a project. `runs` are the model runs that annotators can start from."""
 
     name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    language = forms.CharField(
-        label=_("Language of the notes"),
-        max_length=8,
-        required=False,
-        validators=[LANGUAGE],
-        help_text=_("For notes imported without a language. A code such as it, es or en."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
-    )
+    language = language_field(_("For notes imported without a language. A code such as it, es or en."))
     second_factor = forms.BooleanField(
         label=_("Require two-factor sign-in"),
         required=False,

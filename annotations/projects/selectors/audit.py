@@ -136,7 +136,8 @@ def _lines(project: Project, events: list[Event]) -> list[AuditLine]:
             verb=event.verb,
             what=verbs.get(event.verb, event.verb),
             note=event.document_id if event.document_id in notes else None,
-            note_name=notes.get(event.document_id or 0) or _gone(event.document_id),
+            note_name=notes.get(event.document_id or 0)
+            or (_("note %(pk)s, erased") % {"pk": event.document_id} if event.document_id else ""),
             details=details(_with_names(event.data, names), labels, authors),
         )
         for event in events
@@ -170,10 +171,6 @@ def _with_name(key: str, value: Any, names: Names) -> Any:
     return names[key].get(value, value) if key in names and isinstance(value, int | str) else value
 
 
-def _gone(pk: int | None) -> str:
-    return _("note %(pk)s, erased") % {"pk": pk} if pk else ""
-
-
 def _sets(events: list[Event]) -> set[int]:
     return {event.data[key] for event in events for key in ("set", "from_set") if isinstance(event.data.get(key), int)}
 
@@ -183,7 +180,9 @@ def details(data: Mapping[str, Any], labels: Mapping[int, str], authors: Mapping
     parts = []
     before, after = data.get("before"), data.get("after")
     if _is_span(before) or _is_span(after):
-        spans = [_span_text(span, labels) for span in (before, after) if span is not None and _is_span(span)]
+        spans = [
+            f"{span[0]}–{span[1]} {labels.get(span[2], '?')}" for span in (before, after) if span and _is_span(span)
+        ]
         kind = data.get("kind")
         return f"{' → '.join(spans)}{f' ({kind})' if kind in ('undo', 'redo') else ''}"
     for key in sorted(data, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
@@ -206,7 +205,7 @@ def _annotation_set(pk: int, authors: Mapping[int, str]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, list):
         many = len(value) > 5 or any(isinstance(one, list | dict) for one in value)
-        return f"{len(value):,}" if many else _listed(value)
+        return f"{len(value):,}" if many else _cut(" ".join(map(str, value)))
     if isinstance(value, dict):
         return _cut("; ".join(_pair(key, one) for key, one in value.items()))
     if isinstance(value, bool):
@@ -220,17 +219,9 @@ def _pair(key: str, value: object) -> str:
     return f"{key} {_value(value)}"
 
 
-def _listed(values: list[object]) -> str:
-    return _cut(" ".join(str(one) for one in values))
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _is_span(value: object) -> bool:
     return isinstance(value, list) and len(value) == 3 and all(isinstance(one, int) for one in value)
-
-
-def _span_text(span: list[int], labels: Mapping[int, str]) -> str:
-    return f"{span[0]}–{span[1]} {labels.get(span[2], '?')}"

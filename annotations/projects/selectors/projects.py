@@ -20,6 +20,8 @@ from annotations.projects.events import GUIDELINES_CHANGED
 CAP = 10_000
 # Languages have no index, so they are counted among this many notes.
 LANGUAGE_SAMPLE = 2_000
+# Handovers of these states wait for a second reviewer.
+ACTIVE = [str(state) for state in models.Handover.ACTIVE]
 
 
 class CappedCount(Subquery):
@@ -71,8 +73,8 @@ class ProjectLine:
     gold: Amount
     todo: Amount
     done: Amount
-    archived: bool = False
-    closed: bool = False
+    archived: bool = field(kw_only=True)
+    closed: bool = field(kw_only=True)
 
     @property
     def has_assignments(self) -> bool:
@@ -82,11 +84,6 @@ class ProjectLine:
     @property
     def total(self) -> Amount:
         return self.todo + self.done
-
-
-def _amounts(counts: list[int]) -> tuple[Amount, Amount, Amount, Amount]:
-    notes, gold, todo, done = map(Amount.of, counts)
-    return notes, gold, todo, done
 
 
 def my_projects(user: models.User) -> list[ProjectLine]:
@@ -117,8 +114,8 @@ def my_projects(user: models.User) -> list[ProjectLine]:
             slug,
             role,
             str(models.Role(role).label),
-            *_amounts(counts),
-            archived is not None,
+            *map(Amount.of, counts),
+            archived=archived is not None,
             closed=closed(wanted=wanted),
         )
         for name, slug, role, archived, wanted, *counts in members
@@ -171,7 +168,8 @@ def tally(project: models.Project) -> ProjectCounts:
             .annotate(count=Count("pk"))
         }
     )
-    languages = _languages(project)
+    first = models.Document.objects.filter(project=project).order_by("pk").values_list("language", flat=True)
+    languages = Counter(first[:LANGUAGE_SAMPLE]).most_common()
     return ProjectCounts(
         notes=models.Document.objects.filter(project=project).count(),
         authors=_progress(project, authors, states),
@@ -204,11 +202,6 @@ def _progress(
     without_sets = members.keys() - {one.user for one in found}
     found += [AuthorProgress(members[user], *kind, 0, 0, *assigned(user), user) for user in without_sets]
     return sorted(found, key=lambda one: (one.kind != models.AuthorKind.ANNOTATOR, one.kind, one.name))
-
-
-def _languages(project: models.Project) -> list[tuple[str, int]]:
-    first = models.Document.objects.filter(project=project).order_by("pk").values_list("language", flat=True)
-    return Counter(first[:LANGUAGE_SAMPLE]).most_common()
 
 
 @dataclass(frozen=True)
@@ -244,33 +237,15 @@ def own_work(access: Access) -> OwnWork:
 # Unfinished jobs of a project, which keep it from being archived or deleted.
 
 
-@dataclass(frozen=True)
-class LiveJob:
-    pk: int
-    title: str
-    state: str
-
-
-def live_jobs(project: models.Project) -> list[LiveJob]:
-    """The jobs that are waiting, running or paused, the oldest first."""
-    jobs = models.Job.objects.filter(project=project, state__in=LIVE).order_by("pk").only("kind", "state")
-    return [LiveJob(job.pk, _title(job), job.get_state_display()) for job in jobs]
+def live_jobs(project: models.Project) -> list[tuple[int, str, str]]:
+    """The numbers, titles and states of the jobs that are waiting, running or paused, the oldest first."""
+    jobs = models.Job.objects.filter(project=project, state__in=LIVE).order_by("pk").only("number", "kind", "state")
+    return [(job.number, _title(job), job.get_state_display()) for job in jobs]
 
 
 def _title(job: models.Job) -> str:
     kind = JOBS.get(job.kind)
     return _(kind.title) if kind else job.kind
-
-
-# Notes that wait for a second reviewer.
-
-
-ACTIVE = [str(state) for state in models.Handover.ACTIVE]
-
-
-def waiting_in(project: models.Project) -> int:
-    """Number of notes in the project that wait for a second reviewer."""
-    return models.Handover.objects.filter(review__document__project=project, state__in=ACTIVE).count()
 
 
 # Model runs that annotation can start from.

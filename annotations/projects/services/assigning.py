@@ -9,7 +9,6 @@ from itertools import islice
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations import models
@@ -62,12 +61,16 @@ def assign_new_notes(*, project: models.Project, notes: Sequence[int]) -> int:
     annotators = annotators_of(project)
     if not annotators or project.distribution == models.Project.Distribution.LIST:
         return 0
-    if project.distribution == models.Project.Distribution.SOME:
-        wanted = project.annotators_per_note
-    else:
-        wanted = len(annotators)
+    wanted = _wanted(project, annotators)
     loads = loads_of(project, annotators)
     return _create(project, [(note, each.pk) for note in notes for each in choose(annotators, wanted, loads)])
+
+
+def _wanted(project: models.Project, annotators: Sequence[models.User]) -> int:
+    """How many annotators each note gets by the project's rule."""
+    rules = models.Project.Distribution
+    wanted = {rules.EVERYONE: len(annotators), rules.SOME: project.annotators_per_note, rules.LIST: 1}
+    return wanted[rules(project.distribution)]
 
 
 def choose(annotators: Iterable[models.User], wanted: int, loads: dict[int, Load]) -> list[models.User]:
@@ -160,15 +163,13 @@ def fill_up(*, project: models.Project, actor: models.User | None, without: Coll
     does no harm.
     """
     if project.distribution == models.Project.Distribution.LIST:
-        message = gettext("In this project, notes are assigned by name only. Nothing was assigned.")
+        message = _("In this project, notes are assigned by name only. Nothing was assigned.")
         raise ServiceError(message, code="list")
     annotators = annotators_of(project)
     if not annotators:
-        message = gettext("This project has no annotators yet. Add annotators first. Nothing was assigned.")
+        message = _("This project has no annotators yet. Add annotators first. Nothing was assigned.")
         raise ServiceError(message, code="nobody")
-    wanted = len(annotators)
-    if project.distribution == models.Project.Distribution.SOME:
-        wanted = min(wanted, project.annotators_per_note)
+    wanted = min(len(annotators), _wanted(project, annotators))
     free = [annotator for annotator in annotators if annotator.pk not in without]
     with transaction.atomic():
         # The lock keeps two calls at once from filling the same gaps.
@@ -258,11 +259,7 @@ def take_back(*, project: models.Project, user: models.User) -> int:
     live = ~Q(document__assignments__state=models.AssignmentState.RELEASED)
     with transaction.atomic():
         fresh = models.Project.objects.select_for_update().get(pk=project.pk)
-        wanted = {
-            models.Project.Distribution.EVERYONE: len(annotators_of(fresh)),
-            models.Project.Distribution.SOME: fresh.annotators_per_note,
-            models.Project.Distribution.LIST: 1,
-        }[models.Project.Distribution(fresh.distribution)]
+        wanted = _wanted(fresh, annotators_of(fresh))
         mine = models.Assignment.objects.filter(project=fresh, user=user, state=models.AssignmentState.RELEASED)
         free = mine.annotate(live=Count("document__assignments", filter=live)).filter(live__lt=wanted)
         taken = reopen(models.Assignment.objects.filter(pk__in=list(free.values_list("pk", flat=True))))

@@ -1,6 +1,6 @@
 """Tags of the pages of projects: links to the guide, rows of the audit log, and the sign-in page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django import template
@@ -14,9 +14,10 @@ from annotations.core import navigation
 from annotations.core.templatetags.moments import moment
 from annotations.core.templatetags.rows import EMPTY, cell, fill
 from annotations.models import Role
+from annotations.projects.rules import LdapDirectory, OidcProvider
 from annotations.projects.selectors.audit import AuditLine
 from annotations.projects.selectors.help import sections_of
-from annotations.projects.selectors.providers import Button, buttons, configured
+from annotations.projects.selectors.providers import configured
 
 register = template.Library()
 # The pages for each role, the most special one first.
@@ -50,29 +51,22 @@ def help_url(context: dict[str, Any]) -> str:
 @register.simple_tag
 def audit_rows(lines: Iterable[AuditLine], notes_url: str) -> SafeString:
     """Table rows of the audit log. Existing notes are links below `notes_url`."""
-    labels = [_("Person"), _("Action"), _("Note"), _("Details")]
-    when = _("When")
     row = '<tr><td data-label="{}" class="nowrap">{}</td>{}{}{}{}</tr>'
     return SafeString(
-        "\n".join(
-            fill(
-                row,
-                when,
-                moment(line.at),
-                *(cell(*pair) for pair in zip(labels, _audit_cells(line, notes_url), strict=True)),
-            )
-            for line in lines
-        )
+        "\n".join(fill(row, _("When"), moment(line.at), *_audit_cells(line, notes_url)) for line in lines)
     )
 
 
-def _audit_cells(line: AuditLine, notes_url: str) -> tuple[str, str, str, str]:
+def _audit_cells(line: AuditLine, notes_url: str) -> Iterator[str]:
     note: str = EMPTY
     if line.note is not None:
         note = fill('<a href="{}{}/">{}</a>', notes_url, str(line.note), line.note_name)
     elif line.note_name:
         note = fill('<span class="mute">{}</span>', line.note_name)
-    return line.who, line.what, note, line.details
+    yield cell(_("Person"), line.who)
+    yield cell(_("Action"), line.what)
+    yield cell(_("Note"), note)
+    yield cell(_("Details"), line.details)
 
 
 # Tags of the sign-in page.
@@ -92,9 +86,10 @@ def password_form(request: HttpRequest) -> bool:
 
 
 @register.simple_tag
-def sign_in_buttons() -> list[Button]:
-    """The providers to which the sign-in page leads."""
-    return buttons()
+def sign_in_buttons() -> list[tuple[str, str]]:
+    """The names of the providers to which the sign-in page leads, and where it leads."""
+    pages = [("openid_connect_login" if isinstance(one, OidcProvider) else "saml_login", one) for one in configured()]
+    return [(one.name, reverse(page, args=[one.id])) for page, one in pages if not isinstance(one, LdapDirectory)]
 
 
 @register.simple_tag

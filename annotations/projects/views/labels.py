@@ -20,15 +20,7 @@ from annotations.core.spans import definitions
 from annotations.models import Label, LabelSet
 from annotations.projects.events import CATEGORY_DELETED, LABEL_DELETED
 from annotations.projects.forms import labels as label_forms
-from annotations.projects.selectors.labels import (
-    category_at,
-    frozen_versions,
-    label_at,
-    label_uses,
-    merged_labels,
-    seen_of,
-    used_labels,
-)
+from annotations.projects.selectors import labels as label_selectors
 from annotations.projects.services import categories
 from annotations.projects.services import labels as label_services
 from annotations.text.attributes import as_lines
@@ -52,8 +44,8 @@ def labels(request: Request, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "label_set": label_set,
-        "groups": used_labels(access.project),
-        "merged": merged_labels(access.project),
+        "groups": label_selectors.used_labels(access.project),
+        "merged": label_selectors.merged_labels(access.project),
         "form": form,
     }
     return render(request, "projects/labels.html", context, status=422 if form.errors else 200)
@@ -76,11 +68,11 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     If somebody else changed them meanwhile, nothing is saved and the page shows both.
     """
     access = enter(request.user, slug, Can.MANAGE)
-    label = label_at(access.project, pk)
+    label = label_selectors.label_at(access.project, pk)
     if label.merged_into_id:
         return redirect("label_edit", slug, label.merged_into_id)
     form = label_forms.EditLabelForm(posted(request), label_set=label.label_set, initial=label_services.current(label))
-    context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": seen_of(label)}
+    context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": label_selectors.seen_of(label)}
     if request.method == "POST":
         context["seen"] = form["seen"].value() or ""
     if request.method == "POST" and form.is_valid():
@@ -92,8 +84,8 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         except ServiceError as error:
             add_error(form, error)
             if error.code == "stale":
-                theirs = label_at(access.project, pk)
-                context |= {"theirs": theirs, "seen": seen_of(theirs)}
+                theirs = label_selectors.label_at(access.project, pk)
+                context |= {"theirs": theirs, "seen": label_selectors.seen_of(theirs)}
                 context["their_attributes"] = as_lines(definitions(theirs))
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
 
@@ -102,7 +94,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
 def label_move(request: Request, slug: str, pk: int) -> HttpResponse:
     """Move a label to a position in its category, counted from 0."""
     access = enter(request.user, slug, Can.MANAGE)
-    label = label_at(access.project, pk)
+    label = label_selectors.label_at(access.project, pk)
     form = label_forms.MoveForm(request.POST)
     with error_as_message(request):
         if not form.is_valid():
@@ -117,7 +109,7 @@ def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     if request.method == "POST" and LABEL_DELETED.happened(access.project.pk, data__id=pk):
         return redirect("labels", slug)
-    label = label_at(access.project, pk)
+    label = label_selectors.label_at(access.project, pk)
     context: dict[str, Any] = {"access": access, "label": label}
     if request.method == "POST":
         try:
@@ -126,7 +118,7 @@ def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
             return redirect("labels", slug)
         except ServiceError as error:
             context["refused"] = str(error)
-    context["uses"] = label_uses(label)
+    context["uses"] = label_selectors.label_uses(label)
     return render(request, "projects/label_delete.html", context, status=409 if "refused" in context else 200)
 
 
@@ -134,7 +126,7 @@ def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
 def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
     """Choose the target (`into`) and preview the merge by GET; merge by POST."""
     access = enter(request.user, slug, Can.MANAGE)
-    source = label_at(access.project, pk)
+    source = label_selectors.label_at(access.project, pk)
     data = request.POST if request.method == "POST" else request.GET
     if source.merged_into and str(source.merged_into_id) == data.get("into"):
         # The label is already merged, as after a double click or going back in the browser.
@@ -149,7 +141,7 @@ def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
                 messages.success(request, _merged(source, target, done["spans"]))
                 return redirect("labels", slug)
             context |= {"target": target, "preview": label_services.merge_preview(source=source, target=target)}
-            context["frozen"] = frozen_versions(access.project)
+            context["frozen"] = label_selectors.frozen_versions(access.project)
     return render(request, "projects/label_merge.html", context, status=422 if form.errors else 200)
 
 
@@ -187,8 +179,8 @@ def category_add(request: Request, slug: str) -> HttpResponse:
 def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     """Edit name and color. If somebody else changed them meanwhile, nothing is saved and the page shows both."""
     access = enter(request.user, slug, Can.MANAGE)
-    category = category_at(access.project, pk)
-    seen = seen_of(category)
+    category = label_selectors.category_at(access.project, pk)
+    seen = label_selectors.seen_of(category)
     form = label_forms.CategoryForm(
         posted(request),
         others=list(category.label_set.categories.exclude(pk=pk)),
@@ -208,7 +200,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
                 add_error(form, error)
                 if error.code == "stale":
                     category.refresh_from_db()
-                    seen = seen_of(category)
+                    seen = label_selectors.seen_of(category)
                     context |= {"theirs": category, "their_color": COLORS[category.hue]}
     context |= {"category": category, "seen": seen}
     return render(request, "projects/category_edit.html", context, status=422 if form.errors else 200)
@@ -218,7 +210,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
 def category_move(request: Request, slug: str, pk: int) -> HttpResponse:
     """Move a category to a position in the list, counted from 0."""
     access = enter(request.user, slug, Can.MANAGE)
-    category = category_at(access.project, pk)
+    category = label_selectors.category_at(access.project, pk)
     form = label_forms.MoveForm(request.POST)
     if form.is_valid():
         categories.move_category(category=category, position=form.cleaned_data["position"], actor=access.user)
@@ -233,7 +225,7 @@ def category_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     if request.method == "POST" and CATEGORY_DELETED.happened(access.project.pk, data__id=pk):
         return redirect("labels", slug)
-    category = category_at(access.project, pk)
+    category = label_selectors.category_at(access.project, pk)
     context: dict[str, Any] = {"access": access, "category": category}
     if request.method == "POST":
         try:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from annotations.models import ProviderSession
 from annotations.projects.rules import OidcProvider
 from annotations.projects.services.providers import oidc
-from annotations.projects.services.providers.signing_in import Gone, SignInRefused, Unreachable, end_sessions, sign_in
+from annotations.projects.services.providers.signing_in import Gone, SignInRefused, Unreachable, sign_in
 from annotations.projects.views.providers import log
 
 
@@ -57,5 +57,5 @@ def back_channel_logout(request: HttpRequest, provider: OidcProvider) -> HttpRes
         rows = rows.filter(account__subject=subject)
     if sid:
         rows = rows.filter(sid=sid)
-    end_sessions(rows)
+    rows.delete()
     return HttpResponse(status=200)

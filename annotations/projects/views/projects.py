@@ -19,7 +19,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import sentences
 from annotations.core.forms import add_error, error_beside
 from annotations.core.requests import Request, number, posted
-from annotations.models import Document, Project
+from annotations.models import Document, Handover, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people
 from annotations.projects.selectors.members import activity
@@ -31,7 +31,6 @@ from annotations.projects.selectors.projects import (
     my_projects,
     runs_with_notes,
     tally,
-    waiting_in,
 )
 from annotations.projects.services import projects as project_services
 from annotations.projects.services.assigning import annotators_of, assign_list, fill_up
@@ -198,7 +197,7 @@ def _page(
         "by_list": project.distribution == Project.Distribution.LIST,
         "annotators": annotators,
         "too_few": project.distribution == Project.Distribution.SOME and len(annotators) < project.annotators_per_note,
-        "waiting": waiting_in(project),
+        "waiting": Handover.objects.filter(review__document__project=project, state__in=Handover.ACTIVE).count(),
         "notes": Document.objects.filter(project=project).count(),
         "jobs": live_jobs(project),
     }

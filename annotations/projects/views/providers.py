@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotations.projects.rules import Provider
-from annotations.projects.selectors.providers import provider_at
+from annotations.projects.selectors.providers import provider_of
 from annotations.projects.services.providers.signing_in import SignInRefused, Unreachable
 
 View = Callable[..., HttpResponse]
@@ -31,7 +31,9 @@ def signing_in(kind: type[Provider], name: str, *methods: str) -> View:
     @csrf_exempt
     @require_http_methods(methods)
     def view(request: HttpRequest, provider_id: str) -> HttpResponse:
-        provider = provider_at(kind, provider_id)
+        provider = provider_of(kind, provider_id)
+        if provider is None:
+            raise Http404("There is no such provider.")
         try:
             return _view(name)(request, provider)
         except SignInRefused as error:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotations.models import ProviderSession
 from annotations.projects.rules import SamlProvider
 from annotations.projects.services.providers import saml
-from annotations.projects.services.providers.signing_in import SignInRefused, end_sessions, sign_in
+from annotations.projects.services.providers.signing_in import SignInRefused, sign_in
 
 # The session in which a verified response waits for the browser to come back.
 _KEPT = ("saml_acs_session", "saml-acs-session")
@@ -58,7 +58,7 @@ def sls(request: HttpRequest, provider: SamlProvider) -> HttpResponse:
     """End the sessions that the provider's signed request names, in all browsers, and lead back to the provider."""
     ended = saml.logged_out(request, provider)
     rows = ProviderSession.objects.filter(account__provider=provider.id, name_id=ended.name_id)
-    end_sessions(rows.filter(sid__in=ended.sids) if ended.sids else rows)
+    (rows.filter(sid__in=ended.sids) if ended.sids else rows).delete()
     return HttpResponseRedirect(ended.back or reverse("account_login"))
 
 

@@ -3,22 +3,20 @@
 `urls` imports this module, and with it the library, at the first request.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from scim2_models import Context, Meta, NotFoundException, Resource, ResourceType, Schema, SearchRequest
+from scim2_models import Context, ListResponse, Meta, NotFoundException, Resource, ResourceType, Schema, SearchRequest
 
 from annotations.core.api.problems import Problem
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.models import ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim import groups, resources, users
-from annotations.projects.services.providers.scim import resources as scim_resources
 from annotations.projects.services.providers.scim.errors import MEDIA_TYPE
 
 _TAKEN: Final = (MEDIA_TYPE, "application/json")
@@ -30,41 +28,15 @@ class ScimRequest(HttpRequest):
     provider: ProvisioningProvider
 
 
-@dataclass(frozen=True)
-class ResourceKind:
-    """Users or groups: their rows, what can be done with them, and how many are on a page at most."""
-
-    rows: Callable[[ProvisioningProvider], QuerySet[Any]]
-    create: Callable[[ProvisioningProvider, Mapping[str, Any]], Any]
-    changes: Mapping[str, Callable[[ProvisioningProvider, UUID, Mapping[str, Any]], Any]]
-    delete: Callable[[ProvisioningProvider, UUID], None]
-    model: Callable[[ProvisioningProvider], type[Resource[Any]]]
-    most: int
+# Modules with the same functions: `rows_of`, `create`, `replace`, `patch`, `delete` and `model_of`.
+_KINDS: Final[Mapping[str, ModuleType]] = {"Users": users, "Groups": groups}
 
 
-_USERS: Final = ResourceKind(
-    users.users_of,
-    users.create_user,
-    {"PUT": users.replace_user, "PATCH": users.patch_user},
-    users.delete_user,
-    scim_resources.model_of_users,
-    resources.MOST_USERS,
-)
-_GROUPS: Final = ResourceKind(
-    groups.groups_of_provider,
-    groups.create_group,
-    {"PUT": groups.replace_group, "PATCH": groups.patch_group},
-    groups.delete_group,
-    lambda _provider: resources.PeopleGroup,
-    resources.MOST_GROUPS,
-)
-
-
-def _kind(request: ScimRequest, name: str) -> ResourceKind:
-    """Return the kind that the address names. Raises Http404 where the provider pushes no groups."""
+def _kind(request: ScimRequest, name: str) -> ModuleType:
+    """Return the module of users or groups. Raises Http404 where the provider pushes no groups."""
     if name == "Groups" and not request.provider.scim_groups:
         raise Http404
-    return _GROUPS if name == "Groups" else _USERS
+    return _KINDS[name]
 
 
 @require_http_methods(["GET", "POST"])
@@ -74,7 +46,7 @@ def all_of_kind(request: ScimRequest, kind: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, found, request.GET)
     row = found.create(request.provider, _body(request))
-    wanted = scim_resources.asked(request.GET, found.model(request.provider))
+    wanted = resources.asked(request.GET, found.model_of(request.provider))
     return _answer(_resource(request, row, wanted), wanted, 201)
 
 
@@ -93,14 +65,15 @@ def search(request: ScimRequest, kind: str = "") -> HttpResponse:
 def one_of_kind(request: ScimRequest, kind: str, pk: UUID) -> HttpResponse:
     """Show, replace, change or delete a user or a group."""
     found = _kind(request, kind)
-    wanted = scim_resources.asked(request.GET, found.model(request.provider))
+    wanted = resources.asked(request.GET, found.model_of(request.provider))
     if request.method == "DELETE":
         found.delete(request.provider, pk)
         return HttpResponse(status=204)
     if request.method == "GET":
-        row = found.rows(request.provider).filter(pk=pk).first()
+        row = found.rows_of(request.provider).filter(pk=pk).first()
     else:
-        row = found.changes[request.method or ""](request.provider, pk, _body(request))
+        change = found.replace if request.method == "PUT" else found.patch
+        row = change(request.provider, pk, _body(request))
     if row is None:
         raise NotFoundException(detail=f"There is no such {kind.removesuffix('s').lower()}.")
     return _answer(_resource(request, row, wanted), wanted)
@@ -146,8 +119,8 @@ def _described(request: HttpRequest, found: list[Any], model: type[Resource[Any]
 # ── Requests and responses ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _links(request: ScimRequest) -> scim_resources.Links:
-    return scim_resources.Links(f"{request.scheme}://{request.get_host()}", request.provider.id)
+def _links(request: ScimRequest) -> resources.Links:
+    return resources.Links(f"{request.scheme}://{request.get_host()}", request.provider.id)
 
 
 def _body(request: HttpRequest) -> dict[str, Any]:
@@ -161,14 +134,14 @@ def _body(request: HttpRequest) -> dict[str, Any]:
 
 def _resource(request: ScimRequest, row: Any, wanted: SearchRequest[Any]) -> Resource[Any]:
     if isinstance(row, ProvisionedUser):
-        return resources.user_resource(row, _links(request), scim_resources.model_of_users(request.provider))
-    return resources.group_resource(row, _links(request), with_members=scim_resources.wants_members(wanted))
+        return resources.user_resource(row, _links(request), resources.model_of_users(request.provider))
+    return resources.group_resource(row, _links(request), with_members=resources.wants_members(wanted))
 
 
-def _page(request: ScimRequest, kind: ResourceKind, query: Mapping[str, Any]) -> HttpResponse:
-    model = kind.model(request.provider)
-    wanted = scim_resources.asked(query, model)
-    total, rows = scim_resources.page_of(kind.rows(request.provider), wanted, model, kind.most)
+def _page(request: ScimRequest, kind: ModuleType, query: Mapping[str, Any]) -> HttpResponse:
+    model = kind.model_of(request.provider)
+    wanted = resources.asked(query, model)
+    total, rows = resources.page_of(kind.rows_of(request.provider), wanted, model, kind.MOST)
     return _list([_resource(request, row, wanted) for row in rows], total, wanted, model)
 
 
@@ -182,7 +155,7 @@ def _answer(resource: Resource[Any], wanted: SearchRequest[Any] | None = None, s
 
 def _list(found: list[Any], total: int, wanted: SearchRequest[Any] | None, model: type[Resource[Any]]) -> HttpResponse:
     start_index = (wanted and wanted.start_index) or 1
-    page = scim_resources.listing(model)(
+    page = resources.parametrized(ListResponse, model)(
         total_results=total, start_index=start_index, items_per_page=len(found), resources=found
     )
     text = page.model_dump_json(scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=wanted)

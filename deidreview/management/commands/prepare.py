@@ -19,13 +19,11 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--public", action="store_true", help="Refuse demo passwords, because other machines can reach deidreview."
-        )
+        about = "Refuse demo passwords, because other machines can reach deidreview."
+        parser.add_argument("--public", action="store_true", help=about)
         parser.add_argument("--json", action="store_true", help="Print what was done as one JSON object.")
-        parser.add_argument(
-            "--greeting-fd", type=int, metavar="N", help="Write the greeting for the user to this file descriptor."
-        )
+        about = "Write the greeting for the user to this file descriptor."
+        parser.add_argument("--greeting-fd", type=int, metavar="N", help=about)
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._json = options["json"]

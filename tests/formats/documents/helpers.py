@@ -1,6 +1,7 @@
 """Helpers for reading documents in this process, and for writing small ones."""
 
 import io
+import tarfile
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 
@@ -64,6 +65,18 @@ def zipped(files: Mapping[str, bytes | str]) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
+    return out.getvalue()
+
+
+def tarred(files: Mapping[str, bytes], mode: str = "w", entries: Iterable[tarfile.TarInfo] = ()) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+        for entry in entries:
+            archive.addfile(entry)
     return out.getvalue()
 
 

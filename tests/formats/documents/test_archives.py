@@ -13,20 +13,7 @@ import pytest
 
 from annotations.formats.documents.base import Limits
 from fixtures.quality.written_documents import docx, pdf
-from tests.formats.documents.helpers import found_in, refusal, results, zipped
-
-
-def tarred(files, mode="w", entries=()):
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-        for entry in entries:
-            archive.addfile(entry)
-    return out.getvalue()
-
+from tests.formats.documents.helpers import found_in, refusal, results, tarred, zipped
 
 FILES = {
     "a/one.txt": "año".encode(), "a/two.html": b"<p>two", "three.pdf": pdf(1).data, "three.docx": docx(1).data,

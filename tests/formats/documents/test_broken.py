@@ -7,8 +7,8 @@ import pytest
 
 from annotations.formats.documents.base import ExtractedNote
 from fixtures.quality.written_documents import docx, pdf
-from tests.formats.documents import test_archives, test_odt, test_records, test_rtf
-from tests.formats.documents.helpers import results, zipped
+from tests.formats.documents import test_odt, test_records, test_rtf
+from tests.formats.documents.helpers import results, tarred, zipped
 
 
 def _mail():
@@ -22,7 +22,7 @@ WHOLE = {
     "a.pdf": pdf(1).data, "a.docx": docx(2).data, "a.odt": test_odt.odt("<text:p>a<text:s/>b</text:p>"),
     "a.rtf": test_rtf.rtf(r"{\header H\par}a\'e9\u233?{\fonttbl{\f0\fcharset204 x;}}\f0 b{\footnote c}"),
     "a.html": b"<!doctype html><html><p>a<table><tr><td>b</html>", "a.eml": _mail(), "a.txt": "año 😀".encode(),
-    "a.zip": zipped({"a.txt": "a", "b.html": "<p>b"}), "a.tgz": test_archives.tarred({"a.txt": b"a" * 300}, "w:gz"),
+    "a.zip": zipped({"a.txt": "a", "b.html": "<p>b"}), "a.tgz": tarred({"a.txt": b"a" * 300}, "w:gz"),
     "a.hl7": test_records.message("OBX|1|TX|||a").encode(),
     "a.json": json.dumps(test_records.reference(test_records.attachment("abc"))).encode(),
     "a.csv": test_records.csv().encode(), "a.parquet": test_records.table(),

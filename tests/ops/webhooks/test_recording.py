@@ -6,9 +6,7 @@ from django.urls import reverse
 
 from annotations.annotate.services.annotation_set import submit
 from annotations.gold.services.making import freeze
-from annotations.jobs.registry import JOBS, JobKind
 from annotations.jobs.runner.claims import take
-from annotations.jobs.runner.execute import run
 from annotations.models import Delivery, Job, Webhook
 from annotations.ops.selectors.free_texts import free_texts
 from annotations.ops.selectors.webhooks import KINDS, link_to
@@ -48,14 +46,6 @@ def test_other_ends_are_not_reported(webhook, claim):
     claim.give_back()
     take(claim.job_id).end("canceled")
     assert not Delivery.objects.exists()
-
-
-def test_a_handler_that_fails(world, webhook, monkeypatch):
-    kind = JobKind(title="x", handler="tests.ops.webhooks.nowhere.run", right=next(iter(JOBS.values())).right)
-    monkeypatch.setitem(JOBS, "nowhere", kind)
-    job = Job.objects.create(project=world.project, kind="nowhere", key="k")
-    run(job.pk)
-    assert Delivery.objects.get().kind == "job.failed"
 
 
 def test_a_submitted_note(world, webhook):

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from annotations.models import GroupRole, Project, Role
 from annotations.projects.rules import LdapDirectory
 from annotations.projects.services.providers import checking, oidc, signing_in
+from tests.factories import make_member, make_project
 from tests.slapd import ADMIN, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
 from tests.worlds.oidc_provider import Scripted, Server
 from tests.worlds.signing_in import clock, fresh_cache
@@ -35,6 +37,16 @@ def idp(oidc_server: Server, settings) -> Scripted:
     scripted = oidc_server.fresh()
     settings.SIGN_IN = (scripted.settings(),)
     return scripted
+
+
+@pytest.fixture
+def project(db) -> Project:
+    """A project with a manager, and roles for two groups of the provider."""
+    made = make_project()
+    make_member(made, Role.MANAGER, "mia")
+    for group, role in (("readers", Role.ANNOTATOR), ("heads", Role.MANAGER)):
+        GroupRole.objects.create(project=made, provider="idp", group=group, role=role)
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from annotations.projects.services.projects import archive_project
 from annotations.projects.services.providers import checking, signing_in
 from annotations.projects.services.providers.checking import map_group
 from annotations.projects.services.providers.signing_in import follow_groups, link_account
-from tests.factories import make_member, make_project, make_user
+from tests.factories import make_project, make_user
 from tests.projects.providers.test_oidc import sign_in
 from tests.waiting import wait_for
 
@@ -35,15 +35,6 @@ def role_of(user: User, project) -> str | None:
 
 def verbs(project) -> set[str]:
     return set(Event.objects.filter(project_id=project.pk).values_list("verb", flat=True))
-
-
-@pytest.fixture
-def project(idp):
-    made = make_project()
-    make_member(made, Role.MANAGER, "mia")
-    for group, role in (("readers", Role.ANNOTATOR), ("heads", Role.MANAGER)):
-        GroupRole.objects.create(project=made, provider="idp", group=group, role=role)
-    return made
 
 
 def test_who_is_removed_at_the_provider_is_out(client, idp, project):
@@ -185,7 +176,7 @@ def test_in_an_archived_project_nobody_gets_a_role_but_loses_it(idp, project):
     assert role_of(new, project) is None and role_of(kept, project) is None
 
 
-def test_a_manager_maps_groups_on_a_page(client, project):
+def test_a_manager_maps_groups_on_a_page(client, idp, project):
     client.force_login(User.objects.get(username="mia"))
     url = f"/projects/{project.slug}/groups/"
     assert b"readers" in client.get(url).content

@@ -15,13 +15,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--queue",
-            action="append",
-            dest="queues",
-            choices=Job.Queue.values,
-            help="A queue to work on. Repeat the option for several queues, which take turns. Default: all queues.",
-        )
+        about = "A queue to work on. Repeat the option for several queues, which take turns. Default: all queues."
+        parser.add_argument("--queue", action="append", dest="queues", choices=Job.Queue.values, help=about)
         parser.add_argument("--json", action="store_true", help="Print one JSON object when the worker has stopped.")
 
     def handle(self, *args: Any, **options: Any) -> None:

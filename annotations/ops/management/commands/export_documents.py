@@ -26,41 +26,20 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("out", metavar="OUT", type=Path, help="New or empty folder, or a .zip to create.")
-        parser.add_argument(
-            "--format",
-            required=True,
-            choices=[*FORMATS, WHOLE],
-            help="Format of the files; “archive” writes the whole project to a .zip.",
-        )
-        parser.add_argument(
-            "--set",
-            default="",
-            metavar="WHICH",
-            help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID. Not for archives.",
-        )
-        parser.add_argument(
-            "--split", default="", choices=["", *LAYOUTS], help="One folder per split, or only one split."
-        )
-        parser.add_argument(
-            "--sentences", action="store_true", help="CoNLL: an empty row after each sentence, not after each line."
-        )
-        parser.add_argument(
-            "--spaces",
-            action="store_true",
-            help="In brat and CoNLL, insert a space where a span is attached to other text, and write an offset map.",
-        )
-        parser.add_argument(
-            "--tokenizer",
-            default="",
-            choices=["", *KINDS],
-            help="Tokenizer for the language of each note, for CoNLL and --spaces. Without it, the default rule.",
-        )
-        parser.add_argument(
-            "--layer",
-            default="",
-            metavar="TYPE:FEATURE",
-            help="Layer of the spans in INCEpTION and feature of the label, such as webanno.custom.PHI:kind.",
-        )
+        about = "Format of the files; “archive” writes the whole project to a .zip."
+        parser.add_argument("--format", required=True, choices=[*FORMATS, WHOLE], help=about)
+        about = "Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID. Not for archives."
+        parser.add_argument("--set", default="", metavar="WHICH", help=about)
+        about = "One folder per split, or only one split."
+        parser.add_argument("--split", default="", choices=["", *LAYOUTS], help=about)
+        about = "CoNLL: an empty row after each sentence, not after each line."
+        parser.add_argument("--sentences", action="store_true", help=about)
+        about = "In brat and CoNLL, insert a space where a span is attached to other text, and write an offset map."
+        parser.add_argument("--spaces", action="store_true", help=about)
+        about = "Tokenizer for the language of each note, for CoNLL and --spaces. Without it, the default rule."
+        parser.add_argument("--tokenizer", default="", choices=["", *KINDS], help=about)
+        about = "Layer of the spans in INCEpTION and feature of the label, such as webanno.custom.PHI:kind."
+        parser.add_argument("--layer", default="", metavar="TYPE:FEATURE", help=about)
         parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
         mapped = "Write this code for a label of the project. Wins over --mapping."
         add_several(parser, "--map-label", "LABEL=CODE", mapped)

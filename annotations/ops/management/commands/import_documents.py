@@ -29,60 +29,40 @@ class Command(JourneyCommand):
     )
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "project", metavar="PROJECT", help="Short name of the project; with an archive, that of a new project."
-        )
+        about = "Short name of the project; with an archive, that of a new project."
+        parser.add_argument("project", metavar="PROJECT", help=about)
         parser.add_argument("path", metavar="PATH", type=Path, help="Folder, file or zip with the notes.")
-        parser.add_argument(
-            "--format",
-            default=DETECT,
-            metavar="FORMAT",
-            help=f"Format of the files: {', '.join((DETECT, *INPUT_FORMATS, WHOLE))}. Without it, the files decide. "
-            "“gate:NAME” reads the annotation set NAME of GATE files.",
+        about = (
+            f"Format of the files: {', '.join((DETECT, *INPUT_FORMATS, WHOLE))}. Without it, the files decide. "
+            "“gate:NAME” reads the annotation set NAME of GATE files."
         )
+        parser.add_argument("--format", default=DETECT, metavar="FORMAT", help=about)
         mapped = "Import the spans of an unknown label with a label of the project."
         added = "Add an unknown label to the project, in a category or in the first one."
         add_several(parser, "--map-label", "NAME=LABEL", mapped)
         add_several(parser, "--add-label", "NAME[=CATEGORY]", added)
         add_several(parser, "--skip-label", "NAME", "Leave out the spans of an unknown label.")
-        parser.add_argument(
-            "--mapping",
-            default="",
-            metavar="NAME",
-            help="Map unknown labels back by this label mapping of the project. The other label options win over it.",
-        )
-        parser.add_argument(
-            "--as",
-            dest="written_as",
-            default="",
-            metavar="AUTHOR",
-            help="Author of the annotations: gold, annotator:NAME or run:NAME. Without it, only texts are imported.",
-        )
+        about = "Map unknown labels back by this label mapping of the project. The other label options win over it."
+        parser.add_argument("--mapping", default="", metavar="NAME", help=about)
+        about = "Author of the annotations: gold, annotator:NAME or run:NAME. Without it, only texts are imported."
+        parser.add_argument("--as", dest="written_as", default="", metavar="AUTHOR", help=about)
         parser.add_argument("--language", default="", help="Language code of the notes, for example es.")
         parser.add_argument("--patients", type=Path, help="CSV with the columns name and patient_id.")
-        parser.add_argument(
-            "--take-duplicates", action="store_true", help="Also import texts that the project has under another name."
+        about = "Also import texts that the project has under another name."
+        parser.add_argument("--take-duplicates", action="store_true", help=about)
+        about = (
+            "Move a span to its quoted text if that text is nearby, in brat, i2b2, BioC and others that quote it. "
+            "The report lists these spans."
         )
-        parser.add_argument(
-            "--repair-offsets",
-            action="store_true",
-            help="Move a span to its quoted text if that text is nearby, in brat, i2b2, BioC and others that quote it. "
-            "The report lists these spans.",
-        )
+        parser.add_argument("--repair-offsets", action="store_true", help=about)
 
+        about = "Import nothing if a note is refused, and name the first one."
+        parser.add_argument("--all-or-nothing", action="store_true", help=about)
+        about = "Encoding of the text in documents, for example cp1252. Default: detected."
+        parser.add_argument("--encoding", default="", help=about)
+        about = f"Read documents without a clean-up rule: {', '.join(CleaningRule)}. Repeatable."
         parser.add_argument(
-            "--all-or-nothing", action="store_true", help="Import nothing if a note is refused, and name the first one."
-        )
-        parser.add_argument(
-            "--encoding", default="", help="Encoding of the text in documents, for example cp1252. Default: detected."
-        )
-        parser.add_argument(
-            "--no-cleanup",
-            action="append",
-            default=[],
-            choices=list(CleaningRule),
-            metavar="RULE",
-            help=f"Read documents without a clean-up rule: {', '.join(CleaningRule)}. Repeatable.",
+            "--no-cleanup", action="append", default=[], choices=list(CleaningRule), metavar="RULE", help=about
         )
 
     def needs_for(self, options: Mapping[str, Any]) -> Needs:

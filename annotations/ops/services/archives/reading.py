@@ -25,7 +25,7 @@ from annotations.ops.events import ARCHIVE_IMPORTED
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Bad, FromArchive, file_of, reserve
 from annotations.ops.services.archives.shapes import writer
-from annotations.ops.services.archives.staging import accounts_here, at, make_account, name_of, named, said
+from annotations.ops.services.archives.staging import accounts_here, at, check_empty, make_account, name_of, named, said
 from annotations.ops.services.archives.tables import MISSING, columns_of
 from annotations.ops.services.archives.writing import archive_to_path
 from annotations.projects.services.members import add_member
@@ -85,11 +85,7 @@ def fill_project(
         _verify(archive, progress)
         with transaction.atomic():
             models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-            if (
-                models.Document.objects.filter(project=project).exists()
-                or models.Author.objects.filter(project=project).exists()
-            ):
-                raise ServiceError(_("The project is not empty. Import the archive as a new project."), code="filled")
+            check_empty(project)
             finish(_RowLoader(archive, project, actor).everything()._asdict())
 
 

@@ -11,6 +11,8 @@ from allauth.account.adapter import get_adapter
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
+from django.http import Http404
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations import models
@@ -174,10 +176,11 @@ def drop_upload(pk: int) -> None:
     models.StoredFile.objects.filter(kind=models.StoredFileKind.UPLOAD, pk=pk).delete()
 
 
-def is_empty(project: models.Project) -> bool:
-    """Whether an archive may fill the project."""
+def check_empty(project: models.Project) -> None:
+    """Raise ServiceError `filled` unless an archive may fill the project."""
     held = (models.Document.objects.filter(project=project), models.Author.objects.filter(project=project))
-    return not any(rows.exists() for rows in held)
+    if any(rows.exists() for rows in held):
+        raise ServiceError(_("The project is not empty. Import the archive as a new project."), code="filled")
 
 
 def staged(stored: models.StoredFile) -> ArchiveSummary:
@@ -188,15 +191,9 @@ def staged(stored: models.StoredFile) -> ArchiveSummary:
 
 def start_loading(*, project: models.Project, stored: models.StoredFile, actor: models.User) -> models.Job:
     """Start the import of a staged archive, once. Raises ServiceError if the project is not empty any more."""
-    if not is_empty(project):
-        raise ServiceError(_("The project is not empty. Import the archive as a new project."), code="filled")
-    return enqueue(
-        kind="archive_import",
-        project=project,
-        params={"file_id": stored.pk},
-        key=f"archive-import-{stored.pk}",
-        actor=actor,
-    )
+    check_empty(project)
+    key = f"archive-import-{stored.pk}"
+    return enqueue(kind="archive_import", project=project, params={"file_id": stored.pk}, key=key, actor=actor)
 
 
 def start_archive(*, project: models.Project, actor: models.User, token: str) -> models.Job:
@@ -208,6 +205,14 @@ def ready_archives(project: models.Project) -> "list[models.StoredFile]":
     """The archives of the project that can be downloaded."""
     rows = models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.ARCHIVE)
     return list(rows.select_related("created_by").order_by("-pk"))
+
+
+def ready_archive(project: models.Project, pk: int) -> models.StoredFile:
+    """Return an archive of the project that can be downloaded. Raises Http404."""
+    found = models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.ARCHIVE, pk=pk).first()
+    if found is None or (found.expires_at is not None and found.expires_at <= timezone.now()):
+        raise Http404("This archive does not exist.")
+    return found
 
 
 # A person takes over what an archive brought under their user name. Only they can say that it is theirs.

@@ -15,11 +15,8 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", metavar="USER", help="User name of the account.")
         parser.add_argument("provider", metavar="PROVIDER", help="The id of the provider in the settings.")
-        parser.add_argument(
-            "subject",
-            metavar="SUBJECT",
-            help="What identifies the person there: the claim sub, the NameID, or the attribute of `subject`.",
-        )
+        about = "What identifies the person there: the claim sub, the NameID, or the attribute of `subject`."
+        parser.add_argument("subject", metavar="SUBJECT", help=about)
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         user = find_user(options["user"])

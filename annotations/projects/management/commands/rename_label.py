@@ -22,10 +22,8 @@ class Command(JourneyCommand):
         parser.add_argument("--hotkey", help="New key: one letter or digit, or empty.")
         parser.add_argument("--description", help="New description, which annotators see.")
         parser.add_argument("--placeholder", help="New placeholder in redacted text.")
-        parser.add_argument(
-            "--attributes", nargs="*", metavar="ATTRIBUTE",
-            help="All attributes that its spans may have: “NAME” for yes or no, “NAME: VALUE | VALUE” for a choice.",
-        )  # fmt: skip
+        about = "All attributes that its spans may have: “NAME” for yes or no, “NAME: VALUE | VALUE” for a choice."
+        parser.add_argument("--attributes", nargs="*", metavar="ATTRIBUTE", help=about)
         parser.add_argument("--preview", action="store_true", help="Only count the spans; change nothing.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.http import HttpRequest
 
-from annotations.projects.rules import OidcProvider, Provider
+from annotations.projects.rules import OidcProvider
 from annotations.projects.selectors.providers import configured
 
 
@@ -13,22 +13,21 @@ class Apps(DefaultSocialAccountAdapter):  # type: ignore[misc]  # its class has 
     def list_apps(
         self, request: HttpRequest | None, provider: str | None = None, client_id: str | None = None
     ) -> list[Any]:
-        return [_app(one) for one in configured() if isinstance(one, OidcProvider) and provider in (None, one.id)]
+        from allauth.socialaccount.models import SocialApp
+
+        return [
+            SocialApp(
+                provider="openid_connect",
+                provider_id=one.id,
+                name=one.name[:40],
+                client_id=one.client_id,
+                secret=one.client_secret,
+                settings={"server_url": one.issuer},
+            )
+            for one in configured()
+            if isinstance(one, OidcProvider) and provider in (None, one.id)
+        ]
 
     def is_open_for_signup(self, request: HttpRequest, *args: Any) -> bool:
         """No: accounts are made by `signing_in`, which never takes over another one."""
         return False
-
-
-def _app(provider: Provider) -> Any:
-    from allauth.socialaccount.models import SocialApp
-
-    assert isinstance(provider, OidcProvider)
-    return SocialApp(
-        provider="openid_connect",
-        provider_id=provider.id,
-        name=provider.name[:40],
-        client_id=provider.client_id,
-        secret=provider.client_secret,
-        settings={"server_url": provider.issuer},
-    )

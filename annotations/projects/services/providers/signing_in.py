@@ -19,7 +19,6 @@ from django.conf import settings
 from django.contrib.auth import logout
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -117,7 +116,8 @@ def follow_groups(*, user: models.User, provider: str, groups: Collection[str]) 
     held = {one.project_id: one for one in models.Membership.objects.filter(user=user).select_related("project")}
     for pk in sorted(wanted.keys() | held.keys()):
         member, role = held.get(pk), wanted.get(pk)
-        if role is not None and (member is None or _differs(member, provider, role)):
+        kept = member is not None and (member.provided_by != provider or (member.role == role and member.active))
+        if role is not None and not kept:
             _give(models.Project.objects.get(pk=pk), user, role, provider, member)
         elif role is None and member is not None and member.active and member.provided_by == provider:
             remove_member(project=member.project, user=user, actor=None, provided_by=provider)
@@ -129,10 +129,6 @@ def _wanted(provider: str, groups: Collection[str]) -> dict[int, str]:
     for project, role in sorted(rows, key=lambda row: ORDER.index(models.Role(row[1]))):
         found.setdefault(project, role)
     return found
-
-
-def _differs(member: models.Membership, provider: str, role: str) -> bool:
-    return member.provided_by == provider and (member.role != role or not member.active)
 
 
 def _give(
@@ -267,14 +263,9 @@ def _goes_on(row: int, user: int | None) -> bool:
     return False
 
 
-def end_sessions(rows: QuerySet[models.ProviderSession]) -> int:
-    """End these sessions. Return how many."""
-    return rows.delete()[0]
-
-
 def forget_old() -> int:
     """Delete rows of sessions that nobody ended, such as those of closed browsers. Return how many."""
-    return end_sessions(models.ProviderSession.objects.filter(began_at__lt=timezone.now() - KEPT))
+    return models.ProviderSession.objects.filter(began_at__lt=timezone.now() - KEPT).delete()[0]
 
 
 # The relay asks a provider this often whether a person is still there.

@@ -3,22 +3,12 @@
 import pytest
 from django.contrib.auth import get_user
 
-from annotations.models import GroupRole, Membership, ProvisionedGroup, ProvisionedUser, Role, User
+from annotations.models import Membership, ProvisionedGroup, ProvisionedUser, Role, User
 from annotations.projects.services.providers.checking import map_group, unmap_group
-from tests.factories import make_member, make_project
 from tests.projects.providers.test_saml import sign_in
 from tests.worlds.scim_provider import GROUP
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project(pusher):
-    made = make_project()
-    make_member(made, Role.MANAGER, "mia")
-    for group, role in (("readers", Role.ANNOTATOR), ("heads", Role.MANAGER)):
-        GroupRole.objects.create(project=made, provider="idp", group=group, role=role)
-    return made
 
 
 def role_of(user: str) -> str | None:

@@ -1,7 +1,7 @@
 """Create, replace, change and delete the groups that a provider pushes. Roles in projects follow at once."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -14,13 +14,19 @@ from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim import resources
 from annotations.projects.services.providers.signing_in import follow_pushed
 
+MOST: Final = 20
 
-def groups_of_provider(provider: ProvisioningProvider) -> "QuerySet[ProvisionedGroup]":
+
+def model_of(_provider: ProvisioningProvider) -> type[resources.PeopleGroup]:
+    return resources.PeopleGroup
+
+
+def rows_of(provider: ProvisioningProvider) -> "QuerySet[ProvisionedGroup]":
     """The groups of this provider; it sees and changes no other."""
     return ProvisionedGroup.objects.filter(provider=provider.id)
 
 
-def create_group(provider: ProvisioningProvider, body: Mapping[str, Any]) -> ProvisionedGroup:
+def create(provider: ProvisioningProvider, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Make a group. Raises UniquenessException if there is one with this name, and InvalidValueException."""
     resource = resources.PeopleGroup.model_validate(
         body, scim_ctx=Context.RESOURCE_CREATION_REQUEST, scim_policy=resources.POLICY
@@ -31,7 +37,7 @@ def create_group(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Pro
     return row
 
 
-def replace_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
+def replace(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
     resource = resources.PeopleGroup.model_validate(
         body, scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST, scim_policy=resources.POLICY
     )
@@ -42,7 +48,7 @@ def replace_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, A
     return row
 
 
-def patch_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
+def patch(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Carry out the operations of a PATCH: all of them, or none."""
     operations = resources.operations_of(resources.PeopleGroup, body)
     with transaction.atomic():
@@ -53,7 +59,7 @@ def patch_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any
     return row
 
 
-def delete_group(provider: ProvisioningProvider, pk: UUID) -> None:
+def delete(provider: ProvisioningProvider, pk: UUID) -> None:
     """Delete the group. Its members lose the roles that came from it."""
     with transaction.atomic():
         row = _locked(provider, pk)
@@ -63,7 +69,7 @@ def delete_group(provider: ProvisioningProvider, pk: UUID) -> None:
 
 
 def _locked(provider: ProvisioningProvider, pk: UUID) -> ProvisionedGroup:
-    row = groups_of_provider(provider).select_for_update().filter(pk=pk).first()
+    row = rows_of(provider).select_for_update().filter(pk=pk).first()
     if row is None:
         raise NotFoundException(detail="There is no such group.")
     return row

@@ -3,41 +3,12 @@
 import uuid
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar, cast
+from typing import Annotated, Any, Final, TypeVar
 
+import scim2_models as scim
 from django.db.models import Model, Q, QuerySet
 from django.urls import reverse
 from ninja import Field
-from scim2_models import (
-    AuthenticationScheme,
-    Bulk,
-    CaseExact,
-    ChangePassword,
-    ComplexAttribute,
-    Context,
-    ETag,
-    Filter,
-    Group,
-    InvalidFilterException,
-    InvalidValueException,
-    ListResponse,
-    Meta,
-    Patch,
-    PatchOp,
-    Reference,
-    Required,
-    Resource,
-    ResourceType,
-    Schema,
-    ScimFilter,
-    ScimPolicy,
-    SearchRequest,
-    ServiceProviderConfig,
-    Sort,
-    Uniqueness,
-    User,
-    default_comparison_key,
-)
 from scim2_models.path import CompareOperator, Comparison, FilterNode, LogicalExpr, LogicalOperator
 
 from annotations.formats.files.json_files import texts_in
@@ -45,57 +16,57 @@ from annotations.models import ProvisionedGroup, ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
 
 # As Entra ID needs it: it sends attributes that we don't keep, and changes that RFC 7644 does not know.
-POLICY: Final = ScimPolicy(
-    unknown=ScimPolicy.Unknown.ignore,
-    remove_value_as_filter=ScimPolicy.RemoveValue.apply,
-    unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
+POLICY: Final = scim.ScimPolicy(
+    unknown=scim.ScimPolicy.Unknown.ignore,
+    remove_value_as_filter=scim.ScimPolicy.RemoveValue.apply,
+    unmatched_path_filter=scim.ScimPolicy.UnmatchedPathFilter.create,
 )
 LONGEST: Final = 255
 MOST_EMAILS: Final = 20
 MOST_OPERATIONS: Final = 1000
-# Resources on one page.
-MOST_USERS, MOST_GROUPS = 200, 20
+# Users on one page.
+MOST_USERS: Final = 200
 
 
-class Name(ComplexAttribute):
+class Name(scim.ComplexAttribute):
     formatted: str | None = None
     family_name: str | None = None
     given_name: str | None = None
 
 
-class Email(ComplexAttribute):
+class Email(scim.ComplexAttribute):
     value: str | None = None
     type: str | None = None
     primary: bool | None = None
 
 
-class ScimUser(Resource[Any]):
+class ScimUser(scim.Resource[Any]):
     """A user. A request may leave out `active`: see `users.with_active`."""
 
-    __schema__ = User.__schema__
+    __schema__ = scim.User.__schema__
 
-    user_name: Annotated[str | None, Required.true, Uniqueness.server] = None
+    user_name: Annotated[str | None, scim.Required.true, scim.Uniqueness.server] = None
     name: Name | None = None
     display_name: str | None = None
     emails: list[Email] | None = None
-    active: Annotated[bool | None, Required.true] = None
+    active: Annotated[bool | None, scim.Required.true] = None
 
 
 class IdentifiedPerson(ScimUser):
     """A user of a provider whose people are recognized by `externalId` at sign-in."""
 
-    external_id: Annotated[str | None, Required.true, CaseExact.true] = None
+    external_id: Annotated[str | None, scim.Required.true, scim.CaseExact.true] = None
 
 
-class Member(ComplexAttribute):
-    value: Annotated[str | None, Required.true, CaseExact.true] = None
-    ref: Reference[User[Any]] | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
+class Member(scim.ComplexAttribute):
+    value: Annotated[str | None, scim.Required.true, scim.CaseExact.true] = None
+    ref: scim.Reference[scim.User[Any]] | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
 
 
-class PeopleGroup(Resource[Any]):
-    __schema__ = Group.__schema__
+class PeopleGroup(scim.Resource[Any]):
+    __schema__ = scim.Group.__schema__
 
-    display_name: Annotated[str | None, Required.true, CaseExact.true, Uniqueness.server] = None
+    display_name: Annotated[str | None, scim.Required.true, scim.CaseExact.true, scim.Uniqueness.server] = None
     members: list[Member] | None = None
 
 
@@ -103,7 +74,7 @@ def model_of_users(provider: ProvisioningProvider) -> type[ScimUser]:
     return IdentifiedPerson if provider.scim_subject == "externalId" else ScimUser
 
 
-def resource_types(provider: ProvisioningProvider) -> list[type[Resource[Any]]]:
+def resource_types(provider: ProvisioningProvider) -> list[type[scim.Resource[Any]]]:
     return [model_of_users(provider), *([PeopleGroup] if provider.scim_groups else [])]
 
 
@@ -120,7 +91,7 @@ class Links:
         return self._site + reverse(name, args=[self._provider, *more])
 
 
-def user_resource(row: ProvisionedUser, links: Links, model: type[ScimUser] = ScimUser) -> ScimUser:
+def user_resource(row: ProvisionedUser, links: Links, model: type[ScimUser]) -> ScimUser:
     """Return the user as the provider sent it."""
     meta = _meta("User", row, links.to("scim_user", row.pk))
     found = model.model_validate(
@@ -134,7 +105,7 @@ def user_resource(row: ProvisionedUser, links: Links, model: type[ScimUser] = Sc
 def group_resource(row: ProvisionedGroup, links: Links, *, with_members: bool = True) -> PeopleGroup:
     """Return the group. Of a large group, leave the members out where nobody wants them."""
     members = [
-        Member(value=str(pk), ref=Reference[User[Any]](links.to("scim_user", pk)))
+        Member(value=str(pk), ref=scim.Reference[scim.User[Any]](links.to("scim_user", pk)))
         for pk in (row.members.values_list("pk", flat=True) if with_members else ())
     ]
     meta = _meta("Group", row, links.to("scim_group", row.pk))
@@ -143,8 +114,8 @@ def group_resource(row: ProvisionedGroup, links: Links, *, with_members: bool = 
     )
 
 
-def _meta(kind: str, row: ProvisionedUser | ProvisionedGroup, location: str) -> Meta:
-    return Meta(resource_type=kind, created=row.created_at, last_modified=row.changed_at, location=location)
+def _meta(kind: str, row: ProvisionedUser | ProvisionedGroup, location: str) -> scim.Meta:
+    return scim.Meta(resource_type=kind, created=row.created_at, last_modified=row.changed_at, location=location)
 
 
 # ── What a request may contain ───────────────────────────────────────────────────────────────────────────────────────
@@ -154,49 +125,47 @@ def check_size(resource: ScimUser | PeopleGroup) -> None:
     """Raise InvalidValueException for a text that is too long, or too many e-mail addresses."""
     said = resource.model_dump(exclude={"members", "meta", "schemas", "id"})
     if any(len(text) > LONGEST for text in texts_in(said)):
-        raise InvalidValueException(detail=f"A value can have at most {LONGEST} characters.")
+        raise scim.InvalidValueException(detail=f"A value can have at most {LONGEST} characters.")
     if isinstance(resource, ScimUser) and len(resource.emails or ()) > MOST_EMAILS:
-        raise InvalidValueException(detail=f"A user can have at most {MOST_EMAILS} e-mail addresses.")
+        raise scim.InvalidValueException(detail=f"A user can have at most {MOST_EMAILS} e-mail addresses.")
 
 
 def said_by(resource: ScimUser) -> dict[str, Any]:
     """Return the attributes of a user that have no column of their own."""
-    kept: dict[str, Any] = resource.model_dump(include={"name", "display_name", "emails"}, scim_ctx=Context.DEFAULT)
+    kept: dict[str, Any] = resource.model_dump(
+        include={"name", "display_name", "emails"}, scim_ctx=scim.Context.DEFAULT
+    )
     return {key: value for key, value in kept.items() if key != "schemas"}
 
 
-def operations_of(model: type[Resource[Any]], body: Mapping[str, Any]) -> "PatchOp[Any]":
+def operations_of(model: type[scim.Resource[Any]], body: Mapping[str, Any]) -> Any:
     """Read the operations of a PATCH. Raises ValueError with the errors of SCIM."""
     if any(isinstance(value, list) and len(value) > MOST_OPERATIONS for value in body.values()):
-        raise InvalidValueException(detail=f"A request can have at most {MOST_OPERATIONS} operations.")
-    return _patching(model).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY)
+        raise scim.InvalidValueException(detail=f"A request can have at most {MOST_OPERATIONS} operations.")
+    operations = parametrized(scim.PatchOp, model)
+    return operations.model_validate(body, scim_ctx=scim.Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY)
 
 
 @cache
-def _patching(model: type[Resource[Any]]) -> "type[PatchOp[Any]]":
-    """Making such a class takes milliseconds."""
-    return cast("type[PatchOp[Any]]", PatchOp.__class_getitem__(model))
-
-
-@cache
-def listing(model: type[Resource[Any]]) -> "type[ListResponse[Any]]":
-    return cast("type[ListResponse[Any]]", ListResponse.__class_getitem__(model))
+def parametrized(generic: Any, model: type[scim.Resource[Any]]) -> Any:
+    """The generic class for a model. Making such a class takes milliseconds."""
+    return generic[model]
 
 
 # ── What this service offers ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def config() -> ServiceProviderConfig:
-    return ServiceProviderConfig(
-        patch=Patch(supported=True),
-        bulk=Bulk(supported=False, max_operations=0, max_payload_size=0),
-        filter=Filter(supported=True, max_results=MOST_USERS),
-        change_password=ChangePassword(supported=False),
-        sort=Sort(supported=False),
-        etag=ETag(supported=False),
+def config() -> scim.ServiceProviderConfig:
+    return scim.ServiceProviderConfig(
+        patch=scim.Patch(supported=True),
+        bulk=scim.Bulk(supported=False, max_operations=0, max_payload_size=0),
+        filter=scim.Filter(supported=True, max_results=MOST_USERS),
+        change_password=scim.ChangePassword(supported=False),
+        sort=scim.Sort(supported=False),
+        etag=scim.ETag(supported=False),
         authentication_schemes=[
-            AuthenticationScheme(
-                type=AuthenticationScheme.Type.oauthbearertoken,
+            scim.AuthenticationScheme(
+                type=scim.AuthenticationScheme.Type.oauthbearertoken,
                 name="Bearer token",
                 description="The token that the command create_scim_token printed.",
                 primary=True,
@@ -205,21 +174,21 @@ def config() -> ServiceProviderConfig:
     )
 
 
-def described_types(models: Iterable[type[Resource[Any]]], links: Links) -> list[ResourceType]:
+def described_types(models: Iterable[type[scim.Resource[Any]]], links: Links) -> list[scim.ResourceType]:
     found = []
     for model in models:
-        one = ResourceType.from_resource(model)
-        one.meta = Meta(resource_type="ResourceType", location=links.to("scim_resource_type", one.id))
+        one = scim.ResourceType.from_resource(model)
+        one.meta = scim.Meta(resource_type="ResourceType", location=links.to("scim_resource_type", one.id))
         found.append(one)
     return found
 
 
-def described_schemas(models: Iterable[type[Resource[Any]]], links: Links) -> list[Schema]:
+def described_schemas(models: Iterable[type[scim.Resource[Any]]], links: Links) -> list[scim.Schema]:
     found = []
     for model in models:
         one = model.to_schema()
         one.name = one.description = str(one.id).rpartition(":")[2]
-        one.meta = Meta(resource_type="Schema", location=links.to("scim_schema", one.id))
+        one.meta = scim.Meta(resource_type="Schema", location=links.to("scim_schema", one.id))
         found.append(one)
     return found
 
@@ -231,7 +200,7 @@ Row = TypeVar("Row", bound=Model)
 # What a request may ask for, as the addresses name it. `sortBy` is ignored, since lists are not sorted.
 _ASKED: Final = ("filter", "startIndex", "count", "attributes", "excludedAttributes")
 # The columns by which lists can be filtered.
-_COLUMNS: Final[Mapping[type[Resource[Any]], Mapping[str, str]]] = {
+_COLUMNS: Final[Mapping[type[scim.Resource[Any]], Mapping[str, str]]] = {
     ScimUser: {"id": "pk", "user_name": "name_key", "external_id": "external_id", "active": "active"},
     PeopleGroup: {"id": "pk", "display_name": "name", "external_id": "external_id", "members.value": "members"},
 }
@@ -240,21 +209,16 @@ LONGEST_FILTER: Final = 2000
 _MOST: Final = 2**31
 
 
-def asked(query: Mapping[str, Any], model: type[Resource[Any]]) -> SearchRequest[Any]:
+def asked(query: Mapping[str, Any], model: type[scim.Resource[Any]]) -> Any:
     """Return what an address or the body of a search asks for. Raises ValueError with the errors of SCIM."""
     if len(str(query.get("filter", ""))) > LONGEST_FILTER:
-        raise InvalidFilterException(detail=f"A filter can have at most {LONGEST_FILTER} characters.")
-    return _searching(model).model_validate({name: query[name] for name in _ASKED if query.get(name) not in (None, "")})
-
-
-@cache
-def _searching(model: type[Resource[Any]]) -> type[SearchRequest[Any]]:
-    """Making such a class takes milliseconds."""
-    return cast("type[SearchRequest[Any]]", SearchRequest.__class_getitem__(model))
+        raise scim.InvalidFilterException(detail=f"A filter can have at most {LONGEST_FILTER} characters.")
+    given = {name: query[name] for name in _ASKED if query.get(name) not in (None, "")}
+    return parametrized(scim.SearchRequest, model).model_validate(given)
 
 
 def page_of(
-    rows: QuerySet[Row], wanted: SearchRequest[Any], model: type[Resource[Any]], most: int
+    rows: QuerySet[Row], wanted: scim.SearchRequest[Any], model: type[scim.Resource[Any]], most: int
 ) -> tuple[int, list[Row]]:
     """Return how many rows match, and those of the page. Raises InvalidFilterException."""
     if wanted.filter:
@@ -265,7 +229,7 @@ def page_of(
     return rows.count(), list(rows[start : start + count])
 
 
-def _condition(filtering: ScimFilter[Any], node: FilterNode, columns: Mapping[str, str]) -> Q:
+def _condition(filtering: scim.ScimFilter[Any], node: FilterNode, columns: Mapping[str, str]) -> Q:
     if isinstance(node, LogicalExpr):
         terms = [_condition(filtering, one, columns) for one in node.terms]
         return Q(*terms, _connector=Q.AND if node.op == LogicalOperator.and_ else Q.OR)
@@ -281,13 +245,13 @@ def _condition(filtering: ScimFilter[Any], node: FilterNode, columns: Mapping[st
         return Q(**{column: id_of(value)})
     if column == "active":
         return Q(active=value is True)
-    return Q(**{column: default_comparison_key(binding, value) if column == "name_key" else value or ""})
+    return Q(**{column: scim.default_comparison_key(binding, value) if column == "name_key" else value or ""})
 
 
-def _unsupported(columns: Mapping[str, str]) -> InvalidFilterException:
+def _unsupported(columns: Mapping[str, str]) -> scim.InvalidFilterException:
     names = {"user_name": "userName", "external_id": "externalId", "display_name": "displayName"}
     known = ", ".join(names.get(one, one) for one in columns)
-    return InvalidFilterException(detail=f"A filter compares by “eq”, joined by “and” or “or”, one of: {known}.")
+    return scim.InvalidFilterException(detail=f"A filter compares by “eq”, joined by “and” or “or”, one of: {known}.")
 
 
 def id_of(value: object) -> uuid.UUID | None:
@@ -298,7 +262,7 @@ def id_of(value: object) -> uuid.UUID | None:
         return None
 
 
-def wants_members(wanted: SearchRequest[Any]) -> bool:
+def wants_members(wanted: scim.SearchRequest[Any]) -> bool:
     """Whether the answer has the members of groups, of which there may be thousands."""
     named = {str(path).rpartition(":")[2].partition(".")[0].lower() for path in wanted.attributes or ()}
     excluded = {str(path).rpartition(":")[2].lower() for path in wanted.excluded_attributes or ()}

@@ -5,17 +5,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
 
+import scim2_models as scim
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from scim2_models import (
-    Context,
-    InvalidValueException,
-    NotFoundException,
-    Path,
-    UniquenessException,
-    default_comparison_key,
-)
 
 from annotations.models import ProviderAccount, ProvisionedUser, User
 from annotations.projects.events import ACCOUNT_RESTORED
@@ -23,31 +16,35 @@ from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers import signing_in
 from annotations.projects.services.providers.scim import resources
 
-_NAME: Final = Path[resources.ScimUser]("userName").resolve()
+_NAME: Final = scim.Path[resources.ScimUser]("userName").resolve()
 
 
-def users_of(provider: ProvisioningProvider) -> "QuerySet[ProvisionedUser]":
+MOST: Final = resources.MOST_USERS
+model_of = resources.model_of_users
+
+
+def rows_of(provider: ProvisioningProvider) -> "QuerySet[ProvisionedUser]":
     """The users of this provider; it sees and changes no other."""
     return ProvisionedUser.objects.filter(provider=provider.id)
 
 
-def create_user(provider: ProvisioningProvider, body: Mapping[str, Any]) -> ProvisionedUser:
+def create(provider: ProvisioningProvider, body: Mapping[str, Any]) -> ProvisionedUser:
     """Make the user's account, or connect the account that the same person already has by signing in.
 
     Raises UniquenessException if there is such a user already.
     """
-    resource = resources.model_of_users(provider).model_validate(
-        with_active(body, active=True), scim_ctx=Context.RESOURCE_CREATION_REQUEST, scim_policy=resources.POLICY
+    resource = model_of(provider).model_validate(
+        with_active(body, active=True), scim_ctx=scim.Context.RESOURCE_CREATION_REQUEST, scim_policy=resources.POLICY
     )
     with transaction.atomic(), _unique():
         identity = _identity(provider, resource)
         account = signing_in.found_account(identity)
         if account is not None and ProvisionedUser.objects.filter(account=account).exists():
-            raise UniquenessException(detail=f"There is a user with this {provider.scim_subject} already.")
+            raise scim.UniquenessException(detail=f"There is a user with this {provider.scim_subject} already.")
         try:
             account = account or signing_in.made_account(identity, by_provider=True)
         except signing_in.SignInRefused as error:
-            raise InvalidValueException(detail=str(error)) from None
+            raise scim.InvalidValueException(detail=str(error)) from None
         row = ProvisionedUser(provider=provider.id, account=account, active=False)
         _store(row, resource)
         if not resource.active:
@@ -55,13 +52,13 @@ def create_user(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Prov
     return row
 
 
-def replace_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
+def replace(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
     """Replace all that the provider said of the user. Without `active`, the user stays as they are."""
 
     def replaced(row: ProvisionedUser, present: resources.ScimUser) -> resources.ScimUser:
-        resource = resources.model_of_users(provider).model_validate(
+        resource = model_of(provider).model_validate(
             with_active(body, active=row.active),
-            scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST,
+            scim_ctx=scim.Context.RESOURCE_REPLACEMENT_REQUEST,
             scim_policy=resources.POLICY,
         )
         resource.replace(present)
@@ -70,9 +67,9 @@ def replace_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, An
     return _change(provider, pk, replaced)
 
 
-def patch_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
+def patch(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
     """Carry out the operations of a PATCH: all of them, or none."""
-    operations = resources.operations_of(resources.model_of_users(provider), body)
+    operations = resources.operations_of(model_of(provider), body)
 
     def patched(row: ProvisionedUser, present: resources.ScimUser) -> resources.ScimUser:
         operations.patch(present, scim_policy=resources.POLICY)
@@ -81,7 +78,7 @@ def patch_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]
     return _change(provider, pk, patched)
 
 
-def delete_user(provider: ProvisioningProvider, pk: UUID) -> None:
+def delete(provider: ProvisioningProvider, pk: UUID) -> None:
     """Forget the user. Their account here stays, deactivated: its work and the audit log name it."""
     with transaction.atomic():
         row = _locked(provider, pk)
@@ -97,11 +94,11 @@ def with_active(body: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
 
 def _locked(provider: ProvisioningProvider, pk: UUID) -> ProvisionedUser:
     """Return the user, whose account nobody else changes meanwhile. A sign-in locks the account as well."""
-    rows = users_of(provider).select_related("account")
-    list(ProviderAccount.objects.select_for_update().filter(provisioned__in=users_of(provider).filter(pk=pk)))
+    rows = rows_of(provider).select_related("account")
+    list(ProviderAccount.objects.select_for_update().filter(provisioned__in=rows_of(provider).filter(pk=pk)))
     row = rows.filter(pk=pk).first()
     if row is None:
-        raise NotFoundException(detail="There is no such user.")
+        raise scim.NotFoundException(detail="There is no such user.")
     return row
 
 
@@ -112,14 +109,12 @@ def _change(
 ) -> ProvisionedUser:
     with transaction.atomic(), _unique():
         row = _locked(provider, pk)
-        resource = change(
-            row, resources.user_resource(row, resources.Links("", provider.id), resources.model_of_users(provider))
-        )
+        resource = change(row, resources.user_resource(row, resources.Links("", provider.id), model_of(provider)))
         subject = _subject(provider, resource)
         if subject and subject != row.account.subject:
             identity = _identity(provider, resource)
             if signing_in.found_account(identity) is not None:
-                raise UniquenessException(detail=f"Another person has this {provider.scim_subject}.")
+                raise scim.UniquenessException(detail=f"Another person has this {provider.scim_subject}.")
             row.account.subject = identity.subject
             row.account.save(update_fields=["subject"])
         _store(row, resource)
@@ -129,12 +124,12 @@ def _change(
 def _store(row: ProvisionedUser, resource: resources.ScimUser) -> None:
     """Store what the provider says, and follow it."""
     name = resource.user_name or ""
-    key = default_comparison_key(_NAME, name)
+    key = scim.default_comparison_key(_NAME, name)
     if not 1 <= len(name) <= resources.LONGEST or len(key) > resources.LONGEST:
-        raise InvalidValueException(detail=f"userName must have 1 to {resources.LONGEST} characters.")
+        raise scim.InvalidValueException(detail=f"userName must have 1 to {resources.LONGEST} characters.")
     resources.check_size(resource)
     if ProvisionedUser.objects.filter(provider=row.provider, name_key=key).exclude(pk=row.pk).exists():
-        raise UniquenessException(detail="There is a user with this userName already.")
+        raise scim.UniquenessException(detail="There is a user with this userName already.")
     new, was, row.active = row._state.adding, row.active, bool(resource.active)
     row.user_name, row.name_key, row.external_id = name, key, resource.external_id or ""
     row.said, row.changed_at = resources.said_by(resource), timezone.now()
@@ -167,7 +162,9 @@ def _identity(provider: ProvisioningProvider, resource: resources.ScimUser) -> s
     """Return who this is at sign-in. Raises InvalidValueException without what identifies the person."""
     subject = _subject(provider, resource)
     if not 1 <= len(subject) <= resources.LONGEST:
-        raise InvalidValueException(detail=f"{provider.scim_subject} must have 1 to {resources.LONGEST} characters.")
+        raise scim.InvalidValueException(
+            detail=f"{provider.scim_subject} must have 1 to {resources.LONGEST} characters."
+        )
     return signing_in.Identity(provider=provider.id, subject=subject, username=resource.user_name or "")
 
 
@@ -177,4 +174,4 @@ def _unique() -> Iterator[None]:
     try:
         yield
     except IntegrityError:
-        raise UniquenessException(detail="Another request made the same resource at this moment.") from None
+        raise scim.UniquenessException(detail="Another request made the same resource at this moment.") from None
