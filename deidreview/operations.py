@@ -7,7 +7,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -148,33 +148,6 @@ def call(operation: Operation, person: User, given: CallValues) -> HttpResponseB
 def operations() -> dict[str, Operation]:
     """All operations by name."""
     return api().operations
-
-
-def lines_of(answer: Any, indent: str = "") -> Iterator[str]:
-    """An answer as lines for people: one value in a line, the rows of a list below each other."""
-    if isinstance(answer, dict):
-        for name, value in answer.items():
-            if isinstance(value, dict | list) and value:
-                yield f"{indent}{name}:"
-                yield from lines_of(value, indent + "  ")
-            else:
-                yield f"{indent}{name}: {_shown(value)}"
-    elif isinstance(answer, list):
-        for row in answer:
-            simple = isinstance(row, dict) and not any(isinstance(value, dict | list) for value in row.values())
-            if simple:
-                yield indent + "  ".join(f"{name}={_shown(value)}" for name, value in row.items())
-            elif isinstance(row, dict | list):
-                yield f"{indent}-"
-                yield from lines_of(row, indent + "  ")
-            else:
-                yield f"{indent}{_shown(row)}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "-" if value in (None, "", [], {}) else str(value)
 
 
 def _kinds(annotation: Any) -> Sequence[Any]:

@@ -1,7 +1,7 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
@@ -203,6 +203,35 @@ def add_several(parser: CommandParser, option: str, metavar: str, about: str) ->
     parser.add_argument(option, action="append", default=[], metavar=metavar, help=f"{about} Repeatable.")
 
 
+def lines_of(answer: Any, indent: str = "") -> Iterator[str]:
+    """An answer as lines for people: one value in a line, the rows of a list below each other."""
+    if isinstance(answer, dict):
+        for name, value in answer.items():
+            if isinstance(value, dict | list) and value:
+                yield f"{indent}{name}:"
+                yield from lines_of(value, indent + "  ")
+            else:
+                yield f"{indent}{name}: {_shown(value)}"
+    elif isinstance(answer, list):
+        for row in answer:
+            simple = isinstance(row, dict) and not any(isinstance(value, dict | list) for value in row.values())
+            if simple:
+                yield indent + "  ".join(f"{name}={_shown(value)}" for name, value in row.items())
+            elif isinstance(row, dict | list):
+                yield f"{indent}-"
+                yield from lines_of(row, indent + "  ")
+            else:
+                yield f"{indent}{_shown(row)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return str(round(value, 4))
+    return "-" if value in (None, "", [], {}) else str(value)
+
+
 class FailingCommand(BaseCommand):
     """A command that ends with the reason on stderr, and with `--json` also {"error", "code"} on stdout."""
 
@@ -216,6 +245,8 @@ class FailingCommand(BaseCommand):
 
 class JourneyCommand(FailingCommand):
     """A command whose `act` returns a result, printed as one JSON object with `--json`, else as text from `say`.
+
+    By default, `say` gives one value in a line, like the command `do`.
 
     On failure: exit status 1, the reason on stderr, and with `--json` also {"error", "code"} on stdout.
     """
@@ -242,7 +273,7 @@ class JourneyCommand(FailingCommand):
         raise NotImplementedError
 
     def say(self, result: dict[str, Any]) -> str:
-        raise NotImplementedError
+        return "\n".join(lines_of(json.loads(json.dumps(result, default=_as_json))))
 
     def failure(self, result: dict[str, Any]) -> str:
         """Why the command ends with status 1 after it said its result. Empty if it succeeded."""

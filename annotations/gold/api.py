@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Access, Can, closed_to, sets_for
+from annotations.core.access import Can, closed_to, sets_for
 from annotations.core.api.etags import matched
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, named
@@ -34,18 +34,6 @@ VERSION = f"{GOLD}/versions/{{int:version}}"
 NOTE = "/projects/{slug:slug}/notes/{int:note}/gold"
 
 
-class GoldSource(Answer):
-    """An author whose submitted annotation sets can become gold. `free` sets are those of notes without gold."""
-
-    author: int = Field(validation_alias="pk")
-    name: str
-    kind: str
-    submitted: int
-    free: int
-    in_review: int
-    disputed: int
-
-
 class GoldNow(Answer):
     """The gold as it is now. `changed`: freezing would make a new version."""
 
@@ -54,7 +42,7 @@ class GoldNow(Answer):
     in_review: int
     disputed: int = Field(validation_alias="disputed.count")
     changed: bool
-    sources: list[GoldSource]
+    sources: list[selectors.GoldCandidate]
 
 
 class VersionItem(Answer):
@@ -220,13 +208,13 @@ def freeze_gold_version(request: ApiRequest, slug: str, body: NewVersion) -> Sta
 @router.get(VERSION, response=VersionDetail)
 def read_gold_version(request: ApiRequest, slug: str, version: int) -> VersionDetail:
     """Read a frozen version with its split."""
-    return VersionDetail.of_version(_version(enter(request, slug, Can.READ_NOTES), version))
+    return VersionDetail.of_version(selectors.version_for(enter(request, slug, Can.READ_NOTES).project, version))
 
 
 @router.get(f"{VERSION}/notes", response=Page[VersionNoteItem])
 def list_version_notes(request: ApiRequest, slug: str, version: int, paging: Query[Paging]) -> PageAnswer:
     """List the notes of a frozen version."""
-    found = _version(enter(request, slug, Can.READ_NOTES), version)
+    found = selectors.version_for(enter(request, slug, Can.READ_NOTES).project, version)
 
     def fetch(after: int | None, size: int) -> Sequence[selectors.VersionNote]:
         return selectors.version_page(found, after=after, before=None, size=size).rows
@@ -238,7 +226,7 @@ def list_version_notes(request: ApiRequest, slug: str, version: int, paging: Que
 def split_gold_version(request: ApiRequest, slug: str, version: int, body: NewSplit) -> VersionDetail:
     """Split a version into train, dev and test by patient. The same request again changes nothing."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    found = _version(access, version)
+    found = selectors.version_for(access.project, version)
     with named({"seed": "seed", "shares": "train", "from": "lines"}):
         if body.lines:
             ready = check(ReadyMadeForm({"lines": body.lines, "seed": body.seed or READY_MADE}))
@@ -246,15 +234,15 @@ def split_gold_version(request: ApiRequest, slug: str, version: int, body: NewSp
         else:
             check(form := SplitForm(body.dict()))
             split_version(version=found, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
-    return VersionDetail.of_version(_version(access, version))
+    return VersionDetail.of_version(selectors.version_for(access.project, version))
 
 
 @router.get(f"{VERSION}/changes", response=GoldChanges)
 def list_gold_changes(request: ApiRequest, slug: str, version: int, wanted: Query[ChangesQuery]) -> GoldChanges:
     """List what changed since another version, by default since the one before; at most 50,000 changes of spans."""
     access = enter(request, slug, Can.READ_NOTES)
-    found = _version(access, version)
-    before = _version(access, version - 1 if wanted.since is None else wanted.since)
+    found = selectors.version_for(access.project, version)
+    before = selectors.version_for(access.project, version - 1 if wanted.since is None else wanted.since)
     return version_diff(before, found)
 
 
@@ -262,7 +250,7 @@ def list_gold_changes(request: ApiRequest, slug: str, version: int, wanted: Quer
 def read_statistics(request: ApiRequest, slug: str, version: int) -> dict[str, Any]:
     """Count notes, tokens and spans by split, label and category. A large version needs a job first (409)."""
     access = enter(request, slug, Can.READ_NOTES)
-    found = _version(access, version)
+    found = selectors.version_for(access.project, version)
     parts = kept_statistics(found)
     if parts is None and takes_long(found):
         raise Problem(409, "not-counted", _("This version is large. Start the job that counts it, then read again."))
@@ -273,15 +261,10 @@ def read_statistics(request: ApiRequest, slug: str, version: int) -> dict[str, A
 def start_gold_statistics(request: ApiRequest, response: HttpResponse, slug: str, version: int) -> Status[JobItem]:
     """Start the job that counts a version."""
     access = enter(request, slug, Can.READ_NOTES)
-    job = start_statistics(version=_version(access, version), actor=access.user, token=uuid.uuid4().hex)
+    job = start_statistics(
+        version=selectors.version_for(access.project, version), actor=access.user, token=uuid.uuid4().hex
+    )
     return started(response, slug, job)
-
-
-def _version(access: Access, number: int) -> GoldVersion:
-    found = selectors.version_rows(access.project).filter(number=number).first()
-    if found is None:
-        raise Http404("This version does not exist.")
-    return found
 
 
 def _etag(gold: AnnotationSet) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 
 from annotations.core.access import Access, Can, notes_for
@@ -46,14 +47,17 @@ class GoldCandidate:
     `disputed` the free sets whose notes have unresolved disagreements.
     """
 
-    pk: int
+    author: int
     name: str
     kind: str
-    kind_name: str
     submitted: int
     free: int
     in_review: int
     disputed: int
+
+    @property
+    def kind_name(self) -> str:
+        return str(AuthorKind(self.kind).label)
 
     @property
     def has_gold(self) -> int:
@@ -228,10 +232,7 @@ def _sources(
             disputed=Count("pk", filter=free & Q(differ)),
         )
     )
-    found = [
-        GoldCandidate(pk, authors[pk].name, authors[pk].kind, authors[pk].get_kind_display(), *numbers)
-        for pk, *numbers in counts
-    ]
+    found = [GoldCandidate(pk, authors[pk].name, authors[pk].kind, *numbers) for pk, *numbers in counts]
     order = [AuthorKind.ADJUDICATED, AuthorKind.ANNOTATOR]
     return sorted(
         found, key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name)
@@ -254,6 +255,11 @@ def gold_of(note: Document) -> AnnotationSet | None:
 def version_rows(project: Project) -> QuerySet[GoldVersion]:
     """Query the frozen versions, newest first."""
     return GoldVersion.objects.filter(project=project).select_related("created_by")
+
+
+def version_for(project: Project, number: int | None) -> GoldVersion:
+    """Return the frozen version with this number. Raises Http404."""
+    return get_object_or_404(version_rows(project), number=-1 if number is None else number)
 
 
 def versions(project: Project) -> list[GoldVersion]:

@@ -19,7 +19,15 @@ from annotations.core.templatetags.clusters import Cluster
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.rules import ChangeKind
-from annotations.gold.selectors import gold_of, note_for_gold, state_for, version_page, version_rows, versions
+from annotations.gold.selectors import (
+    gold_of,
+    note_for_gold,
+    state_for,
+    version_for,
+    version_page,
+    version_rows,
+    versions,
+)
 from annotations.gold.services import splitting
 from annotations.gold.services.differences import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
@@ -86,7 +94,7 @@ def gold_freeze(request: Request, slug: str) -> HttpResponse:
 def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
     """Show one frozen version and its notes."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
+    found = version_for(access.project, version)
     context = _version_context(request, access, found)
     if request.htmx:
         return render(request, "gold/version_notes.html", context)
@@ -124,7 +132,7 @@ def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
     After an error, the form keeps its values.
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
+    found = version_for(access.project, version)
     listed = "lines" in request.POST
     form = ReadyMadeForm(request.POST, auto_id=READY_IDS) if listed else SplitForm(request.POST)
     split = None
@@ -298,7 +306,6 @@ def _name(split: str) -> str:
 def statistics_start(request: Request, slug: str) -> HttpResponse:
     """Start the job that counts the version `version`, a number."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    wanted = number(request.POST, "version")
-    version = get_object_or_404(GoldVersion, project=access.project, number=-1 if wanted is None else wanted)
+    version = version_for(access.project, number(request.POST, "version"))
     job = start_statistics(version=version, actor=access.user, token=form_token(request))
     return redirect("job", slug, job.number)

@@ -83,17 +83,19 @@ def make_gold(
         if not created:
             gold = AnnotationSet.objects.select_for_update().get(pk=gold.pk)
         removed = [] if created else _clear(gold, spans, replace=replace)
-        if removed is None:
-            # Gold with the same spans may be the draft of a review that is not finished.
-            gold.refresh_from_db()
-            if gold.state != AnnotationSetState.SUBMITTED:
-                _submit(gold, source, document, spans=len(spans), removed=[], actor=actor)
-            return gold
-        insert_spans(_gold_rows(gold, source, spans, decided(actor, document.project)))
-        # The annotation set may be older than the limit.
-        check_room(gold.pk, [(s.start, s.end) for s in spans])
-        gold.version += 1
-        _submit(gold, source, document, spans=len(spans), removed=removed, actor=actor)
+        if removed is not None:
+            insert_spans(_gold_rows(gold, source, spans, decided(actor, document.project)))
+            # The annotation set may be older than the limit.
+            check_room(gold.pk, [(s.start, s.end) for s in spans])
+            gold.version += 1
+        elif gold.state == AnnotationSetState.SUBMITTED:
+            return gold  # Gold with the same spans may also be the draft of a review that is not finished.
+        gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
+        gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
+        data: GoldMade = {"from_set": source.pk, "spans": len(spans), "removed": removed or []}
+        GOLD_MADE.record(
+            actor=actor, project_id=document.project_id, document_id=document.pk, annotation_set_id=gold.pk, data=data
+        )
     return gold
 
 
@@ -133,33 +135,12 @@ def _gold_rows(gold: AnnotationSet, source: AnnotationSet, spans: Iterable[Span]
     """The gold spans that copy the spans of a set. Each records its author and the decision."""
     origin: Provenance = {"from": f"{source.author.kind}:{source.author.name}", "set": source.pk}
     for each in spans:
-        provenance = json.dumps(origin | how | _adjudication(each))
+        kept: Provenance = {"adjudication": each.provenance} if each.provenance else {}
+        provenance = json.dumps(origin | how | kept)
         yield SpanRow(
             gold.pk, each.start, each.end, each.label_id, each.confidence, each.source, provenance,
             attributes=as_json(each.attributes),
         )  # fmt: skip
-
-
-def _submit(
-    gold: AnnotationSet,
-    source: AnnotationSet,
-    document: Document,
-    *,
-    spans: int,
-    removed: list[list[int]],
-    actor: User | None,
-) -> None:
-    gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
-    gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
-    data: GoldMade = {"from_set": source.pk, "spans": spans, "removed": removed}
-    GOLD_MADE.record(
-        actor=actor, project_id=document.project_id, document_id=document.pk, annotation_set_id=gold.pk, data=data
-    )
-
-
-def _adjudication(span: Span) -> Provenance:
-    """Return the provenance of an adjudicated span, which gold keeps."""
-    return {"adjudication": span.provenance} if span.provenance else {}
 
 
 def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[list[int]] | None:
@@ -221,10 +202,9 @@ def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, pro
         raise ServiceError(message % {"name": author.name}, code="run")
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=AuthorKind.GOLD)
-    state = AnnotationSetState.SUBMITTED
-    todo = AnnotationSet.objects.filter(author=author, state=state).filter(~Exists(has_gold)).order_by("id")
-    ids = list(todo.values_list("pk", flat=True))
-    kept = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED).count() - len(ids)
+    submitted = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
+    ids = list(submitted.filter(~Exists(has_gold)).order_by("id").values_list("pk", flat=True))
+    kept = submitted.count() - len(ids)
     annotation_sets = AnnotationSet.objects.select_related("document__project").defer("document__text")
     made = 0
     for done, pk in enumerate(ids, start=1):

@@ -55,16 +55,13 @@ def few_notes(notes: Sequence[Rates]) -> FewNotes | None:
     return {"low": found.low, "high": found.high, "no_interval": found.why}
 
 
-def in_text(few: FewNotes) -> str:
-    """The interval as commands print it, or the reason why there is none."""
-    if few["low"] is None or few["high"] is None:
-        return few["no_interval"]
-    return f"95% interval {few['low']:.4f} to {few['high']:.4f}"
-
-
 def with_interval(f1: float, few: FewNotes | None) -> str:
     """The F1 of exact spans as commands print it on one line, on few notes with its interval."""
-    return f"F1 {f1:.4f}" + (f" (few notes: {in_text(few).rstrip('.')})" if few else "")
+    if few is None:
+        return f"F1 {f1:.4f}"
+    low, high = few["low"], few["high"]
+    why = few["no_interval"].rstrip(".") if low is None else f"95% interval {low:.4f} to {high:.4f}"
+    return f"F1 {f1:.4f} (few notes: {why})"
 
 
 # The binomial distribution, and exact bounds of a share by it (Clopper and Pearson 1934).

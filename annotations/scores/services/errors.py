@@ -6,7 +6,6 @@ from typing import Any, TypedDict
 
 from django.utils import timezone
 
-from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.formats.files.csv_files import csv_line
 from annotations.models import CauseKind, Project, User
@@ -122,25 +121,6 @@ def error_table(wanted: ScoreRequest, score: Score) -> ErrorTable:
         ],
         "all": total,
     }
-
-
-def error_lines(found: ErrorTable) -> list[str]:
-    """The table as lines of text, for commands: errors and causes of each category, and of all; none without errors."""
-    rows = [(row["category"], row, _shares(row)) for row in found["categories"] if row["errors"]]
-    return [
-        f"Errors in {name}: {row['errors']}{shares} · causes: {_causes(row)}"
-        for name, row, shares in (*rows, *([("all categories", found["all"], "")] if rows else []))
-    ]
-
-
-def _shares(row: CategoryErrors) -> str:
-    unit = row["entity"]
-    shares = (("false positives", unit["spurious_share"]), ("false negatives", unit["missed_share"]))
-    return "".join(f" · {percent(share)} of {name}" for name, share in shares if share is not None)
-
-
-def _causes(row: cause_rules.ErrorCounts) -> str:
-    return ", ".join(f"{kind} {n}" for kind, n in (*row["causes"].items(), ("none", row["without_cause"])))
 
 
 def about_score(wanted: ScoreRequest, found: Score) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from django.core.management.base import CommandError, CommandParser
 from django.http.response import HttpResponseBase
 from ninja.operation import Operation
 
-from annotations.core.commands import FailingCommand, find_active_user, find_user
+from annotations.core.commands import FailingCommand, find_active_user, find_user, lines_of
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState
-from deidreview.operations import CallValues, call, given_of, lines_of, operations, parser_of
+from deidreview.operations import CallValues, call, given_of, operations, parser_of
 
 
 class Command(FailingCommand):

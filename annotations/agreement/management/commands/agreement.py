@@ -33,20 +33,11 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--unit", choices=list(ComparedUnit), default=ComparedUnit.TOKEN)
         parser.add_argument("--granularity", choices=list(Granularity), default=Granularity.SUBCATEGORY)
-        parser.add_argument(
-            "--per",
-            choices=list(PER),
-            action="append",
-            default=[],
-            help="Also break the figures down by this. Repeat the option for several breakdowns.",
-        )
+        about = "Also break the figures down by this. Repeatable."
+        parser.add_argument("--per", choices=list(PER), action="append", default=[], help=about)
         parser.add_argument("--tokenizer", default="", choices=["", *KINDS], help=TOKENIZER_HELP)
-        parser.add_argument(
-            "--table",
-            type=Path,
-            metavar="FILE",
-            help="Also write the units with each annotator's value to this CSV file, which must not exist.",
-        )
+        about = "Also write the units with each annotator's value to this CSV file, which must not exist."
+        parser.add_argument("--table", type=Path, metavar="FILE", help=about)
 
     def needs_for(self, options: Mapping[str, Any]) -> Needs:
         return Can.EXPORT if options["table"] else Can.READ_NOTES
@@ -55,9 +46,7 @@ class Command(JourneyCommand):
         project = find_project(options["project"])
         unit, granularity = ComparedUnit(options["unit"]), Granularity(options["granularity"])
         if granularity not in granularities(unit):
-            raise ServiceError(
-                "BIO tags need the unit “token” or “marked”. Choose one of them with --unit.", code="granularity"
-            )
+            raise ServiceError("BIO tags need the unit “token” or “marked”.", code="granularity")
         with progress_bar("Computing agreement") as progress:
             found = figures_of(project=project, unit=unit, tokenizer=options["tokenizer"], progress=progress)
         hidden = actor is not None and entered(actor, project, Can.READ_NOTES).unnamed

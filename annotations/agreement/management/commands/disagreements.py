@@ -28,15 +28,10 @@ class Command(JourneyCommand):
         parser.add_argument("--label", metavar="CODE", help="Only where an annotator used this label.")
         parser.add_argument("--note", metavar="NAME", help="Only in this note.")
         parser.add_argument("--round", type=int, metavar="N", help="Only notes of this round of the guidelines.")
-        parser.add_argument(
-            "--cause", choices=[*CauseKind.values, disagreements.UNTAGGED], default="", help="Only with this cause."
-        )
-        parser.add_argument(
-            "--unit", choices=list(ComparedUnit), default="", help="Only where units of this kind differ."
-        )
-        parser.add_argument(
-            "--all-sets", action="store_true", help="Also sets that were not blind, or were seeded by a model."
-        )
+        causes = [*CauseKind.values, disagreements.UNTAGGED]
+        parser.add_argument("--cause", choices=causes, default="", help="Only with this cause.")
+        parser.add_argument("--unit", choices=list(ComparedUnit), default="", help="Only where such units differ.")
+        parser.add_argument("--all-sets", action="store_true", help="Also sets that were seeded or not blind.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -73,15 +68,9 @@ def _filters(project: Project, options: dict[str, Any]) -> disagreements.Filters
     known = [each.number for each in disagreements.rounds(project)]
     if options["round"] is not None and options["round"] not in known:
         raise ServiceError(f"There is no round {options['round']}. Rounds: {known[0]} to {known[-1]}.", code="round")
-    return disagreements.Filters(
-        kind=options["kind"],
-        label=find_label(project, options["label"]).pk if options["label"] else None,
-        note=note,
-        round=options["round"],
-        cause=options["cause"],
-        unit=options["unit"],
-        everyone=options["all_sets"],
-    )
+    label = find_label(project, options["label"]).pk if options["label"] else None
+    same = {name: options[name] for name in ("kind", "round", "cause", "unit")}
+    return disagreements.Filters(label=label, note=note, everyone=options["all_sets"], **same)
 
 
 def _described(shown: disagreements.DisagreementView) -> dict[str, Any]:

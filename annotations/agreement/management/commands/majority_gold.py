@@ -15,7 +15,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.make_gold import decider
 from annotations.jobs.waiting import wait_for
-from annotations.models import JobState, MajorityAct, MajorityActState, Project, User
+from annotations.models import JobState, MajorityAct, Project, User
 
 
 class Command(JourneyCommand):
@@ -30,9 +30,7 @@ class Command(JourneyCommand):
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--preview", action="store_true", help="Only count; change nothing.")
         what.add_argument("--list", action="store_true", help=f"List the latest {majority.RECENT} votes, newest first.")
-        what.add_argument(
-            "--undo", metavar="VOTE", help="Undo a vote by its ID. Notes that somebody changed since stay as they are."
-        )
+        what.add_argument("--undo", metavar="VOTE", help="Undo a vote by its ID, except in notes changed since.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -59,19 +57,6 @@ class Command(JourneyCommand):
         act.refresh_from_db()
         return _described(act)
 
-    def say(self, result: dict[str, Any]) -> str:
-        if "votes" in result:
-            return "\n".join(map(_line, result["votes"])) or "There are no majority votes."
-        if result.get("state") == MajorityActState.UNDONE:
-            return _line(result)
-        skipped = result["has_gold"] + result["in_review"] + result["begun"] + result["pending"]
-        did = f"Made {result['gold']}" if "id" in result else f"Would make {result['whole']}"
-        return (
-            f"{did} notes gold; {result['tied']} notes with {result['ties']} ties are left for adjudication. Skipped "
-            f"{skipped}: {result['has_gold']} with gold, {result['in_review']} in review, {result['begun']} with an "
-            f"adjudication, {result['pending']} waiting for an annotator."
-        ) + (f" Undo with --undo {result['id']}." if "id" in result else "")
-
 
 def _vote(project: Project, name: str) -> MajorityAct:
     with suppress(ValueError):
@@ -83,9 +68,3 @@ def _vote(project: Project, name: str) -> MajorityAct:
 def _described(act: MajorityAct) -> dict[str, Any]:
     described: dict[str, Any] = to_jsonable_python(majority.vote_of(act))
     return described
-
-
-def _line(row: dict[str, Any]) -> str:
-    if row["state"] == MajorityActState.UNDONE:
-        return f"{row['id']}  undone in {row['undone']} notes; kept because they were changed since: {row['kept']}."
-    return f"{row['id']}  {row['state']}: {row['gold']} notes gold, {row['tied']} with {row['ties']} ties."

@@ -5,7 +5,6 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
-from annotations.core.spans import attribute_words
 from annotations.gold.selectors import frozen_version
 from annotations.gold.services.differences import version_diff
 from annotations.models import Document, User
@@ -33,21 +32,3 @@ class Command(JourneyCommand):
                 if pk in names
             ],
         }
-
-    def say(self, result: dict[str, Any]) -> str:
-        counts = ", ".join(f"{n} {kind}" for kind, n in result["spans"].items())
-        lines = [
-            f"From gold version {result['before']} to {result['after']}, in {result['notes']['both']} notes of both: "
-            f"{counts}."
-        ]
-        for word, sign in (("added", "+"), ("removed", "-")):
-            lines += [f"{sign} {note['note']} ({note['spans']} spans)" for note in result[word]]
-        for change in result["changes"]:
-            spans = " to ".join(_shown(change[when]) for when in ("before", "after") if change[when])
-            lines.append(f"{change['note']} {change['kind']}: {spans}")
-        return "\n".join(lines)
-
-
-def _shown(span: list[Any]) -> str:
-    start, end, label, *attributes = span
-    return " ".join([f"[{start}, {end}) {label}", *(f"({', '.join(attribute_words(given))})" for given in attributes)])

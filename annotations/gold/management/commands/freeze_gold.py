@@ -16,12 +16,8 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--reason", default="", help="Reason, shown in the list of versions.")
-        parser.add_argument(
-            "--hold-out",
-            type=int,
-            metavar="PERCENT",
-            help="Begin a round of the loop with the notes of earlier hold-outs. In the first round, hold out PERCENT.",
-        )
+        about = "Begin a round of the loop with the notes of earlier hold-outs. In the first round, hold out PERCENT."
+        parser.add_argument("--hold-out", type=int, metavar="PERCENT", help=about)
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project, reason = find_project(options["project"]), options["reason"]

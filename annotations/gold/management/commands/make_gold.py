@@ -24,12 +24,10 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument(
-            "--set", required=True, metavar="SET", help="Author: annotator:NAME. With --note also run:NAME."
-        )
+        parser.add_argument("--set", required=True, help="Author: annotator:NAME. With --note also run:NAME.")
         parser.add_argument("--note", metavar="NAME", help="Only this note. By default all notes without gold.")
         parser.add_argument(
-            "--replace", action="store_true", help="With --note: replace existing gold (kept in the audit log)."
+            "--replace", action="store_true", help="With --note: replace gold (the audit log keeps it)."
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

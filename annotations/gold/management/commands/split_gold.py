@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import JourneyCommand, add_several, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.forms import READY_MADE
 from annotations.gold.rules import Split
@@ -24,19 +24,10 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("version", metavar="VERSION", type=int)
         parser.add_argument("--seed", default="", help=f"Any word. Default of a ready-made split: {READY_MADE}.")
-        parser.add_argument(
-            "--from",
-            dest="lines",
-            type=Path,
-            metavar="FILE",
-            help="A ready-made split: lines with a note's name or a pattern (dev/*), a comma, and train, dev or test.",
-        )
-        parser.add_argument(
-            "--notes",
-            action="append",
-            default=[],
-            metavar="PATTERN=SPLIT",
-            help="The same as a line of --from, such as 'dev/*=dev' for a folder. May be repeated.",
+        about = "A ready-made split: lines with a note's name or a pattern (dev/*), a comma, and train, dev or test."
+        parser.add_argument("--from", dest="lines", type=Path, metavar="FILE", help=about)
+        add_several(
+            parser, "--notes", "PATTERN=SPLIT", "The same as a line of --from, such as 'dev/*=dev' for a folder."
         )
         for split, share in zip(Split, (80, 10, 10), strict=True):
             words = f"Percent of the notes. Default: {share}."
@@ -53,34 +44,17 @@ class Command(JourneyCommand):
             split = split_version(
                 version=version, seed=seed, shares={split: options[split] for split in Split}, actor=actor
             )
-        return {
-            "version": split.version.number,
+        version = split.version
+        about = {"version": version.number, "seed": version.split_seed, "shares": version.split_shares}
+        return about | {
             "new": split.made,
-            "seed": split.version.split_seed,
-            "shares": split.version.split_shares,
-            "notes": split.notes,
-            "patients": split.patients,
-            "kept": split.kept,
-            "merged": split.merged,
+            **{name: getattr(split, name) for name in ("notes", "patients", "kept", "merged")},
         }
 
     def say(self, result: dict[str, Any]) -> str:
-        version = result["version"]
-        head = f"Split gold version {version}"
-        if not result["new"]:
-            head = f"Gold version {version} was already split this way"
-        parts = [
-            f"{split} {_counted(result['notes'][split], 'note')} of {_counted(result['patients'][split], 'patient')}"
-            for split in Split
-        ]
-        lines = [f"{head}: {', '.join(parts)}."]
-        if result["kept"]:
-            lines.append(f"{_counted(result['kept'], 'patient')} kept the earlier split.")
-        return "\n".join(lines)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+        did = "Split" if result["new"] else "Nothing has changed since the split of"
+        parts = (f"{split}: notes {result['notes'][split]}, patients {result['patients'][split]}" for split in Split)
+        return f"{did} gold version {result['version']}. {'; '.join(parts)}. Kept patients: {result['kept']}."
 
 
 def _lines(file: Path | None, notes: list[str]) -> str:

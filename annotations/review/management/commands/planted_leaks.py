@@ -2,9 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, entered, find_project
+from annotations.core.commands import JourneyCommand, add_several, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.review.api.acceptance import PlantedOut
@@ -18,13 +17,7 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument(
-            "--run",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help="Count only reviews of this run. Repeat the option for several runs.",
-        )
+        add_several(parser, "--run", "NAME", "Count only reviews of this run.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -38,23 +31,3 @@ class Command(JourneyCommand):
         only = None if actor is None or entered(actor, project, Can.READ_NOTES).can(Can.MANAGE) else actor
         found = PlantedOut.of(planting_in(project, runs, only))
         return {"share_of_notes": project.planted_share} | found.model_dump(mode="json")
-
-    def say(self, result: dict[str, Any]) -> str:
-        lines = [_line(one["reviewer"], one) for one in result["reviewers"]]
-        left = result["left"]
-        about = (
-            f"about {left['expected']:.0f} ({left['least']:.0f} to {left['most']:.0f})"
-            if left
-            else "too few planted leaks to estimate"
-        )
-        by_hand = f"Identifiers that no run suggested: {result['found_by_hand']} found in {result['notes']} notes"
-        return "\n".join([*lines, _line("all", result["all"]), f"{by_hand}; still unmarked: {about}"])
-
-
-def _line(name: str, figures: dict[str, Any]) -> str:
-    counted = figures["missed"] + figures["found"] + figures["partly"]
-    if not counted:
-        return f"{name}: no planted leak measured yet"
-    low, high = figures["interval"]
-    few = ", too few planted leaks" if figures["few"] else ""
-    return f"{name}: missed {figures['missed']} of {counted} ({percent(low)} to {percent(high)}{few})"

@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
-from annotations.models import BulkAct, BulkActState, Job, JobState, SuggestedString, User
+from annotations.models import BulkAct, Job, JobState, SuggestedString, User
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import BulkItem, StringItem, with_preview
 from annotations.review.forms import BulkForm
@@ -38,14 +38,10 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
-        parser.add_argument(
-            "runs", metavar="RUN", nargs="*", help="Names or IDs of runs. Default: all runs except merged lists."
-        )
+        parser.add_argument("runs", metavar="RUN", nargs="*", help="Names or IDs. Default: all except merged lists.")
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--least", type=float, metavar="PERCENT", help="Suggestions of at least this confidence.")
-        what.add_argument(
-            "--agree", type=int, metavar="N", help="Suggestions on whose bounds and label at least N runs agree."
-        )
+        what.add_argument("--agree", type=int, metavar="N", help="Suggestions that at least N runs agree on exactly.")
         what.add_argument("--string", type=int, metavar="ID", help="All suggestions of a string that --strings lists.")
         what.add_argument("--strings", action="store_true", help="List the strings with the most open suggestions.")
         what.add_argument("--list", action="store_true", help=f"List the latest {RECENT} bulk acts, newest first.")
@@ -96,54 +92,9 @@ class Command(JourneyCommand):
         bulk.refresh_from_db()
         return _as_json(BulkItem.of(bulk, codes_of(access.project.pk)))
 
-    def say(self, result: dict[str, Any]) -> str:
-        if "acts" in result:
-            return "\n".join(map(_line, result["acts"])) or "There are no bulk acts."
-        if "strings" in result:
-            return "\n".join(
-                f"{row['id']}  {row['text']}  {row['label']}: {row['open']} open, {row['skipped']} in notes with gold, "
-                f"{row['doubtful']} doubtful"
-                for row in result["strings"]
-            ) or "No suggestions left to review."  # fmt: skip
-        if result["state"] != BulkActState.PLANNED:
-            return _line(result)
-        found = result["preview"]
-        conflicts = "unknown" if found["conflicts"] is None else found["conflicts"]
-        return (
-            f"Would {result['act']} {found['decided']} of {_counted(found['open'], 'open suggestion')}. Left open "
-            f"because of conflicts: {conflicts}. Skipped: {found['skipped']} in "
-            f"{_counted(found['skipped_notes'], 'note')} with gold, "
-            f"{found['doubtful']} doubtful.\n{_precision(result['precision'])}"
-        )
-
 
 def _as_json(item: Schema) -> dict[str, Any]:
     return item.model_dump(mode="json")
-
-
-def _precision(found: dict[str, Any]) -> str:
-    """The precision so far and the expected one, in sentences."""
-    if found["share"] is None:
-        why = "none of the decisions count" if found["only_drawn"] else "no decisions in finished reviews"
-        so_far = f"Precision so far: {why}."
-    else:
-        so_far = (
-            f"Precision so far: {found['share']:.1%} (95% interval over notes {found['low']:.1%} to "
-            f"{found['high']:.1%}), {found['right']} of {_counted(found['checked'], 'decision')} in "
-            f"{_counted(found['notes'], 'note')}."
-        )
-    if found["only_drawn"]:
-        so_far += " Only notes drawn at random count, because others were chosen for their suggestions."
-    if found["expected"] is None:
-        return f"{so_far} Expected precision: not calibrated."
-    return (
-        f"{so_far} Expected precision: {found['expected']:.1%}, the mean calibrated confidence of "
-        f"{found['calibrated']} of {_counted(found['count'], 'open suggestion')}."
-    )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -180,15 +131,9 @@ def _planned(access: Access, runs: Sequence[int], options: dict[str, Any]) -> Bu
             raise ServiceError(f"There is no string {pk}. List them with --strings.", code="string")
         to = find_label(project, options["to"]).pk if options["to"] else None
         return plan_string(project=project, user=user, string=string, runs=runs, act=act, to=to)
-    data = {
-        "runs": runs,
-        "kind": "agreed" if options["agree"] is not None else "threshold",
-        "least": options["least"],
-        "agree": options["agree"],
-        "label": find_label(project, options["label"]).pk if options["label"] else "",
-        "source": options["source"] or "",
-        "act": act,
-    }
+    label = find_label(project, options["label"]).pk if options["label"] else ""
+    data = {"kind": "threshold" if options["agree"] is None else "agreed", "source": options["source"] or ""}
+    data |= {"runs": runs, "least": options["least"], "agree": options["agree"], "label": label, "act": act}
     form = BulkForm(data, access=access, runs=run_authors(project))
     valid(form)
     return plan_bulk(project=project, user=user, rule=form.rule, act=act)
@@ -198,14 +143,3 @@ def _act(access: Access, name: str) -> BulkAct:
     with suppress(ValueError, Http404):
         return act_for(access.project, UUID(name))
     raise ServiceError(f"There is no bulk act “{name[:40]}”. List them with --list.", code="bulk")
-
-
-def _line(row: dict[str, Any]) -> str:
-    if row["state"] == BulkActState.UNDONE:
-        return f"{row['id']}  undone: {row['undone']} decisions; kept because they were changed since: {row['kept']}."
-    did = "accepted" if row["act"] == BulkAct.Act.ACCEPT else "rejected"
-    return (
-        f"{row['id']}  {row['state']}: {did} {row['decided']} of {row['planned']} suggestions. Left open because of "
-        f"conflicts: {row['conflicts']}. Skipped: {row['skipped']} in {row['skipped_notes']} notes with gold, "
-        f"{row['doubtful']} doubtful."
-    )

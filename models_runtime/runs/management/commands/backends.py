@@ -7,8 +7,6 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, RequiredStanding, find_project
 from annotations.models import User
-from models_runtime.core.health import ModelHealth
-from models_runtime.models import OF_MODEL
 from models_runtime.runs.services.backend_rows import BackendItem, backend_rows
 
 
@@ -27,14 +25,3 @@ class Command(JourneyCommand):
             "project": project.slug if project else None,
             "backends": [asdict(BackendItem.of(row)) for row in backend_rows(project)],
         }
-
-    def say(self, result: dict[str, Any]) -> str:
-        lines = []
-        for row in result["backends"]:
-            # A model has a name of its own, which other commands accept.
-            own = row["backend"].startswith(OF_MODEL)
-            name, title = (row["title"], row["description"]) if own else (row["backend"], row["title"])
-            lines.append(f"{name:12} {ModelHealth(row['health']).label:15} {title} (queue {row['queue']})")
-            if row["message"]:
-                lines.append(f"{'':12} {row['message']}")
-        return "\n".join(lines)

@@ -32,7 +32,7 @@ class Command(JourneyCommand):
         parser.add_argument("--format", choices=FORMATS, default="csv", help="Format of the master. Default: csv.")
         parser.add_argument("--allow", metavar="FILE", help="Terms that may stay in released text, one per line.")
         parser.add_argument(
-            "--deny", metavar="FILE", help="Terms to find in all notes, one per line; after a tab, the label's code."
+            "--deny", metavar="FILE", help="Terms to find, one per line; after a tab, the label's code."
         )
         parser.add_argument("--run", metavar="NAME", help="Run the backend “known” under this name, and wait for it.")
 
@@ -70,26 +70,6 @@ class Command(JourneyCommand):
 
     def failure(self, result: dict[str, Any]) -> str:
         return failed_notes(result["run"]) if "run" in result else ""
-
-    def say(self, result: dict[str, Any]) -> str:
-        said = []
-        if "master" in result:
-            master = result["master"]
-            said.append(
-                f"Patient master: {master['added']} patients added, {master['changed']} changed, "
-                f"{master['unchanged']} unchanged, {master['problems']} problems."
-            )
-        for kind in ListedTermKind.values:
-            if kind in result:
-                said.append(f"Terms of the {kind} list: {result[kind].added} added.")
-        if "run" in result:
-            run = result["run"]
-            said.append(f"Run {run['run']}: {run['done']} notes done, {run['failed']} failed, {run['spans']} spans.")
-        said.append(
-            f"The project knows {result['patients']} patients. "
-            f"{result['covered']} of {result['notes']} notes are theirs."
-        )
-        return "\n".join(said)
 
 
 def _read(path: str) -> bytes:

@@ -25,9 +25,7 @@ class Command(JourneyCommand):
         parser.add_argument("--id", default="id", metavar="COLUMN", help="Column with the id of a note. Default: id.")
         parser.add_argument("--text", default="text", metavar="COLUMN", help="Column with its text. Default: text.")
         parser.add_argument("--threshold", type=float, metavar="P", help="Masking threshold, as for run_model.")
-        parser.add_argument(
-            "--processes", type=int, metavar="N", help="Number of processes. Default: that of the cores."
-        )
+        parser.add_argument("--processes", type=int, metavar="N", help="Number of processes. Default: one per core.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         given = {name: options[name] for name in ("model", "source", "target", "threshold", "processes")}
@@ -36,11 +34,3 @@ class Command(JourneyCommand):
             project = find_project(options["project"])
             outcome = read_parquet(project=project, actor=actor, progress=progress, **given)
         return outcome.as_dict() | {"target": str(options["target"])}
-
-    def say(self, result: dict[str, Any]) -> str:
-        said = f"{result['model']} · notes: {result['notes']} · spans: {result['spans']} · {result['target']}"
-        if result["earlier"]:
-            said += f"\nRead by an earlier command: {result['earlier']}"
-        if result["unread"]:
-            said += f"\nNot read: {result['unread']}. The column “error” says why."
-        return said

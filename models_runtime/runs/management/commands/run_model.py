@@ -31,56 +31,39 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument(
-            "backend",
-            metavar="BACKEND",
-            help=f"One of {', '.join([*registry.BACKENDS, registry.ENSEMBLE, *registry.SET_UP])}, or a trained model "
-            "(its name or model:ID).",
-        )
-        parser.add_argument(
-            "--members", default="", metavar="A,B", help="Members of an ensemble: backends, models, run:NAME."
-        )
+        backends = ", ".join([*registry.BACKENDS, registry.ENSEMBLE, *registry.SET_UP])
+        about = f"One of {backends}, or a trained model (its name or model:ID)."
+        parser.add_argument("backend", metavar="BACKEND", help=about)
+        about = "Members of an ensemble: backends, models, run:NAME."
+        parser.add_argument("--members", default="", metavar="A,B", help=about)
         parser.add_argument("--method", choices=list(Method), help="Method of an ensemble.")
         weights = "Weights in the order of the members. Default: hold-out scores."
         parser.add_argument("--weights", default="", metavar="X,Y", help=weights)
-        parser.add_argument(
-            "--server",
-            metavar="NAME",
-            help=f"Server of a language model, listed in DEIDREVIEW_LLM_SERVERS, or of {registry.REMOTE}, listed in "
-            "DEIDREVIEW_REMOTE_MODELS.",
+        about = (
+            f"Server of a language model (DEIDREVIEW_LLM_SERVERS) or of {registry.REMOTE} (DEIDREVIEW_REMOTE_MODELS)."
         )
+        parser.add_argument("--server", metavar="NAME", help=about)
         parser.add_argument("--model", metavar="NAME", help="Name of a language model. Default: the server's first.")
         fields = ("strategy", "language", "omega", "overlap", "passes", "temperature", "tokens", "preset")
         add_fields(parser, LlmForm, fields)
-        parser.add_argument(
-            "--every-pass", action="store_const", const=True, help="Continue after a pass that finds nothing."
-        )
-        parser.add_argument(
-            "--without-descriptions", dest="descriptions", action="store_const", const=False,
-            help="Leave the descriptions of labels out of the prompt.",
-        )  # fmt: skip
-        parser.add_argument(
-            "--examples", action="store_const", const=True, help="Put invented examples into the prompt."
-        )
-        parser.add_argument(
-            "--template", metavar="FILE", help="File with your own prompt. $labels stands for the labels of a question."
-        )
+        for option, const, about in (
+            ("every-pass", True, "Continue after a pass that finds nothing."),
+            ("without-descriptions", False, "Leave the descriptions of labels out of the prompt."),
+            ("examples", True, "Put invented examples into the prompt."),
+        ):
+            dest = option.removeprefix("without-").replace("-", "_")
+            parser.add_argument(f"--{option}", dest=dest, action="store_const", const=const, help=about)
+        about = "File with your own prompt. $labels stands for the labels of a question."
+        parser.add_argument("--template", metavar="FILE", help=about)
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {registry.PIPELINE}.")
-        parser.add_argument(
-            "--folder",
-            default="",
-            metavar="NAME",
-            help=f"Folder of weights, or Hub id, of {registry.TAGGER}, {registry.FLAIR} or {registry.GLINER}.",
+        about = f"Folder of weights, or Hub id, of {registry.TAGGER}, {registry.FLAIR} or {registry.GLINER}."
+        parser.add_argument("--folder", default="", metavar="NAME", help=about)
+        about = (
+            "Project labels for the labels of an external model; an empty one is ignored. For a zero-shot model: for "
+            "its prompts, such as “name of a city=CITY”, without commas. Default: the names of the labels."
         )
-        parser.add_argument(
-            "--map",
-            default="",
-            metavar="PER=PATIENT,MISC=",
-            help="Project labels for the labels of an external model. An empty label is ignored. For a zero-shot "
-            "model: project labels for its prompts, such as “name of a city=CITY”; a prompt can't contain a comma. "
-            "Default: the names of the labels.",
-        )
+        parser.add_argument("--map", default="", metavar="PER=PATIENT,MISC=", help=about)
         add_fields(parser, RunForm, ("name", "left", "threshold", "recall", "precision"))
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -175,27 +158,6 @@ class Command(JourneyCommand):
             project=project, backend=backend, model=model.name, labels=labels, actor=actor, name=name, key=key,
             may_leave=options["may_leave"], wanted=wanted,
         )  # fmt: skip
-
-    def say(self, result: dict[str, Any]) -> str:
-        said = (
-            f"Run {result['run']} (job {result['job']}: {JobState(result['state']).label}): "
-            f"{result['done']} notes done, {result['failed']} failed, {result['pending']} remaining."
-        )
-        if result["masking_threshold"] is not None:
-            said += f" Masking threshold: {result['masking_threshold']:g}."
-        if (found := result["on_hold_out"]) is not None:
-            said += (
-                f" On held-out notes at {found['threshold']:g}: character recall {found['recall'] or 0:.4f}, "
-                f"precision {found['precision'] or 0:.4f}, leak-free notes {found['leak_free'] or 0:.4f}."
-            )
-        if again := result.get("rules_again"):
-            said += (
-                f" The rules vote, and their tags are features of {', '.join(again)}. An error of the rules can have "
-                "several votes."
-            )
-        if result.get("left_out"):
-            said += f" Excluded because not every member annotated them: {result['left_out']} notes."
-        return said
 
     def failure(self, result: dict[str, Any]) -> str:
         return failed_notes(result)

@@ -22,9 +22,7 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("model", metavar="MODEL", help="A backend, or a trained model (its name or model:ID).")
-        parser.add_argument(
-            "--protocol", required=True, choices=list(PROTOCOLS), help="The protocol of the other tool."
-        )
+        parser.add_argument("--protocol", required=True, choices=list(PROTOCOLS), help="That of the other tool.")
         parser.add_argument("--host", default="127.0.0.1", help="The address to listen on. Default: this machine only.")
         parser.add_argument("--port", type=int, default=9090, help="The port to listen on. Default: 9090.")
 
