@@ -65,21 +65,8 @@ class AdjudicationFinished(TypedDict):
     spans: int
 
 
-class MajorityCounts(TypedDict):
-    """A majority vote over many notes (`vote`: its id), with the counts that MajorityAct explains."""
-
-    vote: str
-    gold: int
-    spans: int
-    tied: int
-    ties: int
-    left: int
-    has_gold: int
-    in_review: int
-    begun: int
-    pending: int
-    undone: int
-    kept: int
+MajorityCounts = dict[str, int | str]
+"""A majority vote over many notes (`vote`: its id), with the counts that MajorityAct explains."""
 
 
 ADJUDICATION_DECIDED = Verb[AdjudicationDecided]("adjudication.decided", _("adjudicated a location"))

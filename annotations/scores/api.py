@@ -1,9 +1,9 @@
 """Routes of scores: authors that can be scored against gold, the figures of one, its errors and their causes."""
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
@@ -11,14 +11,13 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, PageAnswer, Paging, paged
+from annotations.core.api.paging import Page, PageAnswer, Paging
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
 from annotations.models import CauseKind, Project
-from annotations.notes.selectors.in_context import Entry, label_looks, with_context
+from annotations.notes.selectors.in_context import Entry, paged_in_context
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
@@ -151,13 +150,9 @@ class CausesOut(Schema):
 def list_scorable_authors(request: ApiRequest, slug: str, wanted: Query[GoldChoice]) -> Scorable:
     """List the authors that can be scored against a gold version."""
     access = enter(request, slug, Can.READ_NOTES)
-    frozen = versions(access.project)
-    version = next((one for one in frozen if wanted.gold in (None, one.number)), None)  # 0 is not a number of a version
-    if wanted.gold and version is None:
-        raise Http404("This version does not exist.")
+    reference = Reference.of(access.project, wanted.gold)
     if wanted.language and wanted.language not in note_languages(access.project):
         raise invalid(("language", _("This project has no notes in this language.")))
-    reference = Reference(access.project, version)
     rows = authors_with_notes(reference, authors_for(access), language=wanted.language)
     return Scorable(version=reference.number, items=[ScorableOut.of(row, access.project) for row in rows])
 
@@ -188,16 +183,7 @@ def list_score_errors(
     """List the errors of a score in their sentences. The audit log records the notes."""
     access = enter(request, slug, Can.READ_NOTES)
     listed = _listed(access, version, author, filters)
-    rows, looks = listed.rows, label_looks(access.project, listed.wanted.into)
-
-    def fetch(after: int | None, size: int) -> Sequence[tuple[int, Error, Entry]]:
-        first = after or 0
-        chosen = rows[first : first + size]
-        numbers = {ErrorId.of(row): number for number, row in enumerate(chosen, first + 1)}
-        found = with_context(access, chosen, list, "score", looks)
-        return [(numbers[ErrorId.of(row)], row, entry) for row, entry in found]
-
-    return paged(request, paging, fetch, lambda row: _error(listed, *row[1:]), lambda row: row[0])
+    return paged_in_context(request, paging, access, listed.rows, list, partial(_error, listed), "score")
 
 
 @router.get(f"{PATH}/errors/csv", openapi_extra=sends("text/csv"))

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import Count, F, Max, QuerySet, Sum
 from django.utils.translation import gettext_lazy as _
@@ -12,6 +12,7 @@ from annotations import models
 from annotations.core.authors import gold_sets, origin_of
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
 from annotations.core.spans import definitions, pairs_of
+from annotations.gold.selectors import version_for, version_rows
 from annotations.scores.rules.tally import Criterion
 from annotations.text.hashes import text_sha256
 from annotations.text.provenance import pass_of
@@ -44,6 +45,13 @@ class Reference:
 
     project: models.Project
     version: models.GoldVersion | None = None
+
+    @classmethod
+    def of(cls, project: models.Project, number: int | None) -> Self:
+        """The gold with this number: 0 is the current gold, None the newest version. Raises Http404."""
+        if number:
+            return cls(project, version_for(project, number))
+        return cls(project, version_rows(project).first() if number is None else None)
 
     @property
     def number(self) -> int:
@@ -127,7 +135,8 @@ def compared(reference: Reference, author: models.Author, *, split: str = "", la
     if reference.version:
         stamp.update(f"gold {reference.version.pk} {reference.version.content_hash}".encode())
     else:
-        stamp.update(repr([_checksums(one) for one in _gold_authors(reference.project)]).encode())
+        gold_authors = models.Author.objects.filter(project=reference.project, kind=models.AuthorKind.GOLD)
+        stamp.update(repr([_checksums(one) for one in gold_authors]).encode())
     return ComparedNotes(
         annotation_sets=annotation_sets,
         golds={} if reference.version else {note: int(gold[note].split()[0]) for note in failed.union(annotation_sets)},
@@ -168,10 +177,6 @@ def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, st
     return {note: str(pk) for note, pk in notes.values_list("document_id", "pk")}
 
 
-def _gold_authors(project: models.Project) -> QuerySet[models.Author]:
-    return models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD)
-
-
 def _checksums(author: models.Author) -> tuple[Any, ...]:
     """Return sums over the author's spans, so that the key changes even if spans change without their set's version."""
     sums = models.Span.objects.filter(annotation_set__author=author).aggregate(
@@ -183,12 +188,9 @@ def _checksums(author: models.Author) -> tuple[Any, ...]:
 
 def characters(compared: ComparedNotes) -> int:
     """Count the characters of the compared notes, which is the cost of a score."""
-    sizes = (_lengths(compared.notes[at : at + 900]) for at in range(0, len(compared.notes), 900))
-    return sum(sizes)
-
-
-def _lengths(notes: list[int]) -> int:
-    return int(models.Document.objects.filter(pk__in=notes).aggregate(total=Sum("length"))["total"] or 0)
+    batches = (compared.notes[at : at + 900] for at in range(0, len(compared.notes), 900))
+    rows = (models.Document.objects.filter(pk__in=notes).aggregate(total=Sum("length")) for notes in batches)
+    return sum(row["total"] or 0 for row in rows)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """Routes of adjudication: the notes to adjudicate, one note, its outcome for annotators, and majority votes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 from uuid import UUID, uuid4
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, ModelSchema, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.agreement.api.disagreements import compare
@@ -15,7 +15,13 @@ from annotations.agreement.rules.adjudication import SpanOutcome
 from annotations.agreement.selectors import adjudications
 from annotations.agreement.selectors import desk as desk_selectors
 from annotations.agreement.services import deciding
-from annotations.agreement.services.majority import MajorityVote, recent_votes, start_majority, start_undo, vote_of
+from annotations.agreement.services.majority import (
+    COUNTS,
+    last_job,
+    recent_votes,
+    start_majority,
+    start_undo,
+)
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as Wanted
 from annotations.core.access import Access, Can, note_for
@@ -312,33 +318,50 @@ def _compared(request: ApiRequest, slug: str) -> Access:
 # ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+class MajorityVote(ModelSchema):
+    """A majority vote. `state`: working, done, undoing or undone. `job` is its job, or that of its undo.
+
+    Of the `planned` notes, `gold` became gold, with `spans`; `left` were changed before their turn. An undo leaves the
+    `kept` notes alone, which were changed since.
+    """
+
+    by: str
+    job: int | None
+
+    class Meta:
+        model = MajorityAct
+        fields: Sequence[str] = ("id", "state", "created_at", "ended_at", "planned", *COUNTS)
+
+    @classmethod
+    def of(cls, act: MajorityAct) -> Self:
+        job = last_job(act)
+        return cls(**vars(act) | {"by": act.user.username, "job": job.number if job else None})
+
+
 @router.get(f"{VOTES}/preview", response=adjudications.MajorityPreview)
 def preview_majority_vote(request: ApiRequest, slug: str) -> adjudications.MajorityPreview:
     """Count what a majority vote would decide."""
-    access = enter(request, slug, Can.MAKE_GOLD)
-    compare(access.project)
-    return adjudications.preview(access.project)
+    return adjudications.preview(_compared(request, slug).project)
 
 
 @router.get(VOTES, response=list[MajorityVote])
 def list_majority_votes(request: ApiRequest, slug: str) -> list[MajorityVote]:
     """List the latest 20 majority votes, the newest first."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    return [vote_of(row) for row in recent_votes(access.project)]
+    return [MajorityVote.of(row) for row in recent_votes(access.project)]
 
 
 @router.post(VOTES, response={202: JobItem})
 def start_majority_vote(request: ApiRequest, response: HttpResponse, slug: str) -> Status[JobItem]:
     """Make the majority of the annotators gold in all notes that several annotators have submitted."""
-    access = enter(request, slug, Can.MAKE_GOLD)
-    compare(access.project)
+    access = _compared(request, slug)
     return started(response, slug, start_majority(project=access.project, user=access.user, key=str(uuid4())))
 
 
 @router.get(VOTE, response=MajorityVote)
 def read_majority_vote(request: ApiRequest, slug: str, vote: UUID) -> MajorityVote:
     """Read a majority vote."""
-    return vote_of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
+    return MajorityVote.of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
 
 
 @router.post(f"{VOTE}/undo", response={202: JobItem})

@@ -26,7 +26,7 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
 from annotations.projects.api import version_tag
@@ -274,7 +274,7 @@ def _placed(place: int | None) -> tuple[int, int] | None:
 # ── Amendments of the guidelines, which separate the rounds of a project ─────────────────────────────────────────────
 
 
-class AmendmentItem(Schema):
+class AmendmentItem(Answer):
     """A rule that was added to the guidelines, and so made `version` of them.
 
     `note`, `start` and `end` are the location that led to it, only for people who may read every note.
@@ -282,20 +282,17 @@ class AmendmentItem(Schema):
 
     number: int
     text: str
-    version: int
-    by: str | None
+    version: int = Field(validation_alias="guidelines_version")
+    by: Username
     at: datetime
-    note: int | None = None
+    note: int | None = Field(None, validation_alias="document_id")
     start: int | None = None
     end: int | None = None
 
     @classmethod
     def of(cls, row: Amendment, *, located: bool) -> Self:
-        place = {"note": row.document_id, "start": row.start, "end": row.end} if located else {}
-        return cls(
-            number=row.number, text=row.text, version=row.guidelines_version, at=row.at,
-            by=row.by.username if row.by else None, **place,
-        )  # fmt: skip
+        item = cls.from_orm(row)
+        return item if located else item.model_copy(update=dict.fromkeys(("note", "start", "end")))
 
 
 class NewAmendment(Body):

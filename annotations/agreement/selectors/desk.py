@@ -12,7 +12,7 @@ from annotations.agreement.rules.adjudication import AdjudicatedLocation, Item, 
 from annotations.agreement.rules.disagreement import Consensus, Version, consensus, majority_version
 from annotations.agreement.selectors.disagreements import kinds_at, spans_of_sets, submitted_sets
 from annotations.core.authors import annotator_names
-from annotations.core.spans import pairs_of
+from annotations.core.spans import Stored, pairs_of
 from annotations.models import AnnotationSet, AnnotationSetState, Cause, Document, Label, Project, Resolution
 from annotations.notes.selectors.comments import adjudicated_set
 from annotations.text.attributes import Attributes, Value
@@ -116,19 +116,10 @@ def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> 
 
 
 def _heard(resolution: Resolution, merged: Mapping[int, int | None]) -> dict[str, Version]:
-    return {
-        author: tuple(
-            sorted(
-                {
-                    DomainSpan(
-                        start, end, str(merged.get(label, label)), attributes=pairs_of(more[0] if more else None)
-                    )
-                    for start, end, label, *more in spans
-                }
-            )
-        )
-        for author, spans in resolution.heard.items()
-    }
+    def heard(start: int, end: int, label: int, attributes: Stored | None = None) -> DomainSpan:
+        return DomainSpan(start, end, str(merged.get(label, label)), attributes=pairs_of(attributes))
+
+    return {author: tuple(sorted({heard(*row) for row in spans})) for author, spans in resolution.heard.items()}
 
 
 def triples(spans: Iterable[DomainSpan]) -> list[SpanTriple]:

@@ -9,10 +9,10 @@ assigned annotator has not submitted. A job that was stopped continues with the 
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final, cast
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
@@ -44,6 +44,9 @@ BATCH: Final = 50
 """Notes in one transaction, which others wait for on SQLite."""
 ATTEMPTS: Final = 5
 RECENT: Final = 20
+COUNTS: Final = (
+    *("gold", "spans", "tied", "ties", "left", "has_gold", "in_review", "begun", "pending", "undone", "kept"),
+)
 
 
 def _batches(pks: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -78,49 +81,12 @@ def undo_majority(
     return _end(act, State.UNDONE, user, kept=act.notes.count())
 
 
-# ── What a vote did ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class MajorityVote:
-    """A majority vote. `state`: working, done, undoing or undone. `job` is its job, or that of its undo.
-
-    Of the `planned` notes, `gold` became gold, with `spans`; `left` were changed before their turn. An undo leaves the
-    `kept` notes alone, which were changed since.
-    """
-
-    id: UUID
-    state: str
-    by: str
-    created_at: datetime
-    ended_at: datetime | None
-    planned: int
-    gold: int
-    spans: int
-    tied: int
-    ties: int
-    has_gold: int
-    in_review: int
-    begun: int
-    pending: int
-    left: int
-    undone: int
-    kept: int
-    job: int | None
-
-
 def recent_votes(project: models.Project) -> QuerySet[models.MajorityAct]:
     return models.MajorityAct.objects.filter(project=project).select_related("user")[:RECENT]
 
 
 def last_job(act: models.MajorityAct) -> models.Job | None:
     return job_of(act, "majority_undo") or job_of(act, "majority")
-
-
-def vote_of(act: models.MajorityAct) -> MajorityVote:
-    job = last_job(act)
-    same = {each.name: getattr(act, each.name) for each in fields(MajorityVote) if each.name not in ("by", "job")}
-    return MajorityVote(**same, by=act.user.username, job=job.number if job else None)
 
 
 # ── The act itself ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -149,9 +115,7 @@ def _end(
 ) -> events.MajorityCounts:
     with transaction.atomic():
         end(act, state, **last)
-        # The other fields are columns of the act.
-        counts = {name: getattr(act, name) for name in events.MajorityCounts.__annotations__ if name != "vote"}
-        data = cast(events.MajorityCounts, {"vote": str(act.pk), **counts})
+        data: events.MajorityCounts = {"vote": str(act.pk), **{name: getattr(act, name) for name in COUNTS}}
         verb = events.MAJORITY_APPLIED if state == State.DONE else events.MAJORITY_UNDONE
         verb.record(actor=user, project_id=act.project_id, data=data)
     return data

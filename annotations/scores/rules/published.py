@@ -71,8 +71,7 @@ class Table:
 
     `notes` hold for the whole table: misprints, contradictions, and what our copy of the source lacks. Figures are
     shown with `digits` after the point, as printed, and counts without. `headline` names the row that stands for the
-    table where there is room for one figure only. Raises ValueError for a row that has not one figure per column, and
-    for a footnote or a headline that names no row.
+    table where there is room for one figure only.
     """
 
     source: str
@@ -86,14 +85,6 @@ class Table:
     digits: int = 4
     headline: str = ""
     pages: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for row in self.rows:
-            if len(row.figures) != len(self.columns):
-                raise ValueError(f"{self.source}, row {row.name}: {len(row.figures)} of {len(self.columns)} figures.")
-        named = {name for footnote in self.footnotes for name in footnote.rows} | {self.headline} - {""}
-        if unknown := named - {row.name for row in self.rows}:
-            raise ValueError(f"{self.source}: no row {', '.join(sorted(unknown))}.")
 
     @property
     def lines(self) -> list[Line]:

@@ -59,16 +59,8 @@ class ScoreRequest:
     @property
     def params(self) -> dict[str, Any]:
         """The request as parameters of a job: ids and choices only."""
-        return {
-            "version": self.reference.number,
-            "author_id": self.author.pk,
-            "split": self.split,
-            "into": self.into,
-            "threshold": self.threshold,
-            "types": list(self.types),
-            "tokenizer": self.tokenizer,
-            "language": self.language,
-        }
+        same = {name: getattr(self, name) for name in ("split", "into", "threshold", "tokenizer", "language")}
+        return {"version": self.reference.number, "author_id": self.author.pk, "types": list(self.types), **same}
 
 
 def score_request(
@@ -107,14 +99,6 @@ def score_request(
         reference, found, split, into, threshold_of(str(threshold)), tokenizer=tokenizer, language=language
     )
     return replace(wanted, types=chosen_types(types, label_mapper(wanted).category_of)) if types else wanted
-
-
-def label_mapper(wanted: ScoreRequest) -> "LabelMapper":
-    """The labels of the score. Raises ServiceError `mapping` if a label is missing from the mapping."""
-    try:
-        return LabelMapper(wanted, selectors.label_words(wanted.reference.project))
-    except MappingError as error:
-        raise ServiceError(str(error), code="mapping") from error
 
 
 def _author(authors: QuerySet[Author], pk: int | None, name: str) -> Author:
@@ -224,10 +208,7 @@ def score(wanted: ScoreRequest, *, progress: Progress = silent) -> Score:
     key = _key(wanted, notes, words)
     table = kept(project, TABLE, key)
     if table is None:
-        try:
-            table, errors = _computed(wanted, notes, words, progress)
-        except MappingError as error:
-            raise ServiceError(str(error), code="mapping") from error
+        table, errors = _computed(wanted, notes, words, progress)
         with transaction.atomic():
             unerased(project.pk, begun)
             keep(project, TABLE, key, table)
@@ -315,7 +296,10 @@ def _rewritten(wanted: ScoreRequest, mapper: "LabelMapper", pair: selectors.Note
 
 
 class LabelMapper:
-    """Mapping of spans to the labels of the score: merged labels first, then the other label set."""
+    """Mapping of spans to the labels of the score: merged labels first, then the other label set.
+
+    Raises ServiceError `mapping` if a label is missing from the mapping.
+    """
 
     def __init__(self, wanted: ScoreRequest, words: selectors.LabelWords) -> None:
         self._merged = words.merged
@@ -325,7 +309,10 @@ class LabelMapper:
         self.without: dict[str, int] = {}
         if wanted.into:
             self._mapping = mappings()[wanted.reference.project.label_set.key, wanted.into]
-            self._mapping.check(words.order)
+            try:
+                self._mapping.check(words.order)
+            except MappingError as error:
+                raise ServiceError(str(error), code="mapping") from error
             target = shipped_set(wanted.into)
             self.category_names = {category.code: category.name for category in target.categories}
             if self._mapping.to_category:
@@ -351,6 +338,11 @@ class LabelMapper:
                 if self._mapping.labels[span.label] is None:
                     self.without[span.label] = self.without.get(span.label, 0) + 1
         return mapped
+
+
+def label_mapper(wanted: ScoreRequest) -> LabelMapper:
+    """The labels of the score. Raises ServiceError `mapping`."""
+    return LabelMapper(wanted, selectors.label_words(wanted.reference.project))
 
 
 def _about(wanted: ScoreRequest, notes: selectors.ComparedNotes, mapper: LabelMapper) -> ScoreReference:

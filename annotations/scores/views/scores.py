@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,7 +20,7 @@ from annotations.core.templatetags.plots import PlotLine
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
-from annotations.models import CauseKind, GoldVersion
+from annotations.models import CauseKind
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.labels import mapped_sets
 from annotations.projects.selectors.projects import is_large
@@ -95,9 +95,8 @@ def scores(request: Request, slug: str) -> HttpResponse:
     With ?language=, only notes in it count.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
-    frozen = versions(access.project)
-    chosen = _chosen(request, frozen)
-    reference = selectors.Reference(access.project, chosen)
+    asked = request.GET.get("gold", "")
+    reference = selectors.Reference.of(access.project, 0 if asked == "current" else number(request.GET, "gold"))
     languages = selectors.note_languages(access.project)
     language = one_of(request, "language", ["", *languages])
     rows: list[dict[str, Any]] = []
@@ -112,8 +111,8 @@ def scores(request: Request, slug: str) -> HttpResponse:
         rows.append({"counts": author, "table": table})
     context = {
         "access": access,
-        "versions": frozen,
-        "chosen": chosen,
+        "versions": versions(access.project),
+        "chosen": reference.version,
         "languages": languages,
         "note_language": language,
         "rows": rows,
@@ -130,18 +129,6 @@ def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
         return found.table, 0
     cost = selectors.characters(notes_of(wanted))
     return (score(wanted).table, cost) if cost <= most else (None, 0)
-
-
-def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
-    number_text = request.GET.get("gold", "")
-    if number_text == "current":
-        return None
-    if number_text:
-        found = next((version for version in frozen if str(version.number) == number_text), None)
-        if found is None:
-            raise Http404("This version does not exist.")
-        return found
-    return frozen[0] if frozen else None
 
 
 @require_safe

@@ -6,8 +6,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotations.core.commands import lines_of
 from annotations.models import GoldVersion, Project, Webhook
-from deidreview.operations import lines_of, operations, parser_of
+from deidreview.operations import operations, parser_of
 from tests import factories as make
 from tests.worlds.commands import answered, printed
 from tests.worlds.pages import made_world, world

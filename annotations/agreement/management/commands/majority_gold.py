@@ -5,8 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from django.core.management.base import CommandParser
-from pydantic_core import to_jsonable_python
 
+from annotations.agreement.api.adjudication import MajorityVote
 from annotations.agreement.selectors.adjudications import preview
 from annotations.agreement.services import majority
 from annotations.agreement.services.comparing import bring_up_to_date
@@ -66,5 +66,4 @@ def _vote(project: Project, name: str) -> MajorityAct:
 
 
 def _described(act: MajorityAct) -> dict[str, Any]:
-    described: dict[str, Any] = to_jsonable_python(majority.vote_of(act))
-    return described
+    return MajorityVote.of(act).model_dump(mode="json")
