@@ -46,17 +46,14 @@ class BulkForm(forms.Form):
     def __init__(self, *args: Any, access: Access, runs: Sequence[Author], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._merged = {run.pk: len(run.merged_from) for run in runs if run.merged_from is not None}
-        self._choose("runs", [(run.pk, self._name(run)) for run in runs])
+        offer(self, "runs", [(run.pk, self._name(run)) for run in runs])
         names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]
-        self._choose("label", [("", _("Any label")), *names])
+        offer(self, "label", [("", _("Any label")), *names])
 
     def _name(self, run: Author) -> str:
         if run.pk not in self._merged:
             return run.name
         return _("%(name)s (a merged list of %(n)d runs)") % {"name": run.name, "n": self._merged[run.pk]}
-
-    def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
-        offer(self, field, choices)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

@@ -1,7 +1,7 @@
 """Locations of notes in their sentences, with the spans of two annotation sets."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -178,6 +178,11 @@ class LabelLook:
     underline: int = 0
 
 
+def look_of(looks: Mapping[str, LabelLook], code: str) -> LabelLook:
+    """The look of a label; the bare code where the label is gone."""
+    return looks.get(code) or LabelLook(code, code)
+
+
 def label_looks(project: Project, into: str = "") -> dict[str, LabelLook]:
     """Looks of the project's labels by code, merged labels last; or of the labels of the shipped set `into`."""
     if into:
@@ -272,9 +277,7 @@ def _labeled(span: Sequence[Any] | None, text: str, looks: dict[str, LabelLook])
     if not span:
         return None
     start, end, code, *more = span
-    return LabeledText(
-        looks.get(code) or LabelLook(code, code), text[start:end], attribute_words(more[0]) if more else []
-    )
+    return LabeledText(look_of(looks, code), text[start:end], attribute_words(more[0]) if more else [])
 
 
 def note_names(notes: Iterable[int]) -> dict[int, str]:

@@ -15,7 +15,7 @@ from annotations.notes.api import codes_of
 from annotations.review.api.bulk import Chosen
 from annotations.review.rules.planting import RemainingEstimate
 from annotations.review.rules.precision import BANDS
-from annotations.review.selectors.decision_log import TYPES, export_decisions, overruled
+from annotations.review.selectors.decision_log import TYPES, OverruledCounts, export_decisions, overruled
 from annotations.review.selectors.planted import PlantedFigures, planting_for
 from annotations.review.selectors.precision import AcceptanceRate, acceptance_by, drawn_of, suggestions_by
 from annotations.review.selectors.reviewing import Pair, chosen_runs, pairs
@@ -63,15 +63,6 @@ class DrawnOut(Answer):
     recall: EstimateOut = Field(validation_alias="found")
 
 
-class OverruledOut(Schema):
-    """How often `reviewer` decided after `earlier`, and how often otherwise (`changed`)."""
-
-    reviewer: str
-    earlier: str
-    decisions: int
-    changed: int
-
-
 class PlantedOut(Schema):
     """Planted leaks that reviewers found and missed: `all`, and by reviewer for managers, else only one's own."""
 
@@ -98,7 +89,7 @@ class Acceptance(Schema):
     sources: list[AcceptedOut]
     confidences: list[AcceptedOut]
     drawn: list[DrawnOut]
-    overruled: list[OverruledOut]
+    overruled: list[OverruledCounts]
     pairs: list[Pair]
     planted: PlantedOut | None
 
@@ -118,7 +109,7 @@ def read_acceptance(request: ApiRequest, slug: str, wanted: Query[Chosen]) -> Ac
         sources=[AcceptedOut.of(row, run=row.key[0], source=row.key[1]) for row in by_source],
         confidences=[AcceptedOut.of(row, least=BANDS[row.key[0]][0] if row.key[0] >= 0 else None) for row in by_band],
         drawn=[DrawnOut.model_validate(one) for one in drawn_of(chosen)],
-        overruled=[OverruledOut(**one._asdict()) for one in overruled(access.project)],
+        overruled=overruled(access.project),
         pairs=pairs(access.project, chosen),
         planted=PlantedOut.of(planting) if planting.measured else None,
     )

@@ -18,7 +18,8 @@ event that was undone). Reading the rows from first to last gives every state of
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from django.utils import timezone
 
@@ -147,7 +148,8 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; chars
 """The media types of the formats."""
 
 
-class OverruledCounts(NamedTuple):
+@dataclass(frozen=True)
+class OverruledCounts:
     """How many decisions of `reviewer` replaced one of `earlier`, and how many changed the outcome."""
 
     reviewer: str
@@ -168,7 +170,7 @@ def overruled(project: Project) -> list[OverruledCounts]:
     people = {pk for pair in counts for pk in pair}
     names = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
     listed = [OverruledCounts(names.get(by, "?"), names.get(over, "?"), *found) for (by, over), found in counts.items()]
-    return sorted(listed, key=lambda row: (-row[2], row))
+    return sorted(listed, key=lambda row: (-row.decisions, row.reviewer, row.earlier))
 
 
 # The download of the decision log.

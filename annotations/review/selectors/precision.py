@@ -28,14 +28,10 @@ RIGHT_DECISION = Q(
 )  # fmt: skip
 
 
-def rates_by(spans: "QuerySet[Span]", *columns: str, right: Q = RIGHT) -> dict[tuple[Any, ...], Rate]:
-    """The rate of these suggestions for every combination of the columns; without columns, one rate under ()."""
-    counted = spans.filter(_DECIDED).order_by()
-    figures = {"right": Count("pk", filter=right), "decided": Count("pk")}
-    if not columns:
-        return {(): Rate(**counted.aggregate(**figures))}
-    rows = counted.values(*columns).annotate(**figures)
-    return {tuple(row[c] for c in columns): Rate(row["right"], row["decided"]) for row in rows}
+def rate_of(spans: "QuerySet[Span]") -> Rate:
+    """The rate of these suggestions that were decided one by one."""
+    counts = {"right": Count("pk", filter=RIGHT), "decided": Count("pk")}
+    return Rate(**spans.filter(_DECIDED).order_by().aggregate(**counts))
 
 
 def rates_of(author: Author) -> dict[tuple[Any, ...], Rate]:

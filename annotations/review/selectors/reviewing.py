@@ -212,14 +212,15 @@ def review_for(access: Access, author: int, note: int) -> tuple[models.Author, m
     return run, found
 
 
-def last_decided(
-    author: models.Author, user: models.User, besides: models.Document, most: int = 5
-) -> list[models.Decision]:
+MOST_DECIDED: Final = 5
+
+
+def last_decided(author: models.Author, user: models.User, besides: models.Document) -> list[models.Decision]:
     """This person's last single decision in each note of the run, newest first, without the note `besides`."""
     rows = models.Decision.objects.filter(reviewer=user, cause__isnull=True, review__author=author)
     rows = rows.exclude(review__document=besides).select_related("review__document").order_by("-pk")
-    last = {row.review_id: row for row in reversed(rows.defer("review__document__text")[: 10 * most])}
-    return sorted(last.values(), key=lambda row: -row.pk)[:most]
+    last = {row.review_id: row for row in reversed(rows.defer("review__document__text")[: 10 * MOST_DECIDED])}
+    return sorted(last.values(), key=lambda row: -row.pk)[:MOST_DECIDED]
 
 
 # The number of notes to review, for the navigation.

@@ -147,15 +147,12 @@ def _check_seen(held: LockedNotes, user: User, one: Suggestion, seen: Seen | Non
         return
     now = held.seen(one)
     if now not in (seen, wanted):
-        message = (
-            _("%(name)s accepted this suggestion meanwhile. Your decision was not saved; decide again if you disagree.")
-            if now[0] == "accepted"
-            else _(
-                "%(name)s rejected this suggestion meanwhile. Your decision was not saved; "
-                "decide again if you disagree."
-            )
-        )
-        raise ServiceError(message % {"name": one.decision.by}, code="moved")
+        raise _moved(one.decision.by)
+
+
+def _moved(name: str) -> ServiceError:
+    message = _("%(name)s decided on this meanwhile. Your decision was not saved; decide again if you disagree.")
+    return ServiceError(message % {"name": name}, code="moved")
 
 
 def _suggestion(here: LockedReview, pk: int | None) -> Suggestion:
@@ -195,11 +192,7 @@ def _decide_on_removal(here: LockedReview, held: LockedNotes, request: Request, 
     others = request.seen is not None and one.decision is not None and one.decision.reviewer_id != here.user.pk
     if one.decision is not None and others and _seen_removal(here, held, one) not in seen:
         # Another person's decision, which the page did not show, is not overwritten.
-        message = _(
-            "%(name)s decided on this proposed removal meanwhile. Your decision was not saved; "
-            "decide again if you disagree."
-        )
-        raise ServiceError(message % {"name": one.decision.by}, code="moved")
+        raise _moved(one.decision.by)
     effect = _removal_effect(here, held, one, wanted)
     if effect is not None:
         held.do(effect, here.document.pk, here.review, {}, act=request.act, change_id=request.change_id)

@@ -34,18 +34,6 @@ from annotations.text.spans import crowd_in, has_room
 class LockedNotes(LockedRows):
     """Notes under decision by one person, with what refuses or excludes a decision."""
 
-    def __init__(
-        self,
-        project: models.Project,
-        user: models.User,
-        golds: Mapping[int, models.AnnotationSet],
-        *,
-        cause: UUID | None = None,
-    ) -> None:
-        super().__init__(project, user, golds, cause=cause)
-        self._conflicting: dict[int, list[suggestions.Suggestion]] = {}
-        self._passes: dict[int, events.ReviewDecided] = {}
-
     def errors(self, reviews: Iterable[models.Review]) -> dict[int, ServiceError]:
         """Why this person can't decide in some of these reviews, by review id.
 

@@ -22,7 +22,7 @@ from annotations.core.changes import check_room
 from annotations.core.locks import check_open
 from annotations.core.spans import as_json
 from annotations.core.suggestions import Key, count_open
-from annotations.review.events import DecisionState, GoldRow
+from annotations.review.events import DecisionState, GoldRow, ReviewDecided
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.state import Seen, shown_state
 from annotations.review.selectors.suggestions import Bounds, Suggestion, around, is_finished
@@ -88,6 +88,8 @@ class LockedRows:
         self._drafts: set[int] = set()
         self._events: list[models.Event] = []
         self._removals: dict[tuple[int, int], tuple[int, str | None]] = {}
+        self._conflicting: dict[int, list[Suggestion]] = {}
+        self._passes: dict[int, ReviewDecided] = {}
 
     def look_around(self, spans: Iterable[Sequence[Any]]) -> None:
         """Limit what is read of gold to the stretch of text around these spans. Nothing outside it may change."""
@@ -255,18 +257,8 @@ class LockedRows:
 @cache
 def _spans() -> "QuerySet[models.Span, Any]":
     """The query for gold spans. Cached, because every decision runs it."""
-    columns = (
-        "pk",
-        "annotation_set_id",
-        "start",
-        "end",
-        "label_id",
-        "confidence",
-        "source",
-        "provenance",
-        "attributes",
-    )
-    return models.Span.objects.order_by().values_list(*columns)
+    columns = ("start", "end", "label_id", "confidence", "source", "provenance", "attributes")
+    return models.Span.objects.order_by().values_list("pk", "annotation_set_id", *columns)
 
 
 def bounds_of(row: GoldRow) -> LabeledBounds:

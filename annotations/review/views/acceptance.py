@@ -14,7 +14,7 @@ from annotations.models import Span
 from annotations.review.rules.precision import BANDS
 from annotations.review.selectors.decision_log import FORMATS, TYPES, export_decisions, overruled
 from annotations.review.selectors.planted import planting_for
-from annotations.review.selectors.precision import AcceptanceRate, acceptance_by, drawn_of, rates_by, suggestions_by
+from annotations.review.selectors.precision import AcceptanceRate, acceptance_by, drawn_of, rate_of, suggestions_by
 from annotations.review.selectors.reviewing import chosen_runs, pairs, run_authors
 from annotations.review.services.queue import ONE_IN
 
@@ -31,7 +31,7 @@ def acceptance(request: Request, slug: str) -> HttpResponse:
         "chosen": chosen,
         "tables": _tables(access, spans),
         "overruled": overruled(access.project),
-        "drawn": [(each, rates_by(suggestions_by(access.project, [each.run.pk]))[()]) for each in drawn_of(chosen)],
+        "drawn": [(each, rate_of(suggestions_by(access.project, [each.run.pk]))) for each in drawn_of(chosen)],
         "one_in": ONE_IN,
         "pairs": pairs(access.project, chosen),
         "planting": planting_for(access, [run.pk for run in chosen]),

@@ -224,9 +224,9 @@ class JudgingTally:
             "discarded": sum(counts[DISCARDED] for counts in self.majority.values()),
             "judged_by_fewer": self.fewer,
             "beyond_gold": self.beyond,
-            "majority": _figures(self.majority, used),
+            "majority": figures_by_label(self.majority, used),
             "judges": [
-                _figures(self.each[at], used) | {"notes": self.answered[at], "silent": self.silent[at]}
+                figures_by_label(self.each[at], used) | {"notes": self.answered[at], "silent": self.silent[at]}
                 for at in range(self.judges)
             ],
             "agreement": self._agreement(),
@@ -251,7 +251,8 @@ class JudgingTally:
         }
 
 
-def _figures(counted: Mapping[str, Counter[str]], labels: Sequence[str]) -> dict[str, Any]:
+def figures_by_label(counted: Mapping[str, Counter[str]], labels: Sequence[str]) -> dict[str, Any]:
+    """The figures over these labels, and of each."""
     whole: Counter[str] = sum((counted.get(label, Counter()) for label in labels), Counter())
     return {
         "micro": figures_of(whole),

@@ -81,9 +81,9 @@ def _gone() -> ServiceError:
     return ServiceError(_("This error no longer exists in this score. Reload the page."), code="error")
 
 
-def causes_of_errors(wanted: ScoreRequest, notes: Collection[int] | None = None) -> dict[ErrorId, set[str]]:
-    """Return the stored causes of the author's errors, by error; of some notes, or of all."""
-    return {error: set(rows) for error, rows in _rows(wanted, notes).items()}
+def causes_of_errors(wanted: ScoreRequest) -> dict[ErrorId, set[str]]:
+    """Return the stored causes of the author's errors, by error."""
+    return {error: set(rows) for error, rows in _rows(wanted, None).items()}
 
 
 def _rows(wanted: ScoreRequest, notes: Collection[int] | None) -> dict[ErrorId, dict[str, list[int]]]:

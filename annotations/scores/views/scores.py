@@ -21,7 +21,7 @@ from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.models import CauseKind
-from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.notes.selectors.in_context import LabelLook, label_looks, look_of
 from annotations.projects.selectors.labels import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores import selectors
@@ -265,10 +265,6 @@ def _cell(
     return ConfusionCell(
         n, n / total if total and n else None, errors_url(wanted, **filters) if n else "", right, label
     )
-
-
-def look_of(looks: dict[str, LabelLook], code: str) -> LabelLook:
-    return looks.get(code) or LabelLook(code, code)
 
 
 def offered_types(wanted: ScoreRequest, looks: dict[str, LabelLook]) -> tuple[list[list[Type]], dict[str, str]]:

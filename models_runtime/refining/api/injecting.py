@@ -145,7 +145,7 @@ def start_injection_now(
 def read_injection(request: ApiRequest, slug: str, injection: int) -> InjectionOut:
     """Read an injection, with the authors who can be scored."""
     access = enter(request, slug, Can.MANAGE)
-    row = _injection(access, injection)
+    row = bench.injection_for(access, injection)
     authors = bench.refiners_of(row, authors_for(access)) if bench.is_complete(row) else []
     possible = row.possible_by_rule() if row.possible else {}
     refiners = [Refiner.from_orm(one) for one in authors]
@@ -156,7 +156,7 @@ def read_injection(request: ApiRequest, slug: str, injection: int) -> InjectionO
 def read_injection_score(request: ApiRequest, slug: str, injection: int, author: int) -> dict[str, Any]:
     """Read what an author caught: shares are from 0 to 1, and null where there is nothing to count."""
     access = enter(request, slug, Can.MANAGE)
-    row = _injection(access, injection)
+    row = bench.injection_for(access, injection)
     bench.require_complete(row)
     (score,) = bench.score_authors(row, [_author(access, row, author)])
     return score.as_json()
@@ -168,7 +168,7 @@ def list_injected_errors(
 ) -> dict[str, Any] | HttpResponseBase:
     """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
     access = enter(request, slug, Can.MANAGE)
-    row = _injection(access, injection)
+    row = bench.injection_for(access, injection)
     bench.require_complete(row)
     author = _author(access, row, wanted.author) if wanted.author else None
     found = bench.errors_behind(row, author, wanted.kind, wanted.rule)
@@ -198,11 +198,6 @@ def _error(one: bench.BenchedError, entry: Entry) -> InjectedErrorOut:
         there=[(span.start, span.end, span.label) for span in (outcome.there if outcome else ())],
         **sentence_of(entry),
     )  # fmt: skip
-
-
-def _injection(access: Access, pk: int) -> InjectedRun:
-    rows = InjectedRun.objects.select_related("author", "gold_version__project", "job", "project")
-    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 def _author(access: Access, run: InjectedRun, pk: int) -> Author:

@@ -6,11 +6,10 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Access, Can, authors_for
+from annotations.core.access import Can, authors_for
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
@@ -24,7 +23,7 @@ from annotations.scores.rules.judging import STANDARD, THRESHOLD
 from annotations.text.names import MAX_ID
 from models_runtime.models import Judging
 from models_runtime.refining.forms import JUDGING_REFUSED_AT, JudgeForm
-from models_runtime.refining.services.judging import judge_again, start_judging
+from models_runtime.refining.services.judging import judge_again, judging_for, start_judging
 from models_runtime.refining.services.judging_results import JudgedEntity, judged_entities, result_of, row_of_entity
 from models_runtime.runs.services.llm import servers
 
@@ -120,7 +119,7 @@ def start_judging_now(request: ApiRequest, response: HttpResponse, slug: str, bo
 @router.get(ONE, response=JudgingOut)
 def read_judging(request: ApiRequest, slug: str, judging: int) -> JudgingOut:
     """Read a judging with its result."""
-    row = _judging(enter(request, slug, Can.READ_NOTES), judging)
+    row = judging_for(enter(request, slug, Can.READ_NOTES), judging)
     live = row.job is not None and row.job.state in LIVE
     return JudgingOut(**JudgingItem.from_orm(row).dict(), result=None if live else result_of(row))
 
@@ -131,7 +130,7 @@ def list_judged_entities(
 ) -> dict[str, Any] | HttpResponseBase:
     """List the entities behind a count in their sentences. The audit log records the notes."""
     access = enter(request, slug, Can.READ_NOTES)
-    row = _judging(access, judging)
+    row = judging_for(access, judging)
     found, names = judged_entities(row, wanted.kind), [one.name for one in row.judges.all()]
 
     return paged_in_context(request, paging, access, found, row_of_entity, partial(_entity, names), "judges")
@@ -141,14 +140,9 @@ def list_judged_entities(
 def ask_judges_again(request: ApiRequest, response: HttpResponse, slug: str, judging: int) -> Status[JudgingItem]:
     """Ask for missing and failed verdicts."""
     access = enter(request, slug, Can.MANAGE)
-    judge_again(judging=_judging(access, judging), actor=access.user)
-    row = _judging(access, judging)
+    judge_again(judging=judging_for(access, judging), actor=access.user)
+    row = judging_for(access, judging)
     return located(response, slug, row.job, JudgingItem.from_orm(row))
-
-
-def _judging(access: Access, pk: int) -> Judging:
-    rows = Judging.objects.select_related("author", "gold_version", "job")
-    return get_object_or_404(rows, project=access.project, author__in=authors_for(access), pk=pk)
 
 
 def _entity(names: Sequence[str], one: JudgedEntity, entry: Entry) -> EntityOut:

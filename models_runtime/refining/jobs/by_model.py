@@ -224,12 +224,7 @@ _Asked = tuple[int, int]
 """A note, and the number of an annotation in it."""
 
 
-def refine_singly(claim: Claim, row: Refinement) -> None:
-    """Ask about every annotation without a decision. Raises ServiceError `server` and `unanswered`."""
-    _SingleRefiner(claim, row).refine()
-
-
-class _SingleRefiner(ModelRefiner):
+class SingleRefiner(ModelRefiner):
     unanswered = gettext_lazy("%(count)d annotations have no answer. Retry the job to ask about them again. %(error)s")
 
     def __init__(self, claim: Claim, row: Refinement) -> None:
@@ -302,16 +297,12 @@ def _written(answer: Answer) -> str:
 # The method *agent*: a language model with tools goes through each note. Decisions are kept with every answer.
 
 
-def refine_by_agent(claim: Claim, row: Refinement) -> None:
-    """Let the agent go through the waiting notes. Raises ServiceError `server` and `unanswered`."""
-    _AgentRefiner(claim, row).refine()
-
-
-class _AgentRefiner(ModelRefiner):
+class AgentRefiner(ModelRefiner):
     unanswered = gettext_lazy("%(count)d notes are not finished. Retry the job to go on with them. %(error)s")
 
     def __init__(self, claim: Claim, row: Refinement) -> None:
         super().__init__(claim, row)
+        self._kept: dict[int, Todo] = {}
         self._agent = self.made(
             "models_runtime.backends.refining.agent.LlmAgent",
             self.completion(),
@@ -331,27 +322,19 @@ class _AgentRefiner(ModelRefiner):
             yield from results
 
     def receive(self, note: int, outcome: Any) -> None:
+        del self._kept[note]
         if not isinstance(outcome, BackendError):
             self.finish(note, outcome.todo)
 
     def _talks(self) -> Iterator[tuple[int, Any]]:
         """The notes to go through, each with its conversation."""
         for note, todo in self.begun():
-            yield note, self._agent.refine(todo, _Persist(self, note, todo))
+            self._kept[note] = todo
+            yield note, self._agent.refine(todo, partial(self._keep, note))
 
-    def keep(self, note: int, before: Todo, after: Todo) -> None:
+    def _keep(self, note: int, todo: Todo) -> None:
         """Write the items that an answer has changed."""
-        changed = [item for item, old in zip(after.items, before.items, strict=True) if item != old]
+        before, self._kept[note] = self._kept[note], todo
+        changed = [item for item, old in zip(todo.items, before.items, strict=True) if item != old]
         if changed:
             keep(self.row, note, changed, self.claim.fence)
-
-
-class _Persist:
-    """Keeps the decisions of one note, called with the list after each answer."""
-
-    def __init__(self, refiner: _AgentRefiner, note: int, todo: Todo) -> None:
-        self._refiner, self._note, self._todo = refiner, note, todo
-
-    def __call__(self, todo: Todo) -> None:
-        self._refiner.keep(self._note, self._todo, todo)
-        self._todo = todo

@@ -199,15 +199,7 @@ def start_scores(*, release: Release, backend: str, actor: User, most_notes: int
     return enqueue(kind=KIND, project=release.project, params=params, key=key, actor=actor, queue=queue)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A backend that can be compared: its value in a form, and its title."""
-
-    value: str
-    title: str
-
-
-def choices(project: Project) -> list[Choice]:
-    """The backends that read texts, and the project's trained models."""
-    backends = [Choice(key, _(kind.title)) for key, kind in BACKENDS.items() if key != KNOWN]
-    return [*backends, *(Choice(f"{OF_MODEL}{row.pk}", row.name) for row in ready_models(project))]
+def choices(project: Project) -> list[tuple[str, str]]:
+    """The backends that read texts, and the project's trained models: values in a form and titles."""
+    backends = [(key, _(kind.title)) for key, kind in BACKENDS.items() if key != KNOWN]
+    return [*backends, *((f"{OF_MODEL}{row.pk}", row.name) for row in ready_models(project))]

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db import transaction
@@ -104,33 +105,37 @@ def fold_of(patient_id: str, name: str) -> int:
 BATCH: Final = 50
 
 
-def refine(claim: Claim, row: Refinement) -> None:
-    """Refine the waiting notes. Raises ServiceError `version`."""
-    if claim.params.get("gold") and row.gold_version is None:
-        raise ServiceError(_("The gold version was deleted. Start a new refinement."), code="version")
-    models = FoldModels(row.project, row.gold_version, patients_of_source(row))
-    todo = list(waiting(row).order_by("document_id").values_list("document_id", flat=True))
-    total = count_of_source(row)
-    done = total - len(todo)
-    for at in range(0, len(todo), BATCH):
-        batch = todo[at : at + BATCH]
-        claim.check()
-        lists = _refined(row, models, batch)
-        done += len(batch)
-        # A write keeps other workers from writing, so the decisions are made before the transaction.
-        with transaction.atomic():
-            keep_labels(row.project_id)
-            claim.progress(done, total)
-            write(row, lists)
+@dataclass(frozen=True)
+class OfflineRefiner:
+    """A job that refines without a language model."""
+
+    claim: Claim
+    row: Refinement
+
+    def refine(self) -> None:
+        """Refine the waiting notes. Raises ServiceError `version`."""
+        claim, row = self.claim, self.row
+        if claim.params.get("gold") and row.gold_version is None:
+            raise ServiceError(_("The gold version was deleted. Start a new refinement."), code="version")
+        models = FoldModels(row.project, row.gold_version, patients_of_source(row))
+        todo = list(waiting(row).order_by("document_id").values_list("document_id", flat=True))
+        total = count_of_source(row)
+        done = total - len(todo)
+        for at in range(0, len(todo), BATCH):
+            batch = todo[at : at + BATCH]
+            claim.check()
+            lists = _refined(row, models, batch)
+            done += len(batch)
+            # A write keeps other workers from writing, so the decisions are made before the transaction.
+            with transaction.atomic():
+                keep_labels(row.project_id)
+                claim.progress(done, total)
+                write(row, lists)
 
 
 def _refined(row: Refinement, models: FoldModels, notes: Sequence[int]) -> dict[int, Todo]:
     """The decided to-do lists of these notes."""
     spans = source_spans(row, notes)
     _accepted, ids = accepted_labels(row.project)
-    found = {}
-    for pk, text, patient_id, name in Document.objects.filter(pk__in=notes).values_list(
-        "pk", "text", "patient_id", "name"
-    ):
-        found[pk] = models.refine(Todo.of(text, spans.get(pk, []), ids), patient_id, name)
-    return found
+    rows = Document.objects.filter(pk__in=notes).values_list("pk", "text", "patient_id", "name")
+    return {pk: models.refine(Todo.of(text, spans.get(pk, []), ids), *patient) for pk, text, *patient in rows}

@@ -14,15 +14,15 @@ from annotations.models import AnnotationSet
 from models_runtime.backends.refining.todo import Action
 from models_runtime.models import RefinedItem, Refinement
 
-# The methods that a job carries out, with the functions that do it: `function(claim, refinement)`, safe to repeat.
+# The methods that a job carries out, with what does it: `refiner(claim, refinement).refine()`, safe to repeat.
 #
 # A client over MCP decides without a job, so it isn't here.
 
 
 METHODS: Final[dict[str, str]] = {
-    Refinement.Method.OFFLINE: "models_runtime.refining.jobs.offline.refine",
-    Refinement.Method.SINGLE: "models_runtime.refining.jobs.by_model.refine_singly",
-    Refinement.Method.AGENT: "models_runtime.refining.jobs.by_model.refine_by_agent",
+    Refinement.Method.OFFLINE: "models_runtime.refining.jobs.offline.OfflineRefiner",
+    Refinement.Method.SINGLE: "models_runtime.refining.jobs.by_model.SingleRefiner",
+    Refinement.Method.AGENT: "models_runtime.refining.jobs.by_model.AgentRefiner",
 }
 WITH_MODEL: Final[dict[str, str]] = {Refinement.Method.SINGLE: "refine", Refinement.Method.AGENT: "agent"}
 """The methods that ask a language model, with the task of their prompt."""
@@ -36,7 +36,7 @@ def run(claim: Claim) -> dict[str, Any]:
     row = Refinement.objects.select_related("project__label_set", "source", "author", "gold_version__project").get(
         pk=claim.params["refinement_id"]
     )
-    load(METHODS[row.method])(claim, row)
+    load(METHODS[row.method])(claim, row).refine()
     claim.done = claim.total
     return result_of(row)
 

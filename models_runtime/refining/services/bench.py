@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import Q, QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Span
 from annotations.text.spans import Span as DomainSpan
@@ -56,6 +58,14 @@ def authors_on(run: InjectedRun) -> "QuerySet[Author]":
     sets = AnnotationSet.objects.filter(document__in=run.gold_version.notes.values("document"), state=SUBMITTED)
     authors = Author.objects.filter(project=run.project_id, pk__in=sets.values("author"))
     return authors.exclude(kind=AuthorKind.GOLD)
+
+
+def injection_for(access: Access, pk: int) -> InjectedRun:
+    """A run of injected errors of the project. Raises Http404."""
+    rows = InjectedRun.objects.select_related(
+        "author", "gold_version__project", "job__created_by", "created_by", "project"
+    )
+    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 def is_complete(run: InjectedRun) -> bool:
@@ -221,12 +231,6 @@ def _counts(one: InjectionOutcome, kind: str) -> bool:
 
 def _injection(row: InjectedError) -> Injection:
     return Injection(row.start, row.end, row.label, row.was, row.rule, Strategy(row.strategy))
-
-
-def sets_of(author: Author, notes: Sequence[int]) -> dict[int, int]:
-    """The ids of the author's submitted annotation sets of these notes, by note."""
-    rows = AnnotationSet.objects.filter(author=author, state=SUBMITTED, document__in=notes)
-    return dict(rows.values_list("document_id", "pk"))
 
 
 def reasons_of(author: Author, found: Sequence[BenchedError]) -> dict[tuple[int, int, int, str], str]:

@@ -5,8 +5,10 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext, gettext_lazy
 
+from annotations.core.access import Access, authors_for
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.queue import LIVE, enqueue, key_of, started_with
 from annotations.models import GoldVersion, Job, Project, User
@@ -85,6 +87,12 @@ def start_judging(
         data: JudgingStarted = {"judging": judging.pk, "gold": gold, "judges": names}
         JUDGING_STARTED.record(actor=actor, project_id=project.pk, data=data)
     return judging
+
+
+def judging_for(access: Access, pk: int) -> Judging:
+    """A judging of annotations that this person may see. Raises Http404."""
+    rows = Judging.objects.select_related("author", "gold_version", "job__created_by", "created_by")
+    return get_object_or_404(rows, project=access.project, author__in=authors_for(access), pk=pk)
 
 
 def judge_again(*, judging: Judging, actor: User | None) -> None:

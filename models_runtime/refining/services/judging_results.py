@@ -12,7 +12,14 @@ from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.stored_figures import FigureKind, keep, kept_of, key_of
 from annotations.models import GoldVersionNote, JobState, Project
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes
-from annotations.scores.rules.judging import DISCARDED, Entity, JudgedEntities, Judgement, JudgingTally, figures_of
+from annotations.scores.rules.judging import (
+    DISCARDED,
+    Entity,
+    JudgedEntities,
+    Judgement,
+    JudgingTally,
+    figures_by_label,
+)
 from annotations.scores.rules.rates import Rates
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 from models_runtime.runs.services.llm import usage_of_judge
@@ -104,7 +111,10 @@ def result_of(judging: Judging) -> dict[str, Any]:
             | {"usage": usage_of_judge(judge).as_dict()}
             for judge, figures in zip(judges, found["judges"], strict=True)
         ],
-        **{score: _exact(exact[score], order) for score in SCORES},
+        **{
+            score: figures_by_label(counted, [code for code in order if code in counted])
+            for score, counted in exact.items()
+        },
     }
 
 
@@ -124,14 +134,6 @@ def _copied(judging: Judging, notes: Sequence[int]) -> int:
         rows = GoldVersionNote.objects.filter(version=judging.gold_version_id, document__in=notes[at : at + BATCH])
         own += sum(origin.gave(made) for spans in rows.values_list("spans", flat=True) for *_, made in spans)
     return own
-
-
-def _exact(counted: dict[str, Counter[str]], order: Sequence[str]) -> dict[str, Any]:
-    labels = [label for label in order if label in counted]
-    return {
-        "micro": figures_of(sum(counted.values(), Counter())),
-        "labels": [{"label": label} | figures_of(counted[label]) for label in labels],
-    }
 
 
 class JudgedEntity(NamedTuple):

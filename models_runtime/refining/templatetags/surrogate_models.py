@@ -7,7 +7,7 @@ from django import template
 
 from annotations.core.access import Access, Can
 from annotations.models import Release, ReleaseState
-from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.notes.selectors.in_context import label_looks, look_of
 from models_runtime.refining.jobs.model_scores import choices
 from models_runtime.runs.services.llm import Usage, usage_of_project, usage_of_release
 
@@ -32,7 +32,7 @@ def models_of_release(access: Access, release: Release) -> dict[str, Any]:
         "usage": usage_of_release(release),
         "f1": f1,
         "dropped": (measures.get("f1_dropped") or {}).get("backend", ""),
-        "labels": [(looks.get(code) or LabelLook(code, code), row) for code, row in rows],
+        "labels": [(look_of(looks, code), row) for code, row in rows],
         "choices": choices(access.project) if may_compare else [],
         "token": str(uuid.uuid4()),
     }

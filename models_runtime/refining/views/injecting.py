@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
@@ -17,7 +17,8 @@ from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import Author
-from annotations.notes.selectors.in_context import LabelLook, label_looks, with_context
+from annotations.notes.selectors.in_context import label_looks, look_of, with_context
+from annotations.scores.selectors import annotation_set_ids
 from models_runtime.models import InjectedRun
 from models_runtime.refining.forms import INJECTION_REFUSED_AT, AcceptForm, InjectForm
 from models_runtime.refining.selectors import systemic_errors
@@ -27,12 +28,12 @@ from models_runtime.refining.services.bench import (
     BenchedError,
     bench_of,
     errors_behind,
+    injection_for,
     is_complete,
     reasons_of,
     refiners_of,
     row_of_error,
     rule_name,
-    sets_of,
 )
 
 ROWS, PAGE, CLUSTERS = 30, 25, 10
@@ -83,7 +84,7 @@ def _start(request: Request, access: Access, cleaned: dict[str, Any]) -> Injecte
 def injection(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show the bench of an injected run: the whole page, or for htmx the part that changes while its job works."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = _injection_of(access, pk)
+    row = injection_for(access, pk)
     status = status_of(row.job, access) if row.job else None
     context: dict[str, Any] = {"access": access, "run": row, "status": status, "poll_url": request.path}
     if is_complete(row):
@@ -101,7 +102,7 @@ def injection(request: Request, slug: str, pk: int) -> HttpResponse:
 def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show injected errors in their sentences: of ?rule=, and with ?author= and ?kind= what an author did with them."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = _injection_of(access, pk)
+    row = injection_for(access, pk)
     author = _author_of(request, access, row)
     rules = ["", *row.rules]
     kind = one_of(request, "kind", KINDS) if author else "all"
@@ -164,7 +165,7 @@ def _clusters(
     return [
         {
             "one": one,
-            "look": _look(looks, one.cluster.label),
+            "look": look_of(looks, one.cluster.label),
             "size": len(one.cluster.examples),
             "entries": [entry for number, _example, entry in shown if number == one.number],
             "form": form
@@ -181,7 +182,7 @@ def _in_context(
     """Each error in its sentence, with its labels, and what the author did with it."""
     looks = label_looks(access.project)
     reasons = reasons_of(author, found) if author else {}
-    sets = sets_of(author or run.author, [one.note for one in found])
+    sets = annotation_set_ids(author or run.author, {one.note for one in found})
     shown = []
     for one, entry in with_context(access, found, row_of_error, "injections", looks):
         error = one.error
@@ -189,21 +190,17 @@ def _in_context(
             {
                 "entry": entry,
                 "set": sets.get(one.note),
-                "was": _look(looks, error.was) if error.was else None,
+                "was": look_of(looks, error.was) if error.was else None,
                 "rule": rule_name(error.rule) if error.rule else "",
                 "outcome": one.outcome,
                 "there": [
-                    (_look(looks, span.label), (span.start, span.end) != (error.start, error.end))
+                    (look_of(looks, span.label), (span.start, span.end) != (error.start, error.end))
                     for span in (one.outcome.there if one.outcome else ())
                 ],
                 "reason": reasons.get((one.note, error.start, error.end, error.label), ""),
             }
         )
     return shown
-
-
-def _look(looks: dict[str, LabelLook], code: str) -> LabelLook:
-    return looks.get(code) or LabelLook(code, code)
 
 
 def _author_of(request: Request, access: Access, run: InjectedRun) -> Author | None:
@@ -214,8 +211,3 @@ def _author_of(request: Request, access: Access, run: InjectedRun) -> Author | N
     if found is None:
         raise Http404("This author has no notes of the injected run.")
     return found
-
-
-def _injection_of(access: Access, pk: int) -> InjectedRun:
-    rows = InjectedRun.objects.select_related("author", "gold_version__project", "job__created_by", "created_by")
-    return get_object_or_404(rows, project=access.project, pk=pk)

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -17,7 +17,7 @@ from annotations.core.requests import Request, error_as_message, number, one_of,
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
-from annotations.notes.selectors.in_context import LabelLook, label_looks, with_context
+from annotations.notes.selectors.in_context import label_looks, look_of, with_context
 from annotations.release.selectors.releases import release_for
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.backends.refining.state import NAME, title_of
@@ -33,7 +33,14 @@ from models_runtime.refining.forms import (
 from models_runtime.refining.jobs.model_scores import start_scores
 from models_runtime.refining.selectors import described, present, skill_versions
 from models_runtime.refining.services import judging_results
-from models_runtime.refining.services.judging import PROMPTS, RULE_NAMES, UNIT_NAMES, judge_again, start_judging
+from models_runtime.refining.services.judging import (
+    PROMPTS,
+    RULE_NAMES,
+    UNIT_NAMES,
+    judge_again,
+    judging_for,
+    start_judging,
+)
 from models_runtime.refining.services.refining import Effort, efforts_of, set_skill, sources_of, start_refinement
 from models_runtime.runs.services.llm import leaving, prompts_of, servers
 
@@ -70,7 +77,7 @@ def _discards(access: Access, rows: list[Judging]) -> dict[str, Any] | None:
     order = [code for code in looks if code in used] + [code for code in used if code not in looks]
     most = max((row["discarded"] for figures in found.values() for row in figures["labels"]), default=0)
     return {
-        "labels": [looks.get(code) or LabelLook(code, code) for code in order],
+        "labels": [look_of(looks, code) for code in order],
         "rows": [
             {"judging": row, "rules": RULE_NAMES[row.rules], "figures": found[row.pk],
              "cells": _cells(found[row.pk], order, most)}
@@ -123,7 +130,7 @@ def judge(request: Request, slug: str) -> HttpResponse:
 def judging(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show the verdicts: the whole page, or for htmx the part that changes while the judges work."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    row = _judging_of(access, pk)
+    row = judging_for(access, pk)
     status = status_of(row.job, access) if row.job else None
     context: dict[str, Any] = {
         "access": access,
@@ -146,7 +153,7 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
     }
     labels = [
         {
-            "look": looks.get(row["label"]) or LabelLook(row["label"], row["label"]),
+            "look": look_of(looks, row["label"]),
             "majority": row,
             "judges": [found["labels"][at] for found in result["judges"]],
             "rewritten": by_label["rewritten"].get(row["label"]),
@@ -177,7 +184,7 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
 def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show the entities behind a count (?kind=) in their sentences, with each judge's verdict."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    row = _judging_of(access, pk)
+    row = judging_for(access, pk)
     kind = one_of(request, "kind", judging_results.KINDS)
     page = paged(request, judging_results.judged_entities(row, kind), PAGE)
     names = [one.name for one in row.judges.all()]
@@ -201,15 +208,10 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
 def judging_again(request: Request, slug: str, pk: int) -> HttpResponse:
     """Ask for missing and failed verdicts."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = _judging_of(access, pk)
+    row = judging_for(access, pk)
     with error_as_message(request):
         judge_again(judging=row, actor=access.user)
     return redirect("judging", slug, row.pk)
-
-
-def _judging_of(access: Access, pk: int) -> Judging:
-    rows = Judging.objects.select_related("author", "gold_version", "job__created_by", "created_by")
-    return get_object_or_404(rows, project=access.project, author__in=authors_for(access), pk=pk)
 
 
 # The page of refinements: the list, the form that starts one, and the effort of any two.
@@ -254,17 +256,9 @@ def refinements(request: Request, slug: str) -> HttpResponse:
 
 
 def _start(request: Request, access: Access, form: RefineForm) -> Refinement:
-    cleaned = form.cleaned_data
-    return start_refinement(
-        project=access.project,
-        source=cleaned["run"],
-        method=cleaned["method"],
-        actor=access.user,
-        name=cleaned["name"],
-        gold=cleaned["gold"],
-        key=form_key(request, access),
-        asked=form.asked,
-    )
+    chosen = {name: form.cleaned_data[name] for name in ("method", "name", "gold")} | {"asked": form.asked}
+    source, key = form.cleaned_data["run"], form_key(request, access)
+    return start_refinement(project=access.project, actor=access.user, source=source, key=key, **chosen)
 
 
 def _compared(request: Request, rows: list[Refinement]) -> dict[str, object]:

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
@@ -33,7 +32,15 @@ from models_runtime.runs.services.llm import (
     unmapped_placeholders,
     usage_of,
 )
-from models_runtime.runs.services.runs import LONGEST_NAME, RunRow, rename_run, retry_failed, run_counts, run_rows
+from models_runtime.runs.services.runs import (
+    LONGEST_NAME,
+    RunRow,
+    rename_run,
+    retry_failed,
+    run_counts,
+    run_of,
+    run_rows,
+)
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
@@ -214,11 +221,6 @@ def refused(fields: Mapping[str, str]) -> Any:
 def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunRef]:
     """Return the answer of a route that started a run, with the address of its job in the header Location."""
     return located(response, access.project.slug, run.job, RunRef.from_orm(run))
-
-
-def run_of(access: Access, pk: int) -> Run:
-    rows = Run.objects.select_related("author", "job", "created_by", "project")
-    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 def _run(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, Run]:

@@ -174,14 +174,8 @@ class LlmForm(forms.Form):
         """Start the run that a valid form asks for. Raises ServiceError."""
         server, _space, model = self.cleaned_data["model"].partition(" ")
         given = {"server": server, "model": model} | {name: self.cleaned_data[name] for name in OWN}
-        return start_llm_run(
-            project=access.project,
-            given=given,
-            may_leave=self.cleaned_data["may_leave"],
-            actor=access.user,
-            key=key,
-            name=self.cleaned_data["name"],
-        )
+        chosen = {name: self.cleaned_data[name] for name in ("name", "may_leave")}
+        return start_llm_run(project=access.project, given=given, actor=access.user, key=key, **chosen)
 
 
 # The form that maps the labels of an external model to project labels.
@@ -224,16 +218,11 @@ class _ExternalForm(forms.Form):
         wanted: ThresholdGoal = NOTHING,
     ) -> Run:  # fmt: skip
         """Start the run that a valid form asks for, with further `labels`. Raises ServiceError."""
+        person = {"project": access.project, "actor": access.user, "key": key}
+        chosen = {name: self.cleaned_data[name] for name in ("name", "may_leave")}
+        decided = self.decided | dict(labels or {})
         return start_external(
-            project=access.project,
-            backend=model.backend,
-            model=model.name,
-            labels=self.decided | dict(labels or {}),
-            actor=access.user,
-            name=self.cleaned_data["name"],
-            key=key,
-            may_leave=self.cleaned_data["may_leave"],
-            wanted=wanted,
+            backend=model.backend, model=model.name, labels=decided, wanted=wanted, **person, **chosen
         )
 
 

@@ -79,15 +79,9 @@ class RunForm(forms.Form):
     def start(self, access: Access, key: str) -> Run:
         """Start the run that a valid form asks for. Raises ServiceError."""
         data = self.cleaned_data
-        return start_run(
-            project=access.project,
-            backend=data["backend"],
-            actor=access.user,
-            name=data["name"],
-            key=key,
-            left=data["left"],
-            wanted=ThresholdGoal(data["threshold"], data["recall"], data["precision"]),
-        )
+        wanted = ThresholdGoal(data["threshold"], data["recall"], data["precision"])
+        chosen = {name: data[name] for name in ("backend", "name", "left")}
+        return start_run(project=access.project, actor=access.user, key=key, wanted=wanted, **chosen)
 
 
 class MergeForm(forms.Form):
@@ -164,21 +158,15 @@ class CombineForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._options = options
         offer(self, "member", [(option.spec, option.title) for option in options])
+        limits = {"min": 0, "max": int(HEAVIEST), "step": "any", "placeholder": _("weight")}
         for option in options:
+            title = _("Weight of %(name)s") % {"name": option.title}
             self.fields[_weight(option.spec)] = forms.FloatField(
-                label=_("Weight of %(name)s") % {"name": option.title},
+                label=title,
                 required=False,
                 initial=option.weight,
                 error_messages={"invalid": _("Enter a number above 0 and at most %(most)d.") % {"most": HEAVIEST}},
-                widget=forms.NumberInput(
-                    attrs={
-                        "min": 0,
-                        "max": int(HEAVIEST),
-                        "step": "any",
-                        "placeholder": _("weight"),
-                        "aria-label": _("Weight of %(name)s") % {"name": option.title},
-                    }
-                ),
+                widget=forms.NumberInput(attrs=limits | {"aria-label": title}),
             )
 
     def clean(self) -> dict[str, Any]:
@@ -198,16 +186,10 @@ class CombineForm(forms.Form):
 
     def start(self, access: Access, key: str) -> Run:
         """Start the ensemble that a valid form asks for. Raises ServiceError."""
-        data = self.cleaned_data
-        return start_ensemble(
-            project=access.project,
-            members=[MemberChoice(spec, data.get(_weight(spec))) for spec in data["member"]],
-            method=data["method"],
-            actor=access.user,
-            name=data["name"],
-            wanted=ThresholdGoal(data["threshold"]),
-            key=key,
-        )
+        data, person = self.cleaned_data, {"project": access.project, "actor": access.user, "key": key}
+        members = [MemberChoice(spec, data.get(_weight(spec))) for spec in data["member"]]
+        chosen = {"method": data["method"], "name": data["name"], "wanted": ThresholdGoal(data["threshold"])}
+        return start_ensemble(members=members, **person, **chosen)
 
 
 def _weight(spec: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import QuerySet
 from django.http import Http404
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, closed_to
 from annotations.jobs.runner import Claim
@@ -78,39 +78,33 @@ class _Figure:
 
 
 def _triple(key: str, name: "_StrOrPromise", *path: Any) -> list[_Figure]:
-    measures: dict[str, _StrOrPromise] = {
-        "precision": gettext_lazy("precision"),
-        "recall": gettext_lazy("recall"),
-        "f1": "F1",
-    }
+    measures: dict[str, _StrOrPromise] = {"precision": _("precision"), "recall": _("recall"), "f1": "F1"}
     return [_Figure(f"{key}_{word}", name, measure, (*path, word)) for word, measure in measures.items()]
 
 
 FIGURES = [
-    *_triple("strict", gettext_lazy("Exact spans and labels"), "levels", ("entity", "subcategory"), "micro"),
-    *_triple("overlap", gettext_lazy("Overlapping spans, any label"), "overlap", "entity"),
-    *_triple("tolerant", gettext_lazy("Text and position, any label"), "tolerant", "any_label"),
-    *_triple("binary", gettext_lazy("Tokens, personal or not"), "levels", ("token", "binary"), "micro"),
-    _Figure("character_recall", gettext_lazy("Characters"), gettext_lazy("recall"), ("characters", "recall")),
-    _Figure("character_precision", gettext_lazy("Characters"), gettext_lazy("precision"), ("characters", "precision")),
-    _Figure("leak", gettext_lazy("Leak score"), "", ("meddocan", "leak"), low=True),
+    *_triple("strict", _("Exact spans and labels"), "levels", ("entity", "subcategory"), "micro"),
+    *_triple("overlap", _("Overlapping spans, any label"), "overlap", "entity"),
+    *_triple("tolerant", _("Text and position, any label"), "tolerant", "any_label"),
+    *_triple("binary", _("Tokens, personal or not"), "levels", ("token", "binary"), "micro"),
+    _Figure("character_recall", _("Characters"), _("recall"), ("characters", "recall")),
+    _Figure("character_precision", _("Characters"), _("precision"), ("characters", "precision")),
+    _Figure("leak", _("Leak score"), "", ("meddocan", "leak"), low=True),
     _Figure(
         "all_or_nothing",
-        gettext_lazy("Notes with all identifiers found"),
+        _("Notes with all identifiers found"),
         "",
         ("all_or_nothing", "covered", "share"),
         "share",
     ),
     _Figure(
         "all_or_nothing_tolerant",
-        gettext_lazy("Notes with all found by text and position"),
+        _("Notes with all found by text and position"),
         "",
         ("all_or_nothing", "tolerant_any", "share"),
         "share",
     ),
-    _Figure(
-        "notes_with_miss", gettext_lazy("Notes with a missed identifier"), "", ("residual", "share"), "share", low=True
-    ),
+    _Figure("notes_with_miss", _("Notes with a missed identifier"), "", ("residual", "share"), "share", low=True),
 ]
 
 
@@ -159,13 +153,10 @@ def pace_rows(project: Project, authors: Sequence[int]) -> list[ComparedFigure]:
     found = [paces.get(pk, (None, None)) for pk in authors]
     return [
         ComparedFigure(
-            "notes_per_second", (gettext_lazy("Notes per second"), ""), "pace", _cells([pace for pace, _ in found])
+            "notes_per_second", (_("Notes per second"), ""), "pace", _cells([pace for pace, _took in found])
         ),
         ComparedFigure(
-            "seconds",
-            (gettext_lazy("Total seconds"), ""),
-            "seconds",
-            [ComparedValue(took, best=False) for _, took in found],
+            "seconds", (_("Total seconds"), ""), "seconds", [ComparedValue(took, best=False) for _pace, took in found]
         ),
     ]
 

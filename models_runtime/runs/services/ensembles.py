@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.jobs.services.queue import LIVE
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, JobState, Project, User
 from annotations.release.selectors.known import anything_known
 from annotations.text.combining import LEAST, Method
@@ -31,7 +32,6 @@ OF_RUN: Final = "run:"
 # The number of runs that the page offers; a command accepts any run.
 RUNS: Final = 30
 HEAVIEST: Final = 1000.0
-LIVE: Final = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED)
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def _weight(voter: Voter, given: float | None) -> float:
 
 
 MOST = 20
-STANDS = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED, JobState.DONE)
+STANDS = (*LIVE, JobState.DONE)
 
 
 def review_together(*, project: Project, runs: Sequence[str], actor: User | None, name: str = "", key: str) -> Run:

@@ -19,7 +19,8 @@ from annotations.core.events import record_reads
 from annotations.core.locks import hold, keep_labels
 from annotations.core.suggestions import add_strings, renew_notes, tally_of
 from annotations.exchange.rules import likely_labels
-from annotations.models import AnnotationSet, Document, JobState, Project, Release, RewrittenNote, Span, User
+from annotations.jobs.services.queue import LIVE
+from annotations.models import AnnotationSet, Document, Project, Release, RewrittenNote, Span, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.review.selectors.suggestions import DOUBTFUL
 from annotations.text.hashes import string_key
@@ -37,7 +38,6 @@ from models_runtime.runs.services.runs import started
 
 
 BATCH = 200
-_LIVE = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED)
 
 
 def unmapped_placeholders(run: Run) -> dict[str, int]:
@@ -70,7 +70,7 @@ def map_placeholders(*, run: Run, labels: Mapping[str, str], actor: User | None)
         keep_labels(run.project_id)
         hold(run.project_id)
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "author").get(pk=run.pk)
-        if held.job is not None and held.job.state in _LIVE:
+        if held.job is not None and held.job.state in LIVE:
             raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
         _accepted, ids = accepted_labels(run.project)
         for code in filter(None, labels.values()):

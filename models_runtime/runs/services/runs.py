@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 from django.db.models import Count
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotations import models
+from annotations.core.access import Access
 from annotations.core.errors import ServiceError, good_name
 from annotations.jobs.services.queue import LIVE, enqueue, key_of, locked, started_with
 from annotations.release.services.sources import specs_of
@@ -88,15 +90,8 @@ def started(
 
 
 def _enqueue(run: Run, key: str, actor: models.User | None, notes: int) -> None:
-    run.job = enqueue(
-        kind="run",
-        project=run.project,
-        params={"run_id": run.pk},
-        key=key,
-        actor=actor,
-        total=notes,
-        queue=queue_of(run),
-    )
+    params, queue = {"run_id": run.pk}, queue_of(run)
+    run.job = enqueue(kind="run", project=run.project, params=params, key=key, actor=actor, total=notes, queue=queue)
     run.save(update_fields=["job"])
 
 
@@ -133,6 +128,12 @@ def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
             [run.pk, RunItemState.PENDING, run.project_id, *(word for pk in authors for word in (pk, SUBMITTED))],
         )
         return int(cursor.rowcount)
+
+
+def run_of(access: Access, pk: int) -> Run:
+    """A run of the project. Raises Http404."""
+    rows = Run.objects.select_related("author", "job__created_by", "created_by", "project", "model", "calibration")
+    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 def run_counts(run: Run) -> dict[str, int]:
@@ -202,21 +203,15 @@ def retry_failed(*, run: Run, actor: models.User | None) -> int:
         if held.model is not None and held.model.state == TrainedModelState.RETIRED:
             message = _("The model “%(name)s” was retired. Start a new run with another model.")
             raise ServiceError(message % {"name": held.model.name}, code="model")
-        if held.job is not None and held.job.state in (
-            models.JobState.QUEUED,
-            models.JobState.RUNNING,
-            models.JobState.PAUSED,
-        ):
+        if held.job is not None and held.job.state in LIVE:
             raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItemState.DONE)
         left = unfinished.update(state=RunItemState.PENDING, error="")
         if not left:
             raise ServiceError(_("All notes of this run are done, so there is nothing to retry."), code="none")
-        times = models.Job.objects.filter(
-            project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-"
-        ).count()
-        notes = RunItem.objects.filter(run=run).count()
-        _enqueue(held, f"run-{run.pk}-again-{times + 1}", actor, notes)
+        again = f"run-{run.pk}-again-"
+        times = models.Job.objects.filter(project=run.project, kind="run", key__startswith=again).count()
+        _enqueue(held, f"{again}{times + 1}", actor, RunItem.objects.filter(run=run).count())
     return left
 
 

@@ -21,7 +21,7 @@ from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.gold.services.splitting import begin_round
 from annotations.jobs.tokens import form_token
-from annotations.notes.selectors.in_context import LabelLook, label_looks, shown_in_context
+from annotations.notes.selectors.in_context import label_looks, look_of, shown_in_context
 from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
 from annotations.scores.services.side_by_side import (
@@ -150,7 +150,7 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
         "rows": comparing.figure_rows(table)
         + comparing.pace_rows(access.project, [author.pk for author in wanted.authors]),
         "few_notes": table["authors"][0]["table"]["few_notes"],
-        "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in comparing.label_rows(table)],
+        "labels": [(look_of(looks, row.key), row) for row in comparing.label_rows(table)],
         "learned": [(author.name, learned[author.pk]) for author in wanted.authors if author.pk in learned],
         "gold_spans": table["authors"][0]["table"]["levels"][0]["micro"]["gold"],
         "missed_url": spans_url + _query(wanted, kind=MISSED),

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.core.paginator import Page
 from django.db.models import Count
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -35,7 +35,15 @@ from models_runtime.runs.services.backends import expected, points_of, ready_mod
 from models_runtime.runs.services.ensembles import options_of
 from models_runtime.runs.services.external import choices_of
 from models_runtime.runs.services.llm import leaving, prompts_of, server_of, servers, suggests_all_places, usage_of
-from models_runtime.runs.services.runs import LONGEST_NAME, SHOWN_ERRORS, rename_run, retry_failed, run_counts, run_rows
+from models_runtime.runs.services.runs import (
+    LONGEST_NAME,
+    SHOWN_ERRORS,
+    rename_run,
+    retry_failed,
+    run_counts,
+    run_of,
+    run_rows,
+)
 from models_runtime.training.services.calibration import calibration_in_use
 
 ROWS = 30
@@ -111,7 +119,7 @@ def run_start(request: Request, slug: str) -> HttpResponse:
 def run(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show one run: the whole page, or for htmx the part that changes."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    row = _run_of(access, pk)
+    row = run_of(access, pk)
     failed = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
     context = {
         "access": access,
@@ -140,7 +148,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
 def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
     """Retry the notes that failed or that were unfinished when the run was stopped."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = _run_of(access, pk)
+    row = run_of(access, pk)
     with error_as_message(request):
         retry_failed(run=row, actor=access.user)
     return redirect("run", slug, row.pk)
@@ -150,15 +158,10 @@ def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
 def run_rename(request: Request, slug: str, pk: int) -> HttpResponse:
     """Rename a run. POST `name`."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = _run_of(access, pk)
+    row = run_of(access, pk)
     with error_as_message(request):
         rename_run(run=row, name=request.POST.get("name", ""), actor=access.user)
     return redirect("run", slug, row.pk)
-
-
-def _run_of(access: Access, pk: int) -> Run:
-    rows = Run.objects.select_related("author", "job__created_by", "created_by", "project", "model", "calibration")
-    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 # The page of backends, with their health, last run and calibration.
