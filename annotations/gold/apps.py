@@ -13,16 +13,16 @@ class GoldConfig(AppConfig):
         register(
             {
                 "gold": JobKind(
-                    title=_("Make gold"),
-                    handler="annotations.gold.jobs.run",
-                    right=Can.MAKE_GOLD,
+                    _("Make gold"),
+                    "annotations.gold.jobs.run",
+                    Can.MAKE_GOLD,
                     result="gold/result.html",
                     can_pause=True,
                 ),
                 "corpus": JobKind(
-                    title=_("Corpus statistics"),
-                    handler="annotations.gold.jobs.count",
-                    right=Can.READ_NOTES,
+                    _("Corpus statistics"),
+                    "annotations.gold.jobs.count",
+                    Can.READ_NOTES,
                     result="gold/statistics_result.html",
                 ),
             }
@@ -31,18 +31,11 @@ class GoldConfig(AppConfig):
         from annotations.core import navigation, offers
 
         navigation.add_group(navigation.NavigationGroup("gold", _("Gold"), 80))
+        versions = frozenset({"gold_version", "gold_changes", "gold_split"})
         navigation.register(
             navigation.Entry("gold", 10, _("Gold set"), "gold", Can.READ_NOTES),
             # The versions have no list of their own: they are a part of the page of the gold set.
-            navigation.Entry(
-                "gold",
-                20,
-                _("Versions"),
-                "gold",
-                Can.READ_NOTES,
-                frozenset({"gold_version", "gold_changes", "gold_split"}),
-                fragment="versions-title",
-            ),
+            navigation.Entry("gold", 20, _("Versions"), "gold", Can.READ_NOTES, versions, fragment="versions-title"),
             navigation.Entry("gold", 25, _("Statistics"), "gold_statistics", Can.READ_NOTES),
         )
         offers.offer("note.gold", "gold/offers/note.html")

@@ -13,10 +13,7 @@ class ScoresConfig(AppConfig):
         register(
             {
                 "score": JobKind(
-                    title=_("Score"),
-                    handler="annotations.scores.jobs.run",
-                    right=Can.READ_NOTES,
-                    result="scores/result.html",
+                    _("Score"), "annotations.scores.jobs.run", Can.READ_NOTES, result="scores/result.html"
                 ),
             }
         )

@@ -23,22 +23,18 @@ class RefiningConfig(AppConfig):
         register(
             {
                 "refine": JobKind(
-                    title=_("Refinement"),
-                    handler=f"{jobs}.refining.run",
-                    right=Can.MANAGE,
-                    result="refining/result.html",
-                    can_pause=True,
+                    _("Refinement"), f"{jobs}.refining.run", Can.MANAGE, result="refining/result.html", can_pause=True
                 ),
                 "inject": JobKind(
-                    title=_("Injection of errors"),
-                    handler=f"{jobs}.injecting.run",
-                    right=Can.MANAGE,
+                    _("Injection of errors"),
+                    f"{jobs}.injecting.run",
+                    Can.MANAGE,
                     result="refining/injecting/result.html",
                 ),
                 "judge": JobKind(
-                    title=_("Judges"),
-                    handler=f"{jobs}.judging.run",
-                    right=Can.MANAGE,
+                    _("Judges"),
+                    f"{jobs}.judging.run",
+                    Can.MANAGE,
                     result="refining/judging/result.html",
                     unit=_("answers"),
                     queue="llm",
@@ -46,9 +42,9 @@ class RefiningConfig(AppConfig):
                     can_pause=True,
                 ),
                 "surrogate_scores": JobKind(
-                    title=_("Comparison of a model on originals and surrogates"),
-                    handler=f"{jobs}.model_scores.run",
-                    right=Can.RELEASE,
+                    _("Comparison of a model on originals and surrogates"),
+                    f"{jobs}.model_scores.run",
+                    Can.RELEASE,
                     result="refining/relexicalizing/scores_result.html",
                 ),
             }

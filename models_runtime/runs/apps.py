@@ -21,17 +21,17 @@ class RunsConfig(AppConfig):
         register(
             {
                 "run": JobKind(
-                    title=_("Model run"),
-                    handler="models_runtime.runs.jobs.run",
-                    right=Can.MANAGE,
+                    _("Model run"),
+                    "models_runtime.runs.jobs.run",
+                    Can.MANAGE,
                     result="runs/result.html",
                     can_pause=True,
                     shared=True,
                 ),
                 "compare": JobKind(
-                    title=_("Comparison"),
-                    handler="models_runtime.runs.services.comparing.run",
-                    right=Can.READ_NOTES,
+                    _("Comparison"),
+                    "models_runtime.runs.services.comparing.run",
+                    Can.READ_NOTES,
                     result="runs/comparing/result.html",
                 ),
             }

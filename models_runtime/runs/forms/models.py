@@ -218,12 +218,11 @@ class _ExternalForm(forms.Form):
         wanted: ThresholdGoal = NOTHING,
     ) -> Run:  # fmt: skip
         """Start the run that a valid form asks for, with further `labels`. Raises ServiceError."""
-        person = {"project": access.project, "actor": access.user, "key": key}
-        chosen = {name: self.cleaned_data[name] for name in ("name", "may_leave")}
-        decided = self.decided | dict(labels or {})
         return start_external(
-            backend=model.backend, model=model.name, labels=decided, wanted=wanted, **person, **chosen
-        )
+            project=access.project, backend=model.backend, model=model.name, labels=self.decided | dict(labels or {}),
+            wanted=wanted, name=self.cleaned_data["name"], may_leave=self.cleaned_data["may_leave"],
+            actor=access.user, key=key,
+        )  # fmt: skip
 
 
 class ExternalForm(_ExternalForm):

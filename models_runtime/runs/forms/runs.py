@@ -186,10 +186,12 @@ class CombineForm(forms.Form):
 
     def start(self, access: Access, key: str) -> Run:
         """Start the ensemble that a valid form asks for. Raises ServiceError."""
-        data, person = self.cleaned_data, {"project": access.project, "actor": access.user, "key": key}
+        data = self.cleaned_data
         members = [MemberChoice(spec, data.get(_weight(spec))) for spec in data["member"]]
-        chosen = {"method": data["method"], "name": data["name"], "wanted": ThresholdGoal(data["threshold"])}
-        return start_ensemble(members=members, **person, **chosen)
+        return start_ensemble(
+            project=access.project, members=members, method=data["method"], name=data["name"],
+            wanted=ThresholdGoal(data["threshold"]), actor=access.user, key=key,
+        )  # fmt: skip
 
 
 def _weight(spec: str) -> str:
