@@ -13,7 +13,10 @@ class ScoresConfig(AppConfig):
         register(
             {
                 "score": JobKind(
-                    _("Score"), "annotations.scores.jobs.run", Can.READ_NOTES, result="scores/result.html"
+                    _("Score"),
+                    "annotations.scores.services.scoring.run_score",
+                    Can.READ_NOTES,
+                    result="scores/result.html",
                 ),
             }
         )

@@ -30,7 +30,7 @@ class RunsConfig(AppConfig):
                 ),
                 "compare": JobKind(
                     _("Comparison"),
-                    "models_runtime.runs.services.comparing.run",
+                    "annotations.scores.services.side_by_side.run_side_by_side",
                     Can.READ_NOTES,
                     result="runs/comparing/result.html",
                 ),

@@ -107,5 +107,3 @@ def test_the_command_imports_lists_runs_and_counts(project, tmp_path, capsys):
     assert found["run"] | {"job": 0} == {
         "run": "known-a", "job": 0, "spans": 6, "done": 4, "failed": 0, "pending": 0, "errors": []
     }  # fmt: skip
-    call_command("known_identifiers", "ward")
-    assert "The project knows 2 patients." in capsys.readouterr().out

@@ -1,7 +1,6 @@
 """The score command: the page's figures, of the same function."""
 
 import pytest
-from django.core.management import CommandError
 from django.db.models import F
 
 from annotations.gold.services.making import freeze
@@ -20,10 +19,7 @@ def build_project():
 
 
 made, project = made_once(build_project)
-
-
-def run(*words):
-    return printed("score", *words, "--author", "run").splitlines()
+REWRITTEN = ("rewritten", "rewritten_substring")
 
 
 def figures(*words):
@@ -37,24 +33,12 @@ def test_one_level_and_the_versions_of_gold(project):
     assert (level["unit"], level["granularity"]) == ("token", "binary")
     assert level["micro"]["recall"] == pytest.approx(2 / 3)
     for gold in ("latest", "-1", "0", "9" * 30, "7"):
-        with pytest.raises(CommandError, match=r"version|current"):
-            run("p", f"--gold={gold}")
+        assert figures("p", f"--gold={gold}") == "version"
 
 
-def test_in_words(project):
+def test_fully_masked_notes_have_intervals(project):
     """Both labels have gold in the one note; the run covers the patient only."""
-    said = run("p")
-    assert {
-        "Spans, by label: precision 1.0000 · recall 0.5000 · F1 0.6667",
-        "Rewritten text: precision 1.0000 · recall 0.5000 · F1 0.6667 (1 removed, 1 remaining, 0 extra)",
-    } <= set(said)
-    assert any("run against gold current on 1 notes" in line for line in said)
-    assert any("Notes with a missed span: 1 of 1, 100%" in line for line in said)
-    at = said.index("Fully masked notes by label:")
-    assert said[at + 1 : at + 3] == [
-        "  PATIENT: 1 of 1, 100% (95% interval 2% to 100%)",
-        "  AGE: 0 of 1, 0% (95% interval 0% to 98%)",
-    ]
+    assert "label=AGE  notes=1  all_found=0  share=0.0  low=0.0  high=0.975" in printed("score", "p", "--author", "run")
     labels = {row["label"]: row["fully_masked"] for row in figures("p")["labels"]}
     assert labels["PATIENT"] == {"notes": 1, "all_found": 1, "share": 1.0, "low": pytest.approx(0.025), "high": 1.0}
     assert (labels["AGE"]["share"], labels["AGE"]["high"]) == (0.0, pytest.approx(0.975))
@@ -72,41 +56,30 @@ def ages(db):
 
 
 def test_the_plain_substring_rule_with_published_figures(ages):
-    tokens = "\n".join(run("a"))
-    assert "Rewritten text: precision 0.7500 · recall 1.0000" in tokens
-    assert "Published F1 by this rule" not in tokens
-    said = run("a", "--counting", "substring")
-    # The rewritten text is "[PATIENT]ossi, [AGE] anni, stanza 15, [HOSPITAL]". The 5 of the room is still there.
-    counts = "(3 removed, 1 remaining, 1 extra)"
-    assert f"Rewritten text, counted by substring: precision 0.7500 · recall 0.7500 · F1 0.7500 {counts}" in said
-    assert "  AGE: F1 0.6667" in said
-    assert "    gemma3 12b: NAME 0.81 · LOCATION/ADDRESS 0.88 · DATE 0.65" in said
+    """The rewritten text is "[PATIENT]ossi, [AGE] anni, stanza 15, [HOSPITAL]": the 5 of the room is still there."""
     found = figures("a")
-    assert (found["rewritten"]["micro"]["fn"], found["rewritten_substring"]["micro"]["fn"]) == (0, 1)
+    rates = [[found[name]["micro"][rate] for rate in ("precision", "recall", "f1", "fn")] for name in REWRITTEN]
+    assert rates == [[0.75, 1, pytest.approx(6 / 7), 0], [0.75, 0.75, 0.75, 1]]
+    for words, published in (((), False), (("--counting", "substring"), True)):
+        assert ("published_f1" in printed("score", "a", *words, "--author", "run")) == published
 
 
 def test_all_or_nothing_with_tolerance_and_of_chosen_labels(ages):
-    any_label, same_label = (
-        "  Text and position, any label: {} of 1, {}%",
-        "  Text and position, same label: 0 of 1, 0%",
-    )
-    said = run("a")
-    assert "Text and position (similarity 0.6), any label: precision 1.0000 · recall 1.0000 · F1 1.0000" in said
-    assert any_label.format(1, 100) in said and same_label in said
-    assert not [line for line in said if line.startswith("Notes with all spans of")]
-    assert any_label.format(0, 0) in run("a", "--threshold", "0.7")
-    some = run("a", "--threshold", "0.7", "--types", "AGE, label:CITY")
-    at = some.index("Notes with all spans of CITY, AGE found:")
-    assert some[at + 2 : at + 4] == [any_label.format(1, 100), same_label]
+    def found(*words, of="all_or_nothing_chosen"):
+        """How many notes have all spans, with any label and with the same one, and which labels were chosen."""
+        chosen = figures("a", *words)[of]
+        rates = chosen.get("found", chosen)
+        return [rates[name]["all_found"] for name in ("tolerant_any", "tolerant_same")], chosen.get("labels")
+
+    assert found(of="all_or_nothing") == ([1, 0], None)
+    assert found("--threshold", "0.7", of="all_or_nothing") == ([0, 0], None)
+    assert found("--threshold", "0.7", "--types", "AGE, label:CITY") == ([1, 0], ["CITY", "AGE"])
     # C2 is the category of cities and hospitals.
-    chosen = figures("a", "--types", "category:C2")["all_or_nothing_chosen"]
-    assert chosen["labels"] == ["CITY", "HOSPITAL"]
-    assert chosen["found"]["tolerant_any"] == {"all_found": 1, "notes": 1, "share": 1.0}
+    assert found("--types", "category:C2") == ([1, 0], ["CITY", "HOSPITAL"])
     assert figures("a", "--threshold", "2") == "threshold" and figures("a", "--types", "TOWN") == "types"
 
 
 def test_attributes_on_request(project):
-    assert "Attributes: none of the matched spans has any." in run("p", "--attributes")
     label = make.label_of(project, "PATIENT")
     label.attributes = [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
     label.save()
@@ -114,13 +87,14 @@ def test_attributes_on_request(project):
     spans.filter(annotation_set__author__kind="gold").update(attributes={"Status": "past"})
     spans.filter(annotation_set__author__kind="run").update(attributes={"Status": "current"})
     AnnotationSet.objects.update(version=F("version") + 1)
-    assert not any("Attributes" in line for line in run("p"))
-    said = run("p", "--attributes")
-    assert {"  Family: 1 of 1, 100%; 0 of 0", "  Status: 0 of 1, 0%; 0 of 1, 0%"} <= set(said)
+    for words in ((), ("--attributes",)):
+        assert ("attribute=Status" in printed("score", "p", "--author", "run", *words)) == bool(words)
+    assert _attributes(figures("p")) == [("Family", 1.0, None), ("Status", 0.0, 0.0)]
     freeze(project=project, actor=None)
     spans.update(attributes={"Status": "past"})
     AnnotationSet.objects.update(version=F("version") + 1)
-    rows = figures("p", "--gold", "1")["attributes"]
-    assert [(row["attribute"], row["share"], row["given_share"]) for row in rows] == [
-        ("Family", 1.0, None), ("Status", 1.0, 1.0)
-    ]  # fmt: skip
+    assert _attributes(figures("p", "--gold", "1")) == [("Family", 1.0, None), ("Status", 1.0, 1.0)]
+
+
+def _attributes(found):
+    return [(row["attribute"], row["share"], row["given_share"]) for row in found["attributes"]]

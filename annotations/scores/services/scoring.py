@@ -16,6 +16,7 @@ from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version
+from annotations.jobs.runner import Claim
 from annotations.models import Author, AuthorKind, Project
 from annotations.projects.selectors.labels import mappings, shipped_set
 from annotations.scores import selectors
@@ -364,8 +365,8 @@ def _about(wanted: ScoreRequest, notes: selectors.ComparedNotes, mapper: LabelMa
     }
 
 
-def run_score(*, project_id: int, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
+def run_score(claim: Claim) -> dict[str, Any]:
     """Score as a job. Return what the job's page shows and links to. Safe to repeat."""
-    wanted = score_request(Project.objects.get(pk=project_id), **params)
-    table = score(wanted, progress=progress).table
+    wanted = score_request(Project.objects.get(pk=claim.project_id), **claim.params)
+    table = score(wanted, progress=claim.progress).table
     return wanted.params | {"author": wanted.author.name, "gold": wanted.reference.name, "notes": table["notes"]}

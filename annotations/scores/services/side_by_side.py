@@ -16,6 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
+from annotations.jobs.runner import Claim
 from annotations.models import Author, Project
 from annotations.scores.rules.side_by_side import AuthorTables, MissedSpans, SideBySide
 from annotations.scores.selectors import ComparedNotes, LabelWords, Reference, compared, label_words, note_pairs
@@ -180,11 +181,11 @@ def telling_spans(wanted: ComparisonRequest) -> dict[str, list[TellingSpan]]:
     return dict(spans or {})
 
 
-def run_side_by_side(*, project_id: int, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
+def run_side_by_side(claim: Claim) -> dict[str, Any]:
     """Compare as a job. Return what the job's page shows and links to. Safe to repeat."""
-    choices = {key: value for key, value in params.items() if key != "authors"}
-    wanted = comparison_request(Project.objects.get(pk=project_id), ids=params["authors"], **choices)
-    table = side_by_side(wanted, progress=progress)
+    choices = {key: value for key, value in claim.params.items() if key != "authors"}
+    wanted = comparison_request(Project.objects.get(pk=claim.project_id), ids=claim.params["authors"], **choices)
+    table = side_by_side(wanted, progress=claim.progress)
     return wanted.params | {"names": [author.name for author in wanted.authors], "notes": table["notes"]}
 
 

@@ -1,11 +1,12 @@
 """The list of backends for pages and commands, with health, last run and calibration."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from django.db.models import Max
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotations.models import Project
 from models_runtime.core import registry
@@ -17,6 +18,11 @@ from models_runtime.runs.services.external import INSTALL
 from models_runtime.runs.services.llm import servers
 from models_runtime.training.services.calibration import CalibrationInUse, calibration_in_use
 from models_runtime.training.services.trained import trouble_of
+
+VOTE = registry.BackendKind(
+    gettext_noop("Ensemble"), "",
+    gettext_noop("Backends, models and finished runs that vote. You choose the members when you start a run."),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -43,28 +49,21 @@ class BackendRow:
 def backend_rows(project: Project | None) -> list[BackendRow]:
     """List the built-in backends, then the project's ready models by name."""
     workers = Workers()
-    rows = [
-        BackendRow(key, _(kind.title), _(kind.description), kind.queue, workers.health(key, kind, kind.queue))
-        for key, kind in registry.BACKENDS.items()
-    ]
+    rows = [_row(key, kind, workers.health(key, kind, kind.queue)) for key, kind in registry.BACKENDS.items()]
     llm = registry.backend_kind(registry.LLM)
-    rows.append(BackendRow(registry.LLM, _(llm.title), _(llm.description), llm.queue, _of_servers(workers, llm)))
+    rows.append(_row(registry.LLM, llm, _of_servers(workers, llm)))
     if project is None:
         return rows
-    rows.append(
-        BackendRow(
-            registry.ENSEMBLE,
-            _("Ensemble"),
-            _("Backends, models and finished runs that vote. You choose the members when you start a run."),
-            "cpu",
-            workers.health(registry.ENSEMBLE, registry.BackendKind("", "", ""), "cpu"),
-        )
-    )
+    rows.append(_row(registry.ENSEMBLE, VOTE, workers.health(registry.ENSEMBLE, VOTE, VOTE.queue)))
     for key in registry.EXTERNAL:
         kind = registry.backend_kind(key)
-        rows.append(BackendRow(key, _(kind.title), _(kind.description), kind.queue, _of_external(key, kind, workers)))
+        rows.append(_row(key, kind, _of_external(key, kind, workers)))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
+
+
+def _row(key: str, kind: registry.BackendKind, health: Health) -> BackendRow:
+    return BackendRow(key, _(kind.title), _(kind.description), kind.queue, health)
 
 
 def _of_servers(workers: Workers, llm: registry.BackendKind) -> Health:
@@ -107,7 +106,7 @@ def _with_runs(project: Project, rows: list[BackendRow]) -> Iterator[BackendRow]
             # A calibration by the training here is of the model's revision. An uploaded one may be of another, because
             # a revision also names the versions of deidreview and of the rules.
             found = CalibrationInUse(found.row, applies=None if found.row.uploaded else found.row.held_out)
-        yield BackendRow(row.key, row.title, row.description, row.queue, row.health, row.model, run, found)
+        yield replace(row, last_run=run, calibration=found)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from django.http import Http404
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, closed_to
-from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import once
 from annotations.models import Author, GoldVersion, Job, JobState, Project, User
 from annotations.scores.rules.intervals import FewNotes
@@ -24,7 +23,6 @@ from annotations.scores.services.side_by_side import (
     common_notes,
     comparison_request,
     kept_table,
-    run_side_by_side,
     side_by_side,
 )
 from models_runtime.core.registry import TRAINABLE
@@ -91,11 +89,7 @@ FIGURES = [
     _Figure("character_precision", _("Characters"), _("precision"), ("characters", "precision")),
     _Figure("leak", _("Leak score"), "", ("meddocan", "leak"), low=True),
     _Figure(
-        "all_or_nothing",
-        _("Notes with all identifiers found"),
-        "",
-        ("all_or_nothing", "covered", "share"),
-        "share",
+        "all_or_nothing", _("Notes with all identifiers found"), "", ("all_or_nothing", "covered", "share"), "share"
     ),
     _Figure(
         "all_or_nothing_tolerant",
@@ -303,14 +297,6 @@ def takes_long(wanted: ComparisonRequest, notes: CommonNotes) -> bool:
     return characters(notes.of[0]) * len(wanted.authors) > MOST_CHARACTERS
 
 
-# Comparisons of authors as jobs.
-
-
 def start_comparison(*, wanted: ComparisonRequest, actor: User, token: str = "") -> Job:
     """Start a long comparison, or return the job that computes it."""
     return once("compare", wanted.reference.project, wanted.params, actor, token)
-
-
-def run(claim: Claim) -> dict[str, Any]:
-    """Compare authors. A repeated job finds the stored figures."""
-    return run_side_by_side(project_id=claim.project_id, params=claim.params, progress=claim.progress)

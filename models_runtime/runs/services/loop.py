@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from django.db.models import QuerySet
+
 from annotations.core.authors import gold_sets
 from annotations.core.stored_figures import key_of
 from annotations.gold.events import GOLD_FROZEN
@@ -121,16 +123,17 @@ def _ends(project: Project, versions: Sequence[GoldVersion]) -> list[int]:
 
 
 def _models(project: Project) -> dict[int, list[TrainedModel]]:
-    """Return the trained models by gold version, newest first.
-
-    Unfinished trainings, language models and the models of single epochs are left out.
-    """
+    """Return the trained models by gold version, newest first, without unfinished trainings."""
     found: dict[int, list[TrainedModel]] = defaultdict(list)
-    rows = TrainedModel.objects.filter(project=project, state__in=LEARNED, gold_version__isnull=False)
-    rows = rows.exclude(backend__in=language_models()).exclude(card__has_key="epoch")
-    for model in rows.order_by("-pk").defer("losses", "hold_out"):
+    for model in _trained(project).filter(state__in=LEARNED).defer("losses", "hold_out"):
         found[model.gold_version_id or 0].append(model)
     return found
+
+
+def _trained(project: Project) -> QuerySet[TrainedModel]:
+    """Models trained on gold versions, newest first, without language models and the models of single epochs."""
+    rows = TrainedModel.objects.filter(project=project, gold_version__isnull=False).order_by("-pk")
+    return rows.exclude(backend__in=language_models()).exclude(card__has_key="epoch")
 
 
 def _runs(project: Project) -> dict[int, Run]:
@@ -211,16 +214,9 @@ def loop_of(project: Project) -> Loop:
     gold = gold_sets(project)
     golden = gold.count()
     version = project.gold_versions.order_by("-number").first()
-    models = (
-        TrainedModel.objects.filter(project=project, gold_version=version)
-        .exclude(backend__in=language_models())
-        .exclude(card__has_key="epoch")
-        .order_by("-pk")
-        if version
-        else None
-    )
-    model = models.filter(state__in=LEARNED).first() if models is not None else None
-    training = models.filter(state=TrainedModelState.TRAINING, job__state__in=LIVE).first() if models else None
+    models = _trained(project).filter(gold_version=version)
+    model = models.filter(state__in=LEARNED).first()
+    training = models.filter(state=TrainedModelState.TRAINING, job__state__in=LIVE).first()
     run = model.runs.select_related("author", "job").order_by("-pk").first() if model else None
     author = _reviewed_next(project, run)
     return Loop(

@@ -108,7 +108,7 @@ def test_the_command_has_the_figures_of_the_scores_on_common_notes(read):
     train = figures("--gold", "1", "--split", "train")
     assert train["split"] == "train" and train["notes"] < 3
     plain = command("--gold", "1", runs="run:narrow, wide, annotator:ann")
-    assert "2 notes, compared with gold 1" in plain and "Gold spans missed by all: " in plain
+    assert "notes: 2" in plain and "missed_by_all: " in plain
 
 
 def test_errors_say_what_is_wrong(read):
@@ -167,7 +167,7 @@ def test_gold_that_came_from_a_run_is_marked(read, viewer):
     html = check_page(viewer.get(url("runs_compare", read, "narrow", "wide", gold=0)))
     assert "2 of the 6 gold spans were copied from narrow" in html and "copied from wide" not in html
     assert "too optimistic" not in check_page(viewer.get(url("runs_compare", read, "narrow", "wide", gold=1)))
-    assert "2 gold spans were copied from narrow" in command()
+
     assert [run["own_gold_spans"] for run in figures()["runs"]] == [2, 0]
 
 
