@@ -13,11 +13,11 @@ from annotations.annotate.services.annotation_set import reopen as reopen_annota
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.models import Amendment, AnnotationSet, Cause, Comparison, Difference, Event, Stale
+from annotations.models import Amendment, AnnotationSet, Cause, Comparison, Difference, Event
 from annotations.notes.selectors.comments import has_seen_outcome
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
-from tests.worlds.adjudicated import CITY, DATE, TEXT, act, made_adjudication, outcome, state, world
+from tests.worlds.adjudicated import CITY, TEXT, act, made_adjudication, outcome, state, world
 
 __all__ = ["made_adjudication", "world"]  # the fixture
 
@@ -50,17 +50,6 @@ def test_locations_follow_every_change_of_a_set(world):
     world.annotation_sets["anna"].delete()
     assert found_locations(world) == []
     assert Comparison.objects.get().annotators == 1
-
-
-@pytest.mark.both_databases
-def test_runs_gold_and_drafts_make_nothing_stale(world):
-    bring_up_to_date(world.project)
-    make.make_set(world.note, make.make_author(world.project, kind="run"), [(*DATE, "DATE")], submitted=True)
-    draft = make.make_set(world.note, make.make_user("dora"), [(*DATE, "DATE")])
-    draft.version = 7
-    draft.save()
-    assert not Stale.objects.exists()
-    assert Comparison.objects.get().annotators == 3
 
 
 def test_blind_sets_count_and_the_others_can_be_shown(world):
@@ -125,15 +114,6 @@ def test_a_location_keeps_its_causes_when_its_bounds_move(world):
     assert stored() == [(0, 11, "AB", "rita"), (0, 11, "D", "rosa"), (0, 11, "S", "rita")]
     assert tag(world, (6, 11), "AB", present=False) == ["D", "S"]
     assert {(start, end) for start, end, _, _ in stored()} == {(6, 11)}
-
-
-def test_causes_and_locations_that_are_none(world):
-    for location, kind, code in (((0, 11), "X", "kind"), ((0, 11), "", "kind"), ((5, 5), "D", "location"),
-                                 ((0, 999), "D", "location")):  # fmt: skip
-        with pytest.raises(ServiceError) as refused:
-            tag(world, location, kind)
-        assert refused.value.code == code
-    assert not Cause.objects.exists()
 
 
 def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):

@@ -95,17 +95,6 @@ def test_what_else_changes_the_figures(project):
     assert len(set(keys)) == len(keys) - 1
 
 
-def test_old_figures_make_room(project):
-    """Another project's figures are its own."""
-    assert figures_of(project=make.make_project("other"), unit=TOKEN)["notes"] == 0
-    assert figures_of(project=project, unit=TOKEN)["notes"] == 3
-    mine = Figures.objects.filter(project=project)
-    rows = mine.count()
-    make.make_set(make.make_note(project), make.make_member(project), [], submitted=True)
-    figures_of(project=project, unit=TOKEN)
-    assert mine.count() == rows and len({row.key for row in mine}) == 1
-
-
 def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch):
     """An annotator reopens a note after the first batch was read."""
     read = figure_selectors.shared_annotation_sets

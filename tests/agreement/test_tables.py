@@ -152,20 +152,6 @@ def found(world, **filters):
     return list(sentences(world.project, Filters(**filters), hidden=False))
 
 
-def test_the_rows_of_the_table(table):
-    """Sentences on which all agree are left out, and filters apply."""
-    note = make.make_note(table.project, "Visto a Roma.", "agreed")
-    for person in table.people:
-        make.make_set(note, person, [(8, 12, "CITY")], submitted=True)
-    said = [[" ".join(each.tags(name)) for name in ("anna", "bruno", "carla")] for each in found(table)]
-    assert said == [
-        ["O O B-AGE O", "O O B-AGE O", "O O B-AGE I-AGE"],
-        ["B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL B-CITY O O"],
-        ["O O O", "O O B-LOCATION_OTHER", "O O B-HOSPITAL"],
-    ]
-    assert [each.note.name for each in found(table, label=make.label_of(table.project, "CITY").pk)] == ["n2"]
-
-
 def test_a_sentence_with_two_disagreements_is_one_row(table):
     text = "Torino, 60 anni. Visto a Roma oggi."
     note = make.make_note(table.project, text, "two")

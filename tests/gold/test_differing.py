@@ -5,9 +5,8 @@ import pytest
 from annotations.gold.selectors import change_since
 from annotations.gold.services import differences
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, Figures, Project, Span
+from annotations.models import AnnotationSet, Project, Span
 from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.labels import merge_labels
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
@@ -77,13 +76,6 @@ def test_notes_that_are_new_or_removed(frozen, differs):
     differs("", 1)
 
 
-def test_a_merged_label(frozen, differs):
-    differs("")
-    source, target = (make.label_of(frozen.project, name) for name in ("CITY", "HOSPITAL"))
-    merge_labels(source=source, target=target, actor=None)
-    differs("4 spans differ, all in their labels only", 4)
-
-
 def test_reviews(frozen, differs):
     note = frozen.five[4]
     first, *_ = spans = suggestions(note, frozen.run)
@@ -113,10 +105,3 @@ def test_an_erased_note_is_no_difference(frozen, differs):
     erase_patient(project=frozen.project, patient_id="p", actor=None)
     frozen.version.refresh_from_db()
     differs("")
-
-
-def test_figures_that_an_erasure_deleted_are_counted_again(frozen):
-    assert differences.difference(frozen.version).notes == 0
-    Figures.objects.all().delete()
-    withdraw_gold(document=frozen.five[0], actor=frozen.rev)
-    assert differences.difference(frozen.version) == differences.Difference(2, 0, 1)

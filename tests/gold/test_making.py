@@ -93,19 +93,6 @@ def test_a_model_run_does_not_become_gold_in_bulk(project, reviewer):
     assert gold_spans() == SPANS
 
 
-def test_a_frozen_version_does_not_change_with_later_edits(project, reviewer):
-    with pytest.raises(ServiceError, match="no gold to freeze"):
-        gold.freeze(project=project, actor=None)
-    source = annotation_set(project)
-    gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
-    version, new = gold.freeze(project=project, actor=reviewer, reason="first")
-    assert new
-    assert gold.freeze(project=project, actor=reviewer) == (version, False), "nothing changed"
-    gold.withdraw_gold(document=source.document, actor=reviewer)
-    assert [span[:3] for span in version.notes.get().spans] == [list(span) for span in SPANS]
-    assert version.span_count == 2
-
-
 # ── Export ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -124,14 +111,6 @@ def test_drafts_are_left_out_and_counted(project, tmp_path):
     make_set(make_note(project), run, SPANS, submitted=True)
     for spec in ("run:rules", f"run:{run.pk}"):
         assert services_sets.wanted_set(project, spec).author == run
-
-
-def test_an_unknown_set_lists_the_choices(project, tmp_path):
-    annotation_set(project)
-    for spec in ("gold:9", "gold:x", "annotator:nobody", "run:none", "nonsense"):
-        with pytest.raises(ServiceError, match=r"annotator:anna|none yet"):
-            exported(project, tmp_path, spec)
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_failed_export_leaves_no_incomplete_file(project, tmp_path, monkeypatch):

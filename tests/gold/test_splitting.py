@@ -97,17 +97,6 @@ def test_another_seed_splits_again_and_the_same_seed_with_other_shares_is_an_err
         split(version, train=50)
 
 
-def test_a_later_version_keeps_every_split(project, version):
-    split(version)
-    for number in range(10, 30):
-        gold_note(project, f"n{number}", f"q{number}")
-    gold_note(project, "more-of-a", "a")
-    second = frozen(project)
-    made, found = split(second), splits(second)
-    assert all(found[name] == split for name, split in splits(version).items())
-    assert found["more-of-a"] == found["n0"] and made.kept == 8
-
-
 def test_two_patients_that_become_one_get_the_stricter_split(project, version):
     split(version)
     found = splits(version)

@@ -9,7 +9,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
 from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Role, Span, SuggestedString
-from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_UNDONE
+from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.state import review_state
 from annotations.review.services import bulk as bulk_review
@@ -78,18 +78,6 @@ class World:
 made, world = made_once(World)
 
 
-def test_open_suggestions_are_accepted_by_one_act(world):
-    bulk = world.do(source="title", least=0.8)
-    assert (bulk.state, bulk.planned, bulk.decided, bulk.left) == ("done", 3, 3, 0)
-    assert world.gold() == [(0, 0, "PATIENT"), (1, 0, "PATIENT"), (2, 0, "PATIENT")]
-    events = Event.objects.filter(verb=REVIEW_DECIDED)
-    assert {(e.actor_id, e.data["cause"], e.data["act"]) for e in events} == {(world.rita.pk, str(bulk.pk), "accept")}
-    provenance = Span.objects.filter(annotation_set__author__kind="gold").first().provenance
-    assert (provenance["from"], provenance["by"], provenance["confidence"]) == ("run:rules-1", "rita", 0.9)
-    assert Event.objects.get(verb=REVIEW_BULK_DONE).data["decided"] == 3
-    world.check()
-
-
 def test_each_rule_selects_its_suggestions(world):
     patient, hospital = label_of(world.project, "PATIENT"), label_of(world.project, "HOSPITAL")
     assert world.plan().planned == 6
@@ -104,17 +92,6 @@ def test_each_rule_selects_its_suggestions(world):
     with pytest.raises(ServiceError, match="No open suggestion matches") as refused:
         world.plan(kind="agreed", runs=world.runs, agree=3)
     assert refused.value.code == "none"
-
-
-def test_a_string_is_accepted_with_another_label_or_rejected(world):
-    hospital, city = label_of(world.project, "HOSPITAL"), label_of(world.project, "CITY")
-    key = SuggestedString.objects.get(author=world.runs[0], label_id=hospital.pk).string_key
-    world.do(kind="string", string=key, label=hospital.pk, but=[world.spans[1].pk], to=city.pk)
-    assert world.gold() == [(1, 24, "CITY"), (2, 24, "CITY")]
-    assert Span.objects.filter(annotation_set__author__kind="gold").first().provenance["changed"] == ["label"]
-    world.do("reject", kind="string", string=key, label=hospital.pk)
-    assert Decision.objects.filter(verdict="rejected").get().suggestion_id == world.spans[1].pk
-    world.check()
 
 
 def test_one_undo_reverts_the_whole_act(world):

@@ -13,8 +13,7 @@ from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import make_world, signed_in
-from tests.worlds.reviewing import bulk_page, finish, gold_of, plan, review, start, suggestions
+from tests.worlds.reviewing import bulk_page, finish, gold_of, plan, review, start, suggested_world, suggestions
 
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Lo visita Mario Rossi."
 NAME, AGE, DOSE, AGAIN = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (46, 57, "PATIENT")
@@ -27,18 +26,9 @@ def make_ward() -> SimpleNamespace:
 
     Names of the first note have no provenance, those of the second have one without a doubt.
     """
-    world = make_world()
-    world.runs = [make.make_author(world.project, kind="run", name="llm-1")]
-    (world.run,) = world.runs
-    world.notes = [make.make_note(world.project, TEXT) for _ in range(2)]
-    for note in world.notes:
-        make.make_set(note, world.run, [NAME, AGE, DOSE, AGAIN], submitted=True)
-    spans = Span.objects.filter(annotation_set__author=world.run)
-    spans.update(confidence=0.95)
-    spans.filter(label__name="AGE").update(provenance=DOUBT)
-    spans.filter(label__name="PATIENT", annotation_set__document=world.notes[1]).update(provenance={"from": 1})
-    world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
-    world.client = signed_in(world.rev)
+    world = suggested_world(2, TEXT, llm_1=[NAME, AGE, DOSE, AGAIN])
+    world.spans.filter(label__name="AGE").update(provenance=DOUBT)
+    world.spans.filter(label__name="PATIENT", annotation_set__document=world.notes[1]).update(provenance={"from": 1})
     return world
 
 

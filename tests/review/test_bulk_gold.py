@@ -15,8 +15,7 @@ from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import make_world, signed_in
-from tests.worlds.reviewing import bulk_page, finish, gold_of, plan, review, start, suggestions
+from tests.worlds.reviewing import bulk_page, finish, gold_of, plan, review, start, suggested_world, suggestions
 
 TEXT = "Mario Rossi vive in CALLE Mayor 12 2B, Torino. Lo visita Mario Rossi."
 NAME, STREET, LONGER, AGAIN = (0, 11, "PATIENT"), (20, 34, "CITY"), (20, 37, "CITY"), (57, 68, "PATIENT")
@@ -33,20 +32,12 @@ def make_ward() -> SimpleNamespace:
 
     The adjudicator rejected the second name, and ended the street before the floor number.
     """
-    world = make_world()
-    world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
-    world.notes = [make.make_note(world.project, TEXT) for _ in range(ADJUDICATED + 1)]
+    world = suggested_world(ADJUDICATED + 1, TEXT, rules_1=SUGGESTED, crf_1=SUGGESTED)
     adjudicator = make.make_author(world.project, kind="adjudicated", name="adjudicated")
     for note in world.notes[:ADJUDICATED]:
         own = make.make_set(note, adjudicator, [NAME, STREET], submitted=True)
         make_gold(document=note, annotation_set=own, actor=world.rev)
-    for note in world.notes:
-        for run in world.runs:
-            make.make_set(note, run, SUGGESTED, submitted=True)
-    Span.objects.filter(annotation_set__author__in=world.runs).update(confidence=0.95)
-    world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
     world.frozen = freeze(project=world.project, actor=world.mia)[0]
-    world.client = signed_in(world.rev)
     return world
 
 

@@ -14,26 +14,17 @@ from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
-from tests.worlds.pages import TEXT, make_world, signed_in
 from tests.worlds.programs import Program
-from tests.worlds.reviewing import bulk_page, plan, review, suggestions
+from tests.worlds.reviewing import bulk_page, plan, review, suggested_world, suggestions
 
 NOTES = 6
 
 
 def make_suggested():
     """A run over six notes: the patient with a confidence of 0.95, the city, wrongly as a hospital, with 0.91."""
-    world = make_world()
-    world.runs = [make.make_author(world.project, kind="run", name="crf-1")]
-    (world.run,) = world.runs
-    world.notes = [make.make_note(world.project, TEXT, patient_id=f"p{n}") for n in range(NOTES)]
-    for note in world.notes:
-        make.make_set(note, world.run, [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], submitted=True)
-    rows = Span.objects.filter(annotation_set__author=world.run)
-    rows.filter(start=0).update(confidence=0.95)
-    rows.filter(start=44).update(confidence=0.91)
+    world = suggested_world(NOTES, crf_1=[(0, 11, "PATIENT"), (44, 50, "HOSPITAL")])
+    world.spans.filter(start=44).update(confidence=0.91)
     make.list_for_review(world.run)
-    world.client = signed_in(world.rev)
     return world
 
 
@@ -53,8 +44,7 @@ def by_command(*words):
 
 
 def string_of(world):
-    label = world.project.label_set.labels.get(code="HOSPITAL")
-    return SuggestedString.objects.get(author=world.run, label_id=label.pk)
+    return SuggestedString.objects.get(author=world.run, label_id=world.labels["HOSPITAL"])
 
 
 def page_of(world):

@@ -12,29 +12,27 @@ from django.urls import reverse
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.jobs.runner import run as run_job
 from annotations.models import BulkAct, Decision, Event, Job, Span, SuggestedString
+from annotations.review.selectors.decision_log import OverruledCounts
 from annotations.review.selectors.suggested_strings import strings
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import TEXT, make_world, signed_in
-from tests.worlds.reviewing import bulk_page, gold_of, plan, review, start
+from tests.worlds.commands import answered
+from tests.worlds.pages import TEXT
+from tests.worlds.queue import no_redis
+from tests.worlds.reviewing import bulk_page, gold_of, plan, review, start, suggested_world
+
+__all__ = ["no_redis"]
 
 
 def make_suggested() -> SimpleNamespace:
     """Two runs over three notes. Both suggest the patient; the first also suggests the city, wrongly as a hospital."""
-    world = make_world()
-    world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
-    world.notes = [make.make_note(world.project, TEXT, patient_id=f"p{n}") for n in range(3)]
-    for note in world.notes:
-        make.make_set(note, world.runs[0], [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], submitted=True)
-        make.make_set(note, world.runs[1], [(0, 11, "PATIENT")], submitted=True)
-    Span.objects.filter(annotation_set__author__in=world.runs, start=0).update(confidence=0.95, source="title")
-    Span.objects.filter(annotation_set__author__in=world.runs, start=44).update(confidence=0.4, source="place")
-    world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
-    world.string = SuggestedString.objects.get(author=world.runs[0], label_id=world.labels["HOSPITAL"])
-    world.client = signed_in(world.rev)
+    world = suggested_world(3, rules_1=[(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], crf_1=[(0, 11, "PATIENT")])
+    world.spans.filter(start=0).update(source="title")
+    world.spans.filter(start=44).update(confidence=0.4, source="place")
+    world.string = SuggestedString.objects.get(author=world.run, label_id=world.labels["HOSPITAL"])
     return world
 
 
@@ -111,19 +109,6 @@ def test_a_large_act_is_a_job_and_so_is_its_undo(suggested, monkeypatch):
 # ── By string ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_strings_are_listed_by_open_suggestions(suggested):
-    client = suggested.client
-    page = client.get(url("review_strings"))
-    check_page(page)
-    assert [(row.text, row.open, row.count) for row, _ in page.context["rows"]] == [
-        ("Mario Rossi", 6, 6), (TEXT[44:50], 3, 3)
-    ]  # fmt: skip
-    one = client.get(f"{url('review_strings')}?run={suggested.runs[0].pk}&label={suggested.labels['HOSPITAL']}")
-    assert [(row.text, row.open) for row, _ in one.context["rows"]] == [(TEXT[44:50], 3)]
-    empty = client.get(url("review_strings") + f"?label={suggested.labels['AGE']}")
-    assert empty.context["rows"] == []
-
-
 @pytest.mark.parametrize("order", ["open", "uncertainty"])
 def test_the_first_strings_over_several_runs_are_the_first_of_all(suggested, order):
     """For random counts, compared with the sums over all rows; no string is lost or repeated between pages."""
@@ -192,7 +177,7 @@ def test_acceptance_counts_single_decisions(decided):
     assert figures["By label"] == [("PATIENT", 0, 0, 1, 2), ("HOSPITAL", 0, 1, 0, 0)]
     assert figures["By source"] == [("rules-1: title", 0, 0, 1, 2), ("rules-1: place", 0, 1, 0, 0)]
     assert figures["By confidence"] == [("0 to 50%", 0, 1, 0, 0), ("95 to 100%", 0, 0, 1, 2)]
-    assert page.context["overruled"] == [("mia", "rev", 1, 1)]
+    assert page.context["overruled"] == [OverruledCounts("mia", "rev", 1, 1)]
     only = decided.client.get(f"{url('acceptance')}?run={decided.runs[1].pk}")
     assert "No decisions yet" in check_page(only)
 
@@ -237,3 +222,53 @@ def test_a_span_in_the_draft_of_a_review_is_not_called_gold(suggested):
         draft = client.get(url("review_state", other.pk, note.pk)).json()["gold_is_draft"]
         found.append((html.count("in a draft of a review"), html.count("already in gold"), draft))
     assert found == [(1, 0, True), (0, 1, False)]
+
+
+# ── The command ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run(*words, by="rev"):
+    return answered("review_bulk", "covid", *words, "--by", by)
+
+
+def test_suggestions_are_counted_accepted_and_undone(suggested, no_redis):
+    assert run("--agree", 2, "--label", "PATIENT", "--preview")["preview"]["open"] == 6
+    assert run("--least", 0, "--source", "place", "--preview")["preview"]["open"] == 3
+    found = run("rules-1", "--least", 90, "--preview")
+    assert (found["state"], found["preview"]["decided"], found["preview"]["skipped"]) == ("planned", 3, 0)
+    assert not BulkAct.objects.exists()
+    done = run("rules-1", "--least", 90)
+    assert (done["state"], done["act"], done["user"], done["decided"]) == ("done", "accept", "rev", 3)
+    assert [gold_of(note) for note in suggested.notes] == [[(0, 11, "PATIENT")]] * 3
+    assert run("--list")["acts"] == [done]
+    undone = run("--undo", done["id"])
+    assert (undone["state"], undone["undone"], undone["kept"]) == ("undone", 3, 0)
+    assert not any(map(gold_of, suggested.notes)) and not Decision.objects.exists()
+    assert [event.actor for event in Event.objects.filter(verb__startswith="review.bulk")] == [suggested.rev] * 2
+
+
+def test_the_suggestions_of_a_string(suggested, no_redis):
+    rows = {row["text"]: row for row in run("--strings")["strings"]}
+    assert (rows["Torino"]["label"], rows["Torino"]["open"]) == ("HOSPITAL", 3)
+    assert [row["text"] for row in run("--strings", "--label", "PATIENT")["strings"]] == ["Mario Rossi"]
+
+    done = run("--string", rows["Torino"]["id"], "--as", "CITY")
+    assert (done["rule"]["kind"], done["decided"]) == ("string", 3)
+    assert [gold_of(note) for note in suggested.notes] == [[(44, 50, "CITY")]] * 3
+
+
+def test_what_is_refused(suggested, no_redis):
+    assert run("none", "--least", 90) == "set"
+    assert run("rules-1", "--least", 101) == "invalid"
+    assert run("rules-1", "--agree", 2) == "invalid"
+    assert run("rules-1", "--least", 99) == "none"
+    assert run("--least", 90, "--label", "NONE") == "label"
+    for pk in (999_999, 10**20):
+        assert run("--string", pk) == "string"
+    assert run("--string", 1, "--as", "CITY", "--reject") == "options"
+    assert run("--list", "--preview") == "options"
+    for name in ("nothing", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"):
+        assert run("--undo", name) == "bulk"
+    for name in ("vic", "ann", "out"):
+        assert run("--least", 90, by=name) == "access"
+    assert not BulkAct.objects.exists() and not Decision.objects.exists()

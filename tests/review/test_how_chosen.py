@@ -10,22 +10,16 @@ from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import TEXT, make_world, signed_in
 from tests.worlds.programs import Program
-from tests.worlds.reviewing import review
+from tests.worlds.reviewing import review, suggested_world
 
 
 def make_ward():
     """Three notes with suggestions of a run, and a reviewer who is signed in."""
-    world = make_world()
-    world.run = make.make_author(world.project, kind="run", name="crf-1")
-    world.notes = [make.make_note(world.project, TEXT) for _ in range(3)]
-    for note in world.notes:
-        make.make_set(note, world.run, [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], submitted=True)
-    Span.objects.filter(annotation_set__author=world.run).update(confidence=0.9)
+    world = suggested_world(3, crf_1=[(0, 11, "PATIENT"), (44, 50, "HOSPITAL")])
+    world.spans.update(confidence=0.9)
     make.list_for_review(world.run)
-    world.label = world.project.label_set.labels.get(code="HOSPITAL").pk
-    world.client = signed_in(world.rev)
+    world.label = world.labels["HOSPITAL"]
     return world
 
 

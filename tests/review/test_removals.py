@@ -9,7 +9,7 @@ from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.models.project import SecondReview
 from annotations.projects.services.labels import merge_labels
-from annotations.review.selectors.decision_log import decisions, overruled
+from annotations.review.selectors.decision_log import OverruledCounts, decisions, overruled
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.state import review_state
 from annotations.review.services.finishing import finish_review, reopen_review
@@ -119,7 +119,7 @@ def test_a_decision_of_another_person_is_not_overwritten_unseen(world):
     world.decide(Act.REJECT, world.removed)
     assert world.refused(Act.ACCEPT, world.removed, user=world.rosa, seen=("open", None)) == "moved"
     world.decide(Act.ACCEPT, world.removed, user=world.rosa, seen=world.removal())
-    assert world.gold() == [] and overruled(world.project) == [("rosa", "rita", 1, 1)]
+    assert world.gold() == [] and overruled(world.project) == [OverruledCounts("rosa", "rita", 1, 1)]
     assert world.refused(Act.UNDO) == "moved"
 
 

@@ -197,7 +197,7 @@ def test_an_unseen_decision_of_another_person_is_not_overwritten(world):
     other = make_member(world.project, Role.REVIEWER, "rosa")
     reject = {"act": Act.REJECT, "suggestion": world.name.pk, "user": other}
     world.accept()
-    with pytest.raises(ServiceError, match="rita accepted this suggestion meanwhile"):
+    with pytest.raises(ServiceError, match="rita decided on this meanwhile"):
         world.do(**reject, seen=("open", None))
     moved = (0, 11, world.label("DOCTOR"))
     world.do(Act.CORRECT, suggestion=world.name.pk, bounds=moved, quote="Mario Rossi")

@@ -12,11 +12,11 @@ from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import make_world, signed_in
-from tests.worlds.reviewing import review
+from tests.worlds.reviewing import review, suggested_world
 
 TEXT = "Mario Rossi vive a Torino. Lo visita Mario Rossi."
 FIRST, CITY, AGAIN = (0, 11, "PATIENT"), (19, 25, "CITY"), (37, 48, "PATIENT")
+SUGGESTED = [FIRST, CITY, AGAIN]
 NOTES = 5
 
 
@@ -26,19 +26,13 @@ def url(name: str, *args: object) -> str:
 
 def make_ward() -> SimpleNamespace:
     """Two runs and their merged list suggest a name twice and a city, in notes of which each test changes one."""
-    world = make_world()
-    world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1", "merged-1")]
+    world = suggested_world(NOTES, TEXT, rules_1=SUGGESTED, crf_1=SUGGESTED, merged_1=SUGGESTED)
     world.runs[2].merged_from = [run.pk for run in world.runs[:2]]
     world.runs[2].save()
-    world.notes = [make.make_note(world.project, TEXT) for _ in range(NOTES)]
-    for note in world.notes:
-        for run in world.runs:
-            make.make_set(note, run, [FIRST, CITY, AGAIN], submitted=True)
     merged = Span.objects.filter(annotation_set__author=world.runs[2])
     runs = [{"run": run.name, "confidence": None, "source": ""} for run in world.runs[:2]]
     merged.update(provenance={"runs": runs, "agree": 2, "of": 2, "clear": 2})
     world.gold = make.make_author(world.project, kind="gold", name="gold")
-    world.client = signed_in(world.rev)
     return world
 
 

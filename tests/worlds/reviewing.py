@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from annotations.review.services.deciding import decide as decide_by
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.pages import TEXT, make_world, signed_in
 
 NAMES = ("review_next", "review", "review_decide", "review_state", "review_finish", "review_reopen")
 LOOKS = ("review_next", "review", "review_state")
@@ -30,6 +32,21 @@ def suggested(world: SimpleNamespace) -> SimpleNamespace:
     world.run = run
     world.name, world.place = annotation_set.spans.order_by("start")
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
+    return world
+
+
+def suggested_world(notes: int, text: str = TEXT, /, **runs: list[make.Spot]) -> SimpleNamespace:
+    """Notes with these suggestions of each run (rules_1: the run rules-1), and a reviewer who is signed in."""
+    world = make_world()
+    world.runs = [make.make_author(world.project, kind="run", name=name.replace("_", "-")) for name in runs]
+    world.run = world.runs[0]
+    world.notes = [make.make_note(world.project, text, patient_id=f"p{n}") for n in range(notes)]
+    for note, (run, spans) in product(world.notes, zip(world.runs, runs.values(), strict=True)):
+        make.make_set(note, run, spans, submitted=True)
+    world.spans = Span.objects.filter(annotation_set__author__in=world.runs)
+    world.spans.update(confidence=0.95)
+    world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
+    world.client = signed_in(world.rev)
     return world
 
 

@@ -21,16 +21,6 @@ def decided(kind="adjudicated"):
     return list(rows.values_list("label__name", "attributes"))
 
 
-def test_the_page_gets_attributes(world):
-    give(world, "anna", CITY, Status="past")
-    assert "attributes" not in location_at(world, NAME)
-    key = f"{CITY[0]}-{CITY[1]}-{world.label['CITY']}"
-    given = {"versions": [{key: {"Status": "past"}}, {}, {}], "majority": {}, "outcome": {}}
-    assert location_at(world, CITY)["attributes"] == given
-    act(world, "annotator", CITY, annotator=1)
-    assert location_at(world, CITY)["attributes"]["outcome"] == {key: {"Status": "past"}}
-
-
 def test_more_than_half_of_those_who_marked_a_span_decide(world):
     for name in ("anna", "bruno"):
         give(world, name, DATE, Status="past", Family=True)

@@ -17,41 +17,7 @@ from tests.worlds import adjudicated
 # ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_locations_consensus_and_majority(world):
-    found = adjudicated.state(world)
-    assert [(p["start"], p["end"], p["consensus"], p["state"]) for p in found["locations"]] == [
-        (*adjudicated.NAME, "majority", "open"), (*adjudicated.AGE, "one", "open"),
-        (*adjudicated.DATE, "all", "agreed"), (*adjudicated.CITY, "split", "open")
-    ]  # fmt: skip
-    assert [each["name"] for each in found["annotators"]] == ["anna", "bruno", "carla"]
-    assert found["locations"][0]["majority"] == [(*adjudicated.NAME, world.label["PATIENT"])]
-    assert found["locations"][1]["majority"] == []  # two of three say nothing
-    assert found["locations"][3]["majority"] is None
-    assert (found["open"], found["finished"], found["ready"]) == (4, False, True)
-
-
 # ── Acts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_each_act_and_its_provenance(world):
-    adjudicated.act(world, "majority", adjudicated.NAME)
-    how = adjudicated.provenance(world, adjudicated.NAME)
-    assert (how["choice"], how["by"], how["changed"]) == ("majority", "rita", [])
-    assert how["annotators"] == [world.annotation_sets["anna"].author_id, world.annotation_sets["bruno"].author_id]
-    adjudicated.act(world, "annotator", adjudicated.CITY, annotator=2)
-    assert adjudicated.provenance(world, adjudicated.CITY)["annotators"] == [world.annotation_sets["bruno"].author_id]
-    assert Resolution.objects.get(start=adjudicated.CITY[0]).author == world.annotation_sets["bruno"].author_id
-    assert adjudicated.own(world, adjudicated.CITY, "CITY")["open"] == 2  # decided otherwise
-    adjudicated.act(world, "nothing", adjudicated.AGE)
-    adjudicated.unanimous(world)
-    assert adjudicated.provenance(world, adjudicated.DATE)["choice"] == "unanimous"
-    assert len(adjudicated.provenance(world, adjudicated.DATE)["annotators"]) == 3
-    adjudicated.own(world, adjudicated.DOCTOR, "DOCTOR")
-    assert adjudicated.provenance(world, adjudicated.DOCTOR)["changed"] == ["added"]
-    assert adjudicated.outcome(world) == [
-        ("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("CITY", "Torino"), ("DOCTOR", "Bianchi")
-    ]  # fmt: skip
-    assert adjudicated.state(world)["open"] == 0
 
 
 @pytest.mark.parametrize(("span", "label", "changed"), [

@@ -8,22 +8,15 @@ from annotations.agreement.services.deciding import finish_adjudication, reopen
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
-from annotations.gold.services.making import make_gold, make_gold_bulk
-from annotations.models import Adjudication, AnnotationSet, Resolution, Span
+from annotations.gold.services.making import make_gold_bulk
+from annotations.models import Adjudication, AnnotationSet, Resolution
 from annotations.projects.services.labels import merge_labels
-from annotations.projects.services.projects import set_guidelines
 from tests import factories as make
 from tests.worlds import adjudicated
 
 
 def finish(world, user=None):
     return finish_adjudication(project=world.project, document=world.note, user=user or world.rita)
-
-
-def make_gold_of(world):
-    own_set = AnnotationSet.objects.get(author__kind="adjudicated")
-    make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
-    return Span.objects.get(annotation_set__author__kind="gold", start=adjudicated.NAME[0]).provenance
 
 
 def let_unanimous_pass(world):
@@ -109,24 +102,6 @@ def test_finishing_requires_every_location_decided(world):
     reopen(project=world.project, document=world.note, user=world.rosa)
     assert adjudicated.state(world)["open"] == 0
     assert not Adjudication.objects.exists()
-
-
-def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
-    """Provenance in the adjudicated set and in gold, also where a rule decides."""
-    adjudicated.act(world, "majority", adjudicated.NAME)
-    world.project = world.note.project = set_guidelines(project=world.project, text="Names whole.", actor=world.rita)
-    adjudicated.act(world, "nothing", adjudicated.AGE)
-    adjudicated.act(world, "annotator", adjudicated.CITY, annotator=1)
-    world.project.unanimous_passes = True
-    finish(world)
-    assert [
-        adjudicated.provenance(world, bounds)["guidelines"]
-        for bounds in (adjudicated.NAME, adjudicated.CITY, adjudicated.DATE)
-    ] == [0, 1, 1]
-    how = make_gold_of(world)
-    assert (how["from"], how["by"], how["guidelines"]) == ("adjudicated:adjudicated", "rosa", 1)
-    how = how["adjudication"]
-    assert (how["choice"], how["by"], len(how["annotators"]), how["guidelines"]) == ("majority", "rita", 2, 0)
 
 
 def test_what_all_say_passes_by_the_project_s_rule(world):

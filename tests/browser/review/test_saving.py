@@ -80,7 +80,7 @@ def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, pa
     saved(opened)
     # Rosa still sees it as open and rejects it: the server refuses, says why, and shows the current state.
     press(other, "x")
-    expect(other.locator("#notice")).to_contain_text("accepted this suggestion meanwhile. Your decision was not saved")
+    expect(other.locator("#notice")).to_contain_text("decided on this meanwhile. Your decision was not saved")
     expect(other.locator("#suggestions .is-accepted")).to_contain_text("Mario Rossi")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
     # Each goes on with suggestions that the other has not decided; both pages show the same in the end.

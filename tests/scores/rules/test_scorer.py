@@ -1,16 +1,23 @@
 """Scores: examples by hand, formulas on random sets, and properties."""
 
+import random
+import warnings
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nervaluate import Evaluator
+from seqeval.metrics.v1 import precision_recall_fscore_support as seqeval_scores
+from seqeval.scheme import IOB2
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from annotations.agreement.rules.units import Granularity
 from annotations.scores.rules import Rates, Scorer
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.table import LabelData, LevelData, TableData
 from annotations.scores.rules.tally import Criterion
+from annotations.text.bio import encode_tokens
 from annotations.text.spans import Span, SpanError
 from annotations.text.tokens import split_at, tokenize
 from tests.text.strategies import spans_of, texts
@@ -248,3 +255,110 @@ def test_the_counts_are_those_of_a_direct_computation(note) -> None:
     spans_in_cells = sum(map(sum, table["confusion"]["entity"]["rows"]))
     paired = len(ours) + len(theirs) - spans_in_cells
     assert paired == spans_in_cells - table["kinds"]["missed"] - table["kinds"]["spurious"]
+
+
+# Figures compared with those of seqeval, nervaluate and scikit-learn, on random sets
+
+
+LABELS_OF = ["A", "B", "C"]
+SHORT = "parola " * 60
+Note = tuple[str, list[Span], list[Span]]
+
+
+def random_notes(seed: int, *, gap: int = 0) -> list[Note]:
+    """Spans of whole words, without overlaps within gold and within predictions, and at least `gap` words apart."""
+    chance = random.Random(seed)
+
+    def side(begin: int) -> list[Span]:
+        spans, at = [], begin
+        while at < 55:
+            length = chance.randint(1, 3)
+            spans.append(Span(7 * at, 7 * (at + length) - 1, chance.choice(LABELS_OF)))
+            at += length + gap + chance.randint(0, 4)
+        return spans
+
+    notes = []
+    for _ in range(8):
+        gold = side(chance.randint(0, 3))
+        kept = [s if chance.random() < 0.8 else Span(s.start, s.end, chance.choice(LABELS_OF)) for s in gold]
+        predicted = [s for s in kept if chance.random() < 0.85]
+        if not gap:
+            free = [s for s in side(0) if not any(s.start < o.end and o.start < s.end for o in predicted)]
+            predicted = sorted(predicted + free[:3])
+        notes.append((SHORT, gold, predicted))
+    return notes
+
+
+def scored(notes: list[Note]) -> TableData:
+    scorer = Scorer(LABELS_OF, dict.fromkeys(LABELS_OF, "ALL"))
+    for text, gold, predicted in notes:
+        scorer.add(text, gold, predicted)
+    return scorer.table()
+
+
+def tags(notes: list[Note]) -> tuple[list[list[str]], list[list[str]]]:
+    sides: tuple[list[list[str]], list[list[str]]] = ([], [])
+    for text, gold, predicted in notes:
+        tokens = split_at(tokenize(text), [edge for s in (*gold, *predicted) for edge in (s.start, s.end)])
+        for found, spans in zip(sides, (gold, predicted), strict=True):
+            found.append(encode_tokens(tokens, spans).tags)
+    return sides
+
+
+def their_level(table: TableData, unit: str, granularity: Granularity) -> LevelData:
+    return next(one for one in table["levels"] if (one["unit"], one["granularity"]) == (unit, granularity))
+
+
+def rows_of(level: LevelData) -> list[tuple]:
+    """The precision, recall, F1 and gold spans of each label."""
+    return [tuple(level["classes"][label][key] for key in ("precision", "recall", "f1", "gold")) for label in LABELS_OF]
+
+
+def rates_of(scores) -> list[tuple]:
+    """The precision, recall, F1 and support of each label, as seqeval and scikit-learn give them."""
+    return [pytest.approx(each) for each in zip(*scores, strict=True)]
+
+
+def test_spans_are_counted_like_in_seqeval() -> None:
+    notes = random_notes(1)
+    level = their_level(scored(notes), "entity", Granularity.SUBCATEGORY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = {how: seqeval_scores(*tags(notes), scheme=IOB2, average=how)
+                  for how in (None, "micro", "macro", "weighted")}  # fmt: skip
+    assert rows_of(level) == rates_of(theirs[None])
+    assert level["micro"]["f1"] == pytest.approx(theirs["micro"][2])
+    for average in ("micro", "macro", "weighted"):
+        assert (level[average]["precision"], level[average]["recall"]) == pytest.approx(theirs[average][:2])
+
+
+def test_tokens_are_counted_like_in_scikit_learn() -> None:
+    notes = random_notes(1)
+    table = scored(notes)
+    gold, predicted = ([tag[2:] or "O" for note in side for tag in note] for side in tags(notes))
+    theirs = precision_recall_fscore_support(gold, predicted, labels=LABELS_OF, average=None)
+    assert rows_of(their_level(table, "token", Granularity.SUBCATEGORY)) == rates_of(theirs)
+    binary = [[mark != "O" for mark in side] for side in (gold, predicted)]
+    for granularity, theirs in (
+        (Granularity.SUBCATEGORY, precision_recall_fscore_support(gold, predicted, labels=LABELS_OF, average="micro")),
+        (Granularity.BINARY, precision_recall_fscore_support(*binary, average="binary")),
+    ):
+        found = their_level(table, "token", granularity)["micro"]
+        assert (found["precision"], found["recall"], found["f1"]) == pytest.approx(theirs[:3])
+    matrix = confusion_matrix(gold, predicted, labels=[*LABELS_OF, "O"]).tolist()
+    matrix[-1][-1] = 0  # unmarked tokens don't count in the confusion matrix
+    assert table["confusion"]["token"]["rows"] == matrix
+
+
+def test_spans_that_don_t_touch_are_counted_like_in_nervaluate() -> None:
+    notes = random_notes(1, gap=2)
+    sides = [
+        [[{"label": s.label, "start": s.start, "end": s.end} for s in note[side]] for note in notes] for side in (1, 2)
+    ]
+    theirs = Evaluator(*sides, tags=LABELS_OF, loader="dict").evaluate()["overall"]
+    for scheme, granularity in (("strict", Granularity.SUBCATEGORY), ("exact", Granularity.BINARY)):
+        found, other = their_level(scored(notes), "entity", granularity)["micro"], theirs[scheme]
+        assert (found["right"], found["predicted"], found["gold"]) == (other.correct, other.actual, other.possible)
+    # nervaluate pairs these two spans (`ent_type`: one correct, nothing missed), and deidreview doesn't.
+    touching = ("parola12", [Span(0, 6, "A")], [Span(6, 8, "A")])
+    assert scored([touching])["kinds"] == {"missed": 1, "spurious": 1, "label": 0, "boundary": 0, "both": 0}
