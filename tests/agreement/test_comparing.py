@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from annotations.agreement.selectors.desk import desk
-from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
+from annotations.agreement.selectors.disagreements import Filters, differences, rounds
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.disagreements import amend, change_cause
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
@@ -59,26 +59,6 @@ def test_blind_sets_count_and_the_others_can_be_shown(world):
     AnnotationSet.objects.filter(author__name="bruno").update(seeded=True)
     assert found_locations(world) == []
     assert Comparison.objects.get().blind_annotators == 1
-
-
-@pytest.mark.both_databases
-def test_pages_continue_at_a_location(world, monkeypatch):
-    monkeypatch.setattr("annotations.agreement.selectors.disagreements.PAGE", 2)
-    bring_up_to_date(world.project)
-    assert counts(differences(world.project, Filters())).kinds == {
-        "missed": 2, "boundary": 1, "label": 1, "both": 0, "attributes": 0
-    }  # fmt: skip
-    first = page(world.project, Filters())
-    assert [shown.row.start for shown in first.locations] == [0, 13]
-    assert (first.previous, first.next) == (None, f"{world.note.pk}-13")
-    second = page(world.project, Filters(), after=(world.note.pk, 13))
-    assert [shown.row.start for shown in second.locations] == [44]
-    assert (second.previous, second.next) == (f"{world.note.pk}-44", None)
-    back = page(world.project, Filters(), before=(world.note.pk, 44))
-    assert [shown.row.start for shown in back.locations] == [0, 13]
-    assert list(first.locations[0].rows.tags) == [
-        str(world.annotation_sets[n].author_id) for n in ("anna", "bruno", "carla")
-    ]
 
 
 @pytest.mark.both_databases

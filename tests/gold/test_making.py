@@ -12,11 +12,14 @@ from annotations.exchange.services import exporting
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services import making as gold
 from annotations.gold.services import sets as services_sets
+from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, Label, Role, Span
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 from annotations.projects.services.labels import merge_labels
+from tests import factories as make
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.worlds.checks import bytes_elsewhere
+from tests.worlds.commands import answered
 
 pytestmark = [pytest.mark.django_db]
 SPANS = [(0, 11, "PATIENT"), (43, 49, "CITY")]
@@ -173,3 +176,40 @@ def test_a_frozen_version_keeps_a_label_that_was_merged_later(project, reviewer)
         files = dict(exporting.export_files(project, wanted, "brat", report))
         assert (b"\nCITY\n" in files["annotation.conf"].replace(b"\t", b"")) is there
         assert (b"\tCITY " in files[f"{note.name}.ann"]) is there
+
+
+# The command that removes the gold of notes
+
+
+@pytest.fixture
+def withdrawn(db):
+    found = make.make_project("covid")
+    for role in ("reviewer", "annotator"):
+        make.make_member(found, role, role)
+    gold = make.make_author(found, kind="gold", name="gold")
+    for name in ("one", "two"):
+        make.make_set(make.make_note(found, name=name), gold, [(0, 11, "PATIENT")], submitted=True)
+    make.make_note(found, name="bare")
+    return found
+
+
+def withdraw(*words):
+    return answered("withdraw_gold", "covid", *words)
+
+
+def test_gold_is_removed_and_frozen_versions_keep_it(withdrawn):
+    version, _new = freeze(project=withdrawn, actor=None)
+    assert withdraw("one", "--by", "reviewer") == {"withdrawn": ["one"]}
+    assert [one.document.name for one in AnnotationSet.objects.filter(author__kind="gold")] == ["two"]
+    assert version.notes.count() == 2
+    event = Event.objects.get(verb="gold.withdrawn")
+    assert event.actor.username == "reviewer" and len(event.data["removed"]) == 1
+
+
+def test_all_notes_or_none(withdrawn):
+    for words, code in (
+        (("one", "bare", "--by", "reviewer"), "none"), (("one", "nowhere", "--by", "reviewer"), "note"),
+        (("one",), "by"), (("one", "--by", "annotator"), "access"),
+    ):  # fmt: skip
+        assert withdraw(*words) == code
+    assert AnnotationSet.objects.count() == 2 and not Event.objects.exists()

@@ -71,13 +71,6 @@ def test_a_note_that_the_filter_by_label_chose_is_stored_so(ward):
     assert drawn(note) == "order"
 
 
-def test_filters_that_only_look_choose_no_note(ward):
-    first, second, third = ward.notes
-    for note, query in ((first, f"?label={ward.label}"), (second, "?order=uncertainty"), (third, "?chosen=nonsense")):
-        finish(ward, note, query)
-        assert drawn(note) == ""
-
-
 def test_clients_of_the_api_give_the_order_and_the_label_of_their_request(ward):
     program, path = Program(ward.rev), f"/projects/covid/reviews/{ward.run.pk}"
     for note, body in zip(ward.notes, ({"label": "HOSPITAL"}, {"order": "false"}, {}), strict=True):

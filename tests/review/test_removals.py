@@ -60,19 +60,6 @@ class World:
 made, world = made_once(World)
 
 
-def test_the_state_says_what_the_refiner_did_and_why(world):
-    state = world.state()
-    kept, changed = state["suggestions"]
-    assert (kept["refined"]["action"], kept["refined"]["reason"]) == ("keep", "A name after a title.")
-    age = make.label_of(world.project, "AGE").pk
-    was = changed["refined"]
-    assert (was["action"], world.note.text[was["start"] : was["end"]], was["label"]) == ("update", "12", age)
-    removed = {one["number"]: one for one in state["removals"]}
-    assert set(removed) == {world.removed, world.also_removed}
-    assert removed[world.removed]["reason"] == "Only the destination."
-    assert state["open"] == 4
-
-
 def test_accepting_a_removal_leaves_gold_as_it_is_and_rejecting_keeps_the_annotation(world):
     world.decide(Act.ACCEPT, world.removed)
     assert world.removal() == ("accepted", None) and world.gold() == []

@@ -6,7 +6,7 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
-from annotations.models import AnnotationSet, AnnotationSetState, Decision, Event, Review, Role, Span
+from annotations.models import Decision, Event, Role, Span
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED
@@ -153,14 +153,6 @@ def test_a_note_is_finished_when_nothing_is_open_and_then_counts(world):
     reopen_review(document=world.note, author=world.run, user=world.rita)
     world.do(Act.UNDO)
     assert review_state(document=world.note, author=world.run)["open"] == 1
-
-
-def test_a_reviewed_note_without_spans_is_recorded(world):
-    for suggestion in (world.name, world.place):
-        world.do(Act.REJECT, suggestion=suggestion.pk)
-    world.finish()
-    assert Review.objects.get().found_empty and world.gold() == []
-    assert AnnotationSet.objects.get(author__kind="gold").state == AnnotationSetState.SUBMITTED
 
 
 def test_merging_labels_changes_decisions_too(world):

@@ -11,7 +11,6 @@ from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
-from tests.worlds.checks import check_page
 from tests.worlds.reviewing import review, suggested_world
 
 TEXT = "Mario Rossi vive a Torino. Lo visita Mario Rossi."
@@ -145,23 +144,3 @@ def check_counts(ward, case, runs) -> None:
         if case is not planted_leaks:  # the stored count leaves out a leak that is drawn, which this test doesn't do
             assert row.count == len(page.context["rows"]), "the same occurrences"
     assert not rows
-
-
-def test_suggestions_that_only_lack_a_decision_are_not_counted_as_open(ward):
-    """Each number by hand: what the stored count of undecided suggestions got wrong."""
-    gold_with_the_same_spans(ward)
-    make.make_set(ward.notes[1], ward.gold, [CITY])
-    make.make_set(ward.notes[2], ward.gold, [(19, 22, "CITY")], submitted=True)
-    planted(ward, 3, "missed")
-    page = ward.client.get(url("review_strings") + f"?run={ward.runs[0].pk}")
-    found = {row.text: (row.open, row.skipped) for row, _ in page.context["rows"]}
-    assert found == {"Mario Rossi": (2 * NOTES - 2 - 2 - 1, 1 + 2), "Torino": (NOTES - 3, 1)}
-    assert sum(row.open for row in SuggestedString.objects.filter(author=ward.runs[0])) == 3 * NOTES
-    said = check_page(page)
-    assert f"{NOTES - 3} <span" in said and "and 1 skipped" in said and "and 3 skipped" in said
-    # Nothing waits in notes with all the gold.
-    for note in ward.notes:
-        note.annotation_sets.filter(author=ward.gold).delete()
-        make.make_set(note, ward.gold, [FIRST, CITY, AGAIN], submitted=True)
-    page = ward.client.get(url("review_strings"))
-    assert page.context["rows"] == [] and "No suggestions left to review" in check_page(page)

@@ -12,12 +12,11 @@ from annotations.projects.services.projects import update_project
 from annotations.review.events import REVIEW_FINISHED
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
-from annotations.review.selectors.reviewing import NoteOrder, next_to_review, pairs, review_progress
+from annotations.review.selectors.reviewing import pairs
 from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
-from annotations.review.services.queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.reviewing import check_strings, gold_of, review
@@ -139,20 +138,6 @@ def test_one_person_alone_makes_no_gold(world, rule):
     assert (pair.first, pair.second, pair.blind, pair.notes) == ("rita", "rosa", rule == SecondReview.BLIND, 1)
     assert (pair.rate.right, pair.rate.decided, pair.differ) == (2, 2, 0)
     check_strings()
-
-
-@BOTH
-def test_the_queue_offers_each_person_their_notes(world, rule):
-    world.follow(rule)
-    world.first()
-    first, second = world.notes
-    assert next_to_review(world.run, 0, world.rita) == second.pk
-    assert next_to_review(world.run, 0, world.rosa) == first.pk, "notes that wait for a second reviewer come first"
-    queue = NoteOrder("uncertainty")
-    assert next_in_queue(world.run, world.project, queue, world.rita) == second.pk
-    assert (review_progress(world.run, world.rita).others, review_progress(world.run, world.rosa).yours) == (1, 1)
-    world.first(note=second)
-    assert next_to_review(world.run, 0, world.rita) is None
 
 
 @BOTH

@@ -10,7 +10,6 @@ from django.utils import timezone
 from annotations.models import Author, Import, Review
 from models_runtime.core import registry
 from models_runtime.models import Run
-from models_runtime.runs.services.backends import chosen
 from tests import factories as make
 from tests.runs.conftest import finished
 from tests.worlds.checks import check_page
@@ -52,20 +51,6 @@ def test_a_run_from_the_button_to_its_end(world, mia, sign_in):
     finished(run)
     html = check_page(mia.get(first.url))
     assert "hx-trigger" not in html and "run:fake-1" in html and "fake-1" in check_page(mia.get(url("runs")))
-
-
-def test_a_second_click_before_the_first_is_answered_is_the_same_run(mia, monkeypatch):
-    """Both requests look for the run before one of them has created it."""
-    data, answers = {"token": str(uuid.uuid4()), "name": "mine", "backend": "rules"}, []
-
-    def in_between(*args):
-        monkeypatch.undo()
-        answers.append(start(mia, **data))
-        return chosen(*args)
-
-    monkeypatch.setattr("models_runtime.runs.services.runs.chosen", in_between)
-    answers.append(start(mia, **data))
-    assert [answer.url for answer in answers] == [url("run", Run.objects.get().pk)] * 2
 
 
 def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):

@@ -109,25 +109,6 @@ def test_the_rule_of_counting_is_chosen_on_the_page(read, client):
     assert client.get(url("score", read, counting="words")).status_code == 404
 
 
-def test_all_or_nothing_of_chosen_labels_and_with_another_threshold(read, client):
-    assert "Chosen labels" not in check_page(client.get(url("score", read)))
-    pages = [
-        client.get(url("score", read) + f"?type=label:PATIENT&type=category:C3&threshold={n}") for n in (0.5, 0.25)
-    ]
-    html = check_page(pages[0])
-    assert "Chosen labels: PATIENT, AGE." in html and 'value="label:PATIENT"' in html
-    narrow, wide = (
-        {name: (one["all_found"], chosen["all_found"]) for name, one, chosen in page.context["found_notes"]}
-        for page in pages
-    )
-    # The age has other bounds: 2 of 7 characters are the same. The town is missed, but not among the chosen labels.
-    assert narrow["Text and position, any label"] == wide["Exact bounds and label"] == (0, 0)
-    assert wide["Text and position, any label"] == (0, 1)
-    link = pages[1].context["errors_url"]
-    assert "threshold=0.25" in link and "type=label%3APATIENT" in link
-    assert 'name="threshold" value="0.25"' in check_page(client.get(link))
-
-
 def test_a_long_score_with_choices_is_a_job(read, sign_in):
     client = sign_in(read.vic)
     choices = {"threshold": "0.8", "type": "label:AGE"}

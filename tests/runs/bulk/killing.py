@@ -2,8 +2,6 @@
 
 import os
 import signal
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,15 +9,11 @@ import pyarrow
 
 from annotations.text.spans import Span
 from models_runtime.backends.arrow import BatchReader
-from models_runtime.runs.services.bulk_pool import Part, read_parts
+from models_runtime.runs.services.bulk_pool import Part
 
 
 class Kills:
-    """A backend to test the pool of processes.
-
-    It kills its process for “always”, and for “once FILE” if the file doesn't exist. For “sleep FOLDER” it makes a file
-    in the folder, named for its process, and sleeps.
-    """
+    """A backend that kills its process for “always”, and for “once FILE” if the file doesn't exist."""
 
     name, revision, label_set, labels = "kills", "1", "test", ("ALL",)
 
@@ -30,9 +24,6 @@ class Kills:
             if text.startswith("once ") and not (file := Path(text.removeprefix("once "))).exists():
                 file.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
-            if text.startswith("sleep "):
-                (Path(text.removeprefix("sleep ")) / f"sleeping-{os.getpid()}").touch()
-                time.sleep(60)
         return [[Span(0, len(text), "ALL")] for text in texts]
 
 
@@ -44,8 +35,3 @@ def parts(folder: Path, texts: Sequence[str]) -> Iterator[Part]:
     for number, text in enumerate(texts):
         batch = pyarrow.RecordBatch.from_pydict({"id": ["a"], "text": [text]})
         yield Part(folder / f"{number}.parquet", batch, number)
-
-
-if __name__ == "__main__":
-    here = Path(sys.argv[1])
-    list(read_parts(KILLS, parts(here, [f"sleep {here}"] * 4), 2))

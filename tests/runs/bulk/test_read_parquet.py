@@ -4,11 +4,6 @@ import io
 import json
 import multiprocessing
 import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pyarrow
 import pytest
@@ -195,28 +190,3 @@ def test_if_every_note_kills_its_process_the_reading_ends(tmp_path):
     with pytest.raises(bulk_pool.ServiceError, match="Each of the notes 12 to 14 of the input killed the process"):
         list(bulk_pool.read_parts(KILLS, [bulk_pool.Part(tmp_path / "part.parquet", batch, 10)], 1))
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.processes
-def test_the_processes_end_with_the_command(tmp_path):
-    environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
-    process = subprocess.Popen([sys.executable, "-m", "tests.runs.bulk.killing", str(tmp_path)], env=environment)
-    try:
-        until = time.monotonic() + 60
-        while len(list(tmp_path.glob("sleeping-*"))) < 2:
-            assert time.monotonic() < until and process.poll() is None
-            time.sleep(0.05)
-        children = [int(path.name.removeprefix("sleeping-")) for path in tmp_path.glob("sleeping-*")]
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    while any(Path(f"/proc/{pid}").exists() and "Z" not in _state(pid) for pid in children):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
-def _state(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "Z"

@@ -15,7 +15,7 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Document, Event, Job
+from annotations.models import Author, Document, Event, Job, Review
 from annotations.scores.services.scoring import score, score_request
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services import comparing
@@ -23,8 +23,11 @@ from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
+from tests.worlds.pages import made_world, world
 from tests.worlds.programs import Program
 from tests.worlds.strategies import make_ward
+
+__all__ = ["made_world", "world"]
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
@@ -211,3 +214,47 @@ def test_a_training_refuses_a_starting_model_with_labels_that_the_project_lacks(
     everything = {"held_out_notes": list(Document.objects.values_list("pk", flat=True)), "labels": ["PATIENT"]}
     TrainedModel.objects.update(card=everything)
     assert start_training(**asked, key="e", base="two").params["base"] == "two"
+
+
+# Comparisons and the loop by the API, and what they keep to themselves
+
+
+COMPARE = "/projects/covid/comparisons"
+
+
+def compared(world):
+    gold = make.make_author(world.project, kind="gold", name="gold")
+    make.make_set(world.note, gold, [(0, 11, "PATIENT"), (44, 50, "CITY"), (31, 41, "DATE")], submitted=True)
+    runs = [make.make_author(world.project, kind="run", name=f"run-{n}") for n in (1, 2)]
+    make.make_set(world.note, runs[0], [(0, 11, "PATIENT"), (44, 50, "CITY")], submitted=True)
+    make.make_set(world.note, runs[1], [(0, 11, "PATIENT"), (31, 40, "DATE")], submitted=True)
+    return runs
+
+
+def test_two_runs_side_by_side(world):
+    first, second = compared(world)
+    viewer = Program(world.vic)
+    query = f"authors={first.pk}&authors={second.pk}"
+    figures = viewer.get(f"{COMPARE}?{query}").json()["figures"]
+    assert [run["run"] for run in figures["runs"]] == ["run-1", "run-2"]
+    assert (figures["missed_by_all"], figures["best"]["strict_f1"]) == (1, ["run-1"])
+    (only,) = viewer.get(f"{COMPARE}/spans?{query}&kind=only&only={first.pk}").json()["items"]
+    assert (only["start"], only["end"], only["label"], only["marked"]) == (44, 50, "CITY", "Torino")
+    assert viewer.post(f"{COMPARE}/jobs", {"authors": [first.pk, second.pk]}).status_code == 202
+    too_few = viewer.get(f"{COMPARE}?authors={first.pk}")
+    assert [one["field"] for one in too_few.json()["errors"]] == ["authors"]
+
+
+def test_runs_are_hidden_while_planted_leaks_are(world):
+    first, second = compared(world)
+    Review.objects.create(document=world.note, author=first, planted_share=100)
+    assert Program(world.rev).get(f"{COMPARE}?authors={first.pk}&authors={second.pk}").status_code == 404
+
+
+def test_a_round_of_the_loop_begins(world):
+    compared(world)
+    reviewer, rounds = Program(world.rev), "/projects/covid/loop/rounds"
+    assert reviewer.get("/projects/covid/loop").json()["gold_notes"] == 1
+    assert reviewer.post(rounds, {"share": 20}).json() == {"version": 1, "made": True}
+    assert reviewer.post(rounds, {"share": 20}).json() == {"version": 1, "made": False}
+    assert [one["field"] for one in reviewer.post(rounds, {"share": 0}).json()["errors"]] == ["share"]
