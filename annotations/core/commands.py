@@ -204,27 +204,34 @@ def add_several(parser: CommandParser, option: str, metavar: str, about: str) ->
 
 
 def lines_of(answer: Any, indent: str = "") -> Iterator[str]:
-    """An answer as lines for people: one value in a line, the rows of a list below each other."""
+    """An object or a list as lines for people: one value in a line, the rows of a list below each other."""
     if isinstance(answer, dict):
         for name, value in answer.items():
-            if isinstance(value, dict | list) and value:
+            if _is_short(value):
+                yield f"{indent}{name}: {_shown(value)}"
+            else:
                 yield f"{indent}{name}:"
                 yield from lines_of(value, indent + "  ")
-            else:
-                yield f"{indent}{name}: {_shown(value)}"
-    elif isinstance(answer, list):
-        for row in answer:
-            simple = isinstance(row, dict) and not any(isinstance(value, dict | list) for value in row.values())
-            if simple:
-                yield indent + "  ".join(f"{name}={_shown(value)}" for name, value in row.items())
-            elif isinstance(row, dict | list):
-                yield f"{indent}-"
-                yield from lines_of(row, indent + "  ")
-            else:
-                yield f"{indent}{_shown(row)}"
+        return
+    for row in answer:
+        if isinstance(row, dict) and all(map(_is_short, row.values())):
+            yield indent + "  ".join(f"{name}={_shown(value)}" for name, value in row.items())
+        elif _is_short(row):
+            yield f"{indent}{_shown(row)}"
+        else:
+            yield f"{indent}-"
+            yield from lines_of(row, indent + "  ")
+
+
+def _is_short(value: Any) -> bool:
+    """Whether a value fits into one line: it is no object, and no list of objects or lists."""
+    parts = value if isinstance(value, list) else [value]
+    return not value or not any(isinstance(one, dict | list) for one in parts)
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return ", ".join(map(_shown, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

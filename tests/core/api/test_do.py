@@ -106,5 +106,5 @@ def test_lists_of_a_body(world, settings):
 def test_an_answer_as_lines():
     answer = {"a": None, "b": {"c": True}, "rows": [{"x": 1, "y": ""}, {"z": [1, 2]}], "none": []}
     assert list(lines_of(answer)) == [
-        "a: -", "b:", "  c: yes", "rows:", "  x=1  y=-", "  -", "    z:", "      1", "      2", "none: -"
+        "a: -", "b:", "  c: yes", "rows:", "  x=1  y=-", "  z=1, 2", "none: -"
     ]  # fmt: skip

@@ -7,7 +7,7 @@ from pydantic_core import to_jsonable_python
 
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
 from annotations.agreement.selectors.figures import table_lines
-from annotations.agreement.selectors.names import GRANULARITIES, UNITS, agreement_of, shown_names
+from annotations.agreement.selectors.names import agreement_of, shown_names
 from annotations.agreement.services.figures import figures_of, named_notes, notes_of
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, entered, find_project, write_lines
@@ -17,8 +17,6 @@ from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.models import User
 
 PER = {"label": "labels", "pair": "pairs", "note": "per_note", "round": "rounds"}
-# The number of printed lines of a breakdown; --json gives all.
-LINES = 40
 Json = dict[str, Any]
 
 
@@ -62,25 +60,7 @@ class Command(JourneyCommand):
         return result | {"tokenizer": options["tokenizer"]}
 
     def say(self, result: Json) -> str:
-        names = f"{UNITS[ComparedUnit(result['unit'])][0]} · {GRANULARITIES[Granularity(result['granularity'])]}"
-        names += f" · {result['tokenizer']}" if result["tokenizer"] else ""
-        head = f"{names} · {result['units']} units in {result['notes']} notes"
-        alpha = result["alpha"]
-        if result["observed"]["value"] is None:
-            return f"{head}: undefined. {alpha['why']}"
-        words = f" ({result['words']})" if result["words"] else ""
-        observed = f"observed {_short(result['observed'])}, alpha {_short(alpha)}{words}"
-        lines = [f"{head}, {len(result['annotators'])} annotators: {observed}"]
-        for part in self.parts:
-            for row in result[part][:LINES]:
-                lines.append("  " + ", ".join(f"{key} {_short(value)}" for key, value in row.items()))
-        return "\n".join(lines)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, dict) and value["value"] is None:
-        return f"undefined ({value['why']})"
-    if isinstance(value, dict):
-        interval = "" if value["low"] is None else f" ({value['low']:.4f} to {value['high']:.4f})"
-        return f"{value['value']:.4f}{interval}"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+        """All figures, without the breakdowns that --per does not name."""
+        return super().say(
+            {name: value for name, value in result.items() if name not in PER.values() or name in self.parts}
+        )

@@ -50,14 +50,6 @@ class Command(JourneyCommand):
         ]
         return {"total": counted.total, "kinds": counted.kinds, "disagreements": listed}
 
-    def say(self, result: dict[str, Any]) -> str:
-        lines = []
-        for each in result["disagreements"]:
-            spans = "; ".join(f"{name}: {_said(own)}" for name, own in each["annotators"].items())
-            lines.append(f"{each['note']} {each['start']}-{each['end']} ({', '.join(each['kinds'])}) {spans}")
-        kinds = ", ".join(f"{kind} {count}" for kind, count in result["kinds"].items())
-        return "\n".join([*lines, f"{result['total']} disagreements: {kinds}."])
-
 
 def _filters(project: Project, options: dict[str, Any]) -> disagreements.Filters:
     note = None
@@ -85,7 +77,3 @@ def _described(shown: disagreements.DisagreementView) -> dict[str, Any]:
             name: [[span.start, span.end, span.label] for span in spans] for name, spans in shown.spans.items()
         },
     }
-
-
-def _said(spans: list[list[Any]]) -> str:
-    return ", ".join(f"{start}-{end} {label}" for start, end, label in spans) or "nothing"

@@ -34,10 +34,3 @@ class Command(JourneyCommand):
             "spans": version.span_count,
         }
         return result if options["hold_out"] is None else result | {"held_out": held_out(version)}
-
-    def say(self, result: dict[str, Any]) -> str:
-        head = "Froze" if result["new"] else "Nothing has changed since"
-        return (
-            f"{head} gold version {result['version']}: {result['notes']} notes, {result['spans']} spans, "
-            f"SHA-256 {result['hash']}."
-        )

@@ -49,6 +49,3 @@ class Command(JourneyCommand):
             raise ServiceError(f"“{author.name}” has no annotations of a note “{name}”.", code="note")
         gold = make_gold(document=document, annotation_set=annotation_set, actor=actor, replace=replace)
         return {"made": 1, "kept": 0, "spans": gold.spans.count()}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"Made {result['made']} notes gold; {result['kept']} unchanged."

@@ -51,11 +51,6 @@ class Command(JourneyCommand):
             **{name: getattr(split, name) for name in ("notes", "patients", "kept", "merged")},
         }
 
-    def say(self, result: dict[str, Any]) -> str:
-        did = "Split" if result["new"] else "Nothing has changed since the split of"
-        parts = (f"{split}: notes {result['notes'][split]}, patients {result['patients'][split]}" for split in Split)
-        return f"{did} gold version {result['version']}. {'; '.join(parts)}. Kept patients: {result['kept']}."
-
 
 def _lines(file: Path | None, notes: list[str]) -> str:
     """The lines of a ready-made split; empty without one. Raises ServiceError `from`."""

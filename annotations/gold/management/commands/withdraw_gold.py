@@ -31,6 +31,3 @@ class Command(JourneyCommand):
                 except ServiceError as error:
                     raise ServiceError(f"{document.name}: {error} Nothing was changed.", code=error.code) from error
         return {"withdrawn": names}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"Removed the gold of {len(result['withdrawn'])} notes."
