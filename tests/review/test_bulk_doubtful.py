@@ -101,14 +101,6 @@ def test_in_a_note_with_gold_a_doubtful_suggestion_needs_both_boxes(ward):
     assert gold_of(ward.notes[0]) == [NAME, AGE, DOSE, AGAIN]
 
 
-def test_an_act_planned_before_doubt_was_known_skips_them(ward):
-    bulk = plan(ward)
-    del bulk.rule["with_doubtful"]
-    BulkAct.objects.filter(pk=bulk.pk).update(rule=bulk.rule, doubtful=0)
-    assert "4 open suggestions are skipped because they are doubtful." in bulk_page(ward, bulk)
-    assert (start(ward, bulk).decided, bulk.doubtful) == (4, 4)
-
-
 def test_a_batch_checks_doubt_under_its_locks(ward, monkeypatch):
     """The listing of a batch's suggestions is older than its locks."""
     all_open = bulk_rules.open_of

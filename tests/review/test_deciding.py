@@ -7,7 +7,6 @@ import pytest
 
 from annotations.models import AnnotationSet, Decision, Event, Label, Span
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
-from annotations.review.services.log import whole_row
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
@@ -233,8 +232,3 @@ def test_an_attribute_that_another_reviewer_changed_is_not_undone(given, decide,
     Span.objects.filter(annotation_set__author__kind="gold").update(attributes=None)
     assert decide("undo").json["error"] == "moved"
     assert gold() == [("PATIENT", None)]
-
-
-def test_rows_of_the_log_from_before_spans_had_attributes():
-    assert whole_row([0, 5, 1, None, "", None]) == (0, 5, 1, None, "", None, None)
-    assert whole_row([0, 5, 1, None, "", None, {"A": True}])[-1] == {"A": True}

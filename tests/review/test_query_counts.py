@@ -6,11 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotations.models import BulkAct, Decision, Event, Handover, Project, Span
+from annotations.models import BulkAct, Decision, Project, Span
 from annotations.review.selectors.bulk_rules import BulkRule
-from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk import decide_batch, undo_batch
-from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.worlds.reviewing import review
@@ -56,11 +54,6 @@ class World:
         rule = BulkRule("threshold", [self.run.pk], least=0.0)
         return BulkAct.objects.create(project=self.project, user=self.rita, act=act, rule=rule.data())
 
-    def finish(self, note, user):
-        state = review_state(document=note, author=self.run)
-        wanted = [one["id"] for one in state["suggestions"] if one["state"] == "open"]
-        return finish_review(document=note, author=self.run, user=user, rest=set(wanted))
-
 
 def counted(work, *given, **options):
     """Return the number of queries, and what the work returns."""
@@ -84,23 +77,6 @@ def test_a_batch_of_a_bulk_act_and_its_undo(act, merged):
         back, _ = counted(undo_batch, bulk, pairs)
         assert not Decision.objects.filter(cause=bulk).exists()
         counts.append((forth, back))
-    assert counts[1] == counts[2]
-
-
-def test_a_batch_of_notes_that_wait_for_a_second_reviewer():
-    world = World(second_review="blind")
-    counts = []
-    for notes in (FEW_NOTES, FEW_NOTES, MANY_NOTES):
-        there = [world.note(2) for _ in range(notes)]
-        for note in there:
-            world.finish(note, world.rosa)
-        assert Handover.objects.filter(review__document__in=there, state="waiting").count() == notes
-        pairs, bulk = world.pairs(*there), world.bulk()
-        number, done = counted(decide_batch, bulk, pairs)
-        counts.append(number)
-        assert done["decided"] == len(pairs)
-        stages = Event.objects.filter(data__cause=str(bulk.pk)).values_list("data__pass", flat=True)
-        assert set(stages) == {"second"}
     assert counts[1] == counts[2]
 
 

@@ -239,19 +239,6 @@ def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, 
         models.Document.objects.filter(pk__in=[each.pk for each in notes]).delete()
 
 
-def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
-    run = world.runs[0]
-    for _ in range(TRIALS):
-        notes = [note_of(world) for _ in range(3)]
-        plans = [planned(world, user, run, notes[0]) for user in (world.rita, world.rosa)]
-        acts = at_once(*(partial(run_act, plan) for plan in plans))
-        assert sum(act.decided for act in acts) == 3
-        assert sum(act.left for act in acts) == 3
-        for note in notes:
-            check(note, 1)
-        models.Document.objects.filter(pk__in=[note.pk for note in notes]).delete()
-
-
 @pytest.mark.parametrize("planned_late", [False, True])
 def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, sign_in, planned_late):
     """Whoever comes first, adjudicated gold holds the adjudicator's spans, and nothing is accepted beside them."""

@@ -4,11 +4,10 @@ import pytest
 
 from annotations.agreement.selectors.disagreements import Filters, differences, page
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.services.plan import effect_of
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.models import AnnotationSet, AnnotationSetState, Comparison, Event, Label, Span, Stale
-from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, own, refused, unanimous
+from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, own, refused
 
 
 def give(world, name, bounds, **attributes):
@@ -123,10 +122,3 @@ def test_an_adjudicator_sets_attributes(world):
     assert decided() == [("DATE", {"Status": "past"})]
     assert refused(world, "attribute", DATE, **given_to(world, "Status", "future")) == "attribute"
     assert refused(world, "attribute", DATE, **given_to(world, "Family", True, label="AGE")) == "moved"
-
-
-def test_events_from_before_spans_had_attributes(world):
-    unanimous(world)
-    event = Event.objects.get()
-    event.data["after"][0]["spans"] = [span[:4] for span in event.data["after"][0]["spans"]]
-    assert [span[4] for row in effect_of(event).after for span in row["spans"]] == [None]

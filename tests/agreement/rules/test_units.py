@@ -14,7 +14,6 @@ from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnn
 from annotations.text.bio import OUTSIDE, encode
 from annotations.text.matching import match
 from annotations.text.spans import Span
-from annotations.text.tokens import tokenize
 
 TEXT = "Uomo di 60 anni"
 CATEGORIES = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
@@ -67,17 +66,6 @@ def test_labels_that_look_like_tags_are_distinguished_from_tags():
     tagged = patterns_of([Span(0, 1, "O"), Span(2, 3, "I-94")], [], text="a b")
     assert tagged == {("B-O", "O"): 1, ("I-94", "O"): 1}
     assert patterns_of([Span(0, 1, "I-94")], [], **options) == {("I-94", "O"): 1, ("O", "O"): 1}
-
-
-@given(st.text(alphabet="ab1 2.\u0301é\n", max_size=40), st.data())
-def test_another_tokenizer_with_the_default_rule_gives_the_same_counts(text, data):
-    """The default rule creates only the marked tokens; another tokenizer creates all of them."""
-    annotation_sets = {}
-    for name in "ab":
-        edges = data.draw(st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))), max_size=4))
-        annotation_sets[name] = [Span(min(e), max(e), "AGE") for e in edges if e[0] != e[1]]
-    sets = annotation_sets.values()
-    assert patterns_of(*sets, text=text) == patterns_of(*sets, text=text, tokenizer=lambda text: tokenize(text))
 
 
 @given(st.text(alphabet="ab1 2.\n", min_size=1, max_size=30), st.data())

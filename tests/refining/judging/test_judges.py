@@ -1,7 +1,6 @@
 """Judges, from the form or the command to their figures. Three models answer on a scripted server, one wrongly."""
 
 import json
-import threading
 import uuid
 
 import pytest
@@ -20,7 +19,7 @@ from models_runtime.refining.services.judging_results import result_of
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.backends.llm.test_judging import verdicts
-from tests.waiting import HANGS, wait_for
+from tests.waiting import wait_for
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
@@ -199,21 +198,6 @@ def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, p
     server.script = panel
     client.post(reverse("job_retry", args=["covid", job.number]))
     assert done(judging).state == JobState.DONE and "12 entities in 3 notes" in page(client, judging)
-
-
-def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
-    together = threading.Barrier(2, timeout=HANGS)
-    asked = []
-
-    def model(body):
-        asked.append(body["model"])
-        if body["model"] != "odd" and asked.count(body["model"]) == 1:
-            together.wait()
-        return panel(body)
-
-    server.script = model
-    _judging, job = judged(client, "ward good", "ward odd", "lab fair")
-    assert (job.state, job.done, sorted(asked)) == (JobState.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
 
 
 def test_a_canceled_judging_keeps_its_verdicts_and_can_continue(client, project, server, monkeypatch):

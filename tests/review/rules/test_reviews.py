@@ -64,40 +64,6 @@ def test_earlier_gold_counts_only_where_somebody_changed_it():
 # ── Observed precision ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-DRAWS = 1000
-
-
-COVERAGE = [
-    (0.8, 12, 0.1, 0.93, 0.86),
-    (0.9, 30, 0.1, 0.93, 0.86),
-    pytest.param(0.95, 100, 0.1, 0.93, 0.86, marks=pytest.mark.nightly),
-    (0.8, 12, 0.3, 0.91, 0.7),
-    (0.95, 30, 0.3, 0.89, 0.7),
-]
-
-
-@pytest.mark.parametrize(("true", "notes", "correlation", "covered", "by_decisions"), COVERAGE)
-def test_the_interval_covers_the_true_precision_where_decisions_in_a_note_resemble_each_other(
-    true, notes, correlation, covered, by_decisions
-):
-    """Beta-binomial notes of 1 to 19 decisions; the intraclass correlation is 1 / (1 + sum of the shapes)."""
-    chance = random.Random(17)
-    total = 1 / correlation - 1
-    shapes = true * total, (1 - true) * total
-    new = old = 0
-    for _ in range(DRAWS):
-        counts = []
-        for _note in range(notes):
-            size, share = chance.randint(1, 19), chance.betavariate(*shapes)
-            counts.append((sum(chance.random() < share for _ in range(size)), size))
-        found = by_notes(counts)
-        new += found.low <= true <= found.high
-        low, high = Rate(found.right, found.counted).interval
-        old += low <= true <= high
-    assert new >= covered * DRAWS, f"covered in {new / DRAWS:.1%} of the draws"
-    assert old <= by_decisions * DRAWS, f"the interval over decisions covered in {old / DRAWS:.1%}"
-
-
 def test_the_interval_of_independent_decisions_is_hardly_wider():
     chance = random.Random(5)
     found = by_notes([(sum(chance.random() < 0.9 for _ in range(10)), 10) for _ in range(200)])
