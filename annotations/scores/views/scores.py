@@ -95,8 +95,8 @@ def scores(request: Request, slug: str) -> HttpResponse:
     With ?language=, only notes in it count.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
-    asked = request.GET.get("gold", "")
-    reference = selectors.Reference.of(access.project, 0 if asked == "current" else number(request.GET, "gold"))
+    gold = {"": None, "current": 0}.get(request.GET.get("gold", ""), number(request.GET, "gold") or -1)
+    reference = selectors.Reference.of(access.project, gold)
     languages = selectors.note_languages(access.project)
     language = one_of(request, "language", ["", *languages])
     rows: list[dict[str, Any]] = []
