@@ -83,27 +83,6 @@ def test_errors_are_beside_their_field_and_the_form_keeps_its_values(ward, clien
     assert not Refinement.objects.exists()
 
 
-def test_the_api_has_the_same_settings(ward, client):
-    program = Program(ward.mia)
-
-    def post(**fields):
-        answered = program.post("/projects/ward/refinements", {"run": "wide", "method": "agent"} | fields)
-        return answered.status_code, [error["field"] for error in answered.json().get("errors", [])]
-
-    assert post(without=["todo", "context"], steps=7, tokens=9000, language="en") == (202, [])
-    row = Refinement.objects.get()
-    assert (row.switched_off, row.language) == (["context", "todo"], "en")
-    assert (row.params["steps"], row.params["tokens"]) == (7, 9000)
-    for field, wrong in (
-        ("without", {"without": ["luck"]}), ("steps", {"steps": -1}), ("tokens", {"tokens": 2**31}),
-        ("examples", {"examples": 3}), ("steps", {"method": "single", "steps": 3}),
-        ("without", {"method": "external", "without": ["memory"]}),
-        ("preset", {"method": "single", "preset": "miranda-2025-a"}),
-    ):  # fmt: skip
-        assert post(**wrong) == (422, [field])
-    assert Refinement.objects.count() == 1
-
-
 def test_notes_leave_only_with_consent(ward, client):
     """The page and the API refuse to send notes to another machine unless the person agrees."""
     sent = {"method": "single", "model": "b large"}
