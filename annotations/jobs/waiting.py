@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from django.core.management.base import OutputWrapper
 from django.db import connection
 
+from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.doorbell import workers_alive
@@ -29,6 +30,14 @@ def wait_for(job: Job, *, tell: OutputWrapper | None) -> None:
             else:
                 time.sleep(LOOK_EVERY)
             job.refresh_from_db()
+
+
+def end(job: Job, what: str, *, code: str, tell: OutputWrapper | None) -> None:
+    """Wait until the job ends. Raises ServiceError `code`, which names `what`, if it did not reach its end."""
+    wait_for(job, tell=tell)
+    if job.state != JobState.DONE:
+        message = f"{what} is not complete. Job {job.number}: {job.get_state_display()}. {job.error}"
+        raise ServiceError(message.strip(), code=code)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.make_gold import decider
-from annotations.jobs.waiting import wait_for
-from annotations.models import JobState, MajorityAct, Project, User
+from annotations.jobs.waiting import end
+from annotations.models import MajorityAct, Project, User
 
 
 class Command(JourneyCommand):
@@ -37,24 +37,16 @@ class Command(JourneyCommand):
         if options["list"]:
             return {"votes": [_described(row) for row in majority.recent_votes(project)]}
         if options["undo"]:
-            return self._undone(_vote(project, options["undo"]), decider(actor, project), options)
+            act = _vote(project, options["undo"])
+            job = majority.start_undo(act=act, user=decider(actor, project))
+            end(job, "The undo", code="job", tell=None if options["json"] else self.stderr)
+            act.refresh_from_db()
+            return _described(act)
         bring_up_to_date(project)
         if options["preview"]:
             return asdict(preview(project))
         act = majority.plan_majority(project=project, user=decider(actor, project), key=uuid.uuid4())
         majority.run_majority(act=act)
-        return _described(act)
-
-    def _undone(self, act: MajorityAct, user: User, options: dict[str, Any]) -> dict[str, Any]:
-        """Undo a vote as the page does, by a job. Raises ServiceError `job` if the job did not reach its end."""
-        job = majority.start_undo(act=act, user=user)
-        wait_for(job, tell=None if options["json"] else self.stderr)
-        if job.state != JobState.DONE:
-            raise ServiceError(
-                f"The undo is not complete. Job {job.number}: {job.get_state_display()}. {job.error}".strip(),
-                code="job",
-            )
-        act.refresh_from_db()
         return _described(act)
 
 

@@ -14,8 +14,8 @@ from annotations.core.commands import JourneyCommand, entered, find_label, find_
 from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.gold.services.sets import wanted_set
-from annotations.jobs.waiting import wait_for
-from annotations.models import BulkAct, Job, JobState, SuggestedString, User
+from annotations.jobs.waiting import end
+from annotations.models import BulkAct, Job, SuggestedString, User
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import BulkItem, StringItem, with_preview
 from annotations.review.forms import BulkForm
@@ -82,13 +82,7 @@ class Command(JourneyCommand):
     def _ended(self, access: Access, bulk: BulkAct, job: Job | None, options: dict[str, Any]) -> dict[str, Any]:
         """Wait for the job of a large act. Raises ServiceError `job` if it did not reach its end."""
         if job is not None:
-            wait_for(job, tell=None if options["json"] else self.stderr)
-            if job.state != JobState.DONE:
-                raise ServiceError(
-                    f"Bulk act {bulk.pk} is not complete. Job {job.number}: {job.get_state_display()}. "
-                    f"{job.error}".strip(),
-                    code="job",
-                )
+            end(job, f"Bulk act {bulk.pk}", code="job", tell=None if options["json"] else self.stderr)
         bulk.refresh_from_db()
         return _as_json(BulkItem.of(bulk, codes_of(access.project.pk)))
 

@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.jobs.waiting import wait_for
-from annotations.models import Job, JobState, ListedTermKind, Project, Span, User
+from annotations.jobs.waiting import end
+from annotations.models import Job, ListedTermKind, Project, Span, User
 from annotations.release.jobs import read_master
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.known import labels_by_kind, master_state
@@ -59,11 +59,7 @@ class Command(JourneyCommand):
     def _run(self, project: Project, name: str, actor: User | None, *, quiet: bool) -> dict[str, Any]:
         run = start_run(project=project, backend=KNOWN, actor=actor, name=name, key=uuid.uuid4().hex)
         job = Job.objects.get(run=run)
-        wait_for(job, tell=None if quiet else self.stderr)
-        if job.state in (JobState.FAILED, JobState.CANCELED):
-            raise ServiceError(
-                f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
-            )
+        end(job, f"The run “{run.author.name}”", code="run", tell=None if quiet else self.stderr)
         spans = Span.objects.filter(annotation_set__author=run.author).count()
         said = {"run": run.author.name, "job": job.number, "spans": spans}
         return said | run_counts(run) | {"errors": run_errors(run)}
