@@ -4,15 +4,15 @@ import pytest
 
 from annotations.gold.selectors import change_since
 from annotations.gold.services import differences
-from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, Project, Span
+from annotations.gold.services.making import make_gold, withdraw_gold
+from annotations.models import AnnotationSet, Project
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.gold.test_changes_since import ROSSI, TORINO, frozen, made
 from tests.projects.overview_pages import rows, show, stages
-from tests.worlds.reviewing import plan, review, start, suggestions
+from tests.worlds.reviewing import review, suggestions
 
 __all__ = ["frozen", "made"]
 
@@ -86,16 +86,6 @@ def test_reviews(frozen, differs):
     review(note, frozen.run, frozen.rev, Act.REJECT, first)
     finish_review(document=note, author=frozen.run, user=frozen.rev)
     differs("1 span differs", 1)
-
-
-def test_a_bulk_act_and_its_undo(frozen, differs):
-    Span.objects.get(annotation_set__document=frozen.five[0], annotation_set__author__kind="gold", start=19).delete()
-    frozen.version, frozen.runs = freeze(project=frozen.project, actor=frozen.rev)[0], [frozen.run]
-    differs("")
-    bulk = start(frozen, plan(frozen), with_gold="1")
-    differs("1 span differs", 1)
-    start(frozen, bulk, "bulk_undo")
-    differs("")
 
 
 def test_an_erased_note_is_no_difference(frozen, differs):

@@ -7,7 +7,7 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.selectors import gold_state, version_page
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, Author, Event, GoldVersion
+from annotations.models import Author, Event, GoldVersion
 from annotations.projects.selectors import projects as projects_selector
 from tests import factories as make
 from tests.held import made_once
@@ -33,16 +33,6 @@ made, golden = made_once(make_golden)
 
 def version_url(number: int, query: str = "") -> str:
     return reverse("gold_version", args=["covid", number]) + query
-
-
-def test_the_page_counts_gold_and_its_sources(golden, sign_in):
-    html = check_page(sign_in(golden.rev).get(GOLD))
-    assert "2 submitted, 1 would become gold" in html and "1 is skipped because its note already has gold." in html
-    assert reverse("job_start_gold", args=["covid"]) in html
-    main = check_page(sign_in(golden.vic).get(GOLD)).split("<main")[1]
-    assert "<form" not in main and reverse("export", args=["covid"]) not in main, "a viewer looks on"
-    AnnotationSet.objects.all().delete()
-    assert "No gold yet" in check_page(sign_in(golden.rev).get(GOLD))
 
 
 def test_freezing_and_freezing_again(golden, sign_in):

@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.models import Author, Import, Review
-from models_runtime.core import registry
 from models_runtime.models import Run
 from tests import factories as make
 from tests.runs.conftest import finished
@@ -133,11 +132,6 @@ def test_an_ensemble_that_is_refused_keeps_what_was_chosen(world, mia, two):
     for word in ("run:theirs", "model:1"):
         assert combine(mia, "run:first", word).status_code == 422
     assert "theirs" not in check_page(mia.get(url("run_combine"))) and not Run.objects.exists()
-
-
-def test_with_one_member_there_is_nothing_to_combine(mia, monkeypatch):
-    monkeypatch.delitem(registry.BACKENDS, "fake")
-    assert "Nothing to combine yet" in check_page(mia.get(url("run_combine")))
 
 
 # ── Several runs reviewed together ───────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import withdraw_gold
 from annotations.jobs.runner import run as work
-from annotations.models import Author, AuthorKind, GoldVersion, GoldVersionNote, Job, Span
+from annotations.models import GoldVersion, GoldVersionNote, Span
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
 from annotations.review.services.effort import effort_of
 from annotations.review.services.finishing import finish_review
@@ -124,16 +124,6 @@ def test_an_empty_project_says_how_to_begin(client):
     client.post(freeze, {"share": "20"})
     assert not GoldVersion.objects.filter(project__slug="empty").exists()
     assert client.post(freeze, {"share": "0"}).status_code == 422
-
-
-def test_a_project_without_a_model_reviews_its_newest_run(world, client):
-    author = Author.objects.create(project=world.project, kind=AuthorKind.RUN, name="brought")
-    note = world.project.documents.last()
-    author.annotation_sets.create(document=note, state="submitted")
-    client.force_login(world.reviewer)
-    assert loop_of(world.project).author == author
-    assert page("review_next", author.pk) in check_page(client.get(page("loop")))
-    assert not Job.objects.exists()
 
 
 def test_actions_and_seconds_from_the_log():

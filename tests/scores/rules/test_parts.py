@@ -202,14 +202,6 @@ def scored(gold, predicted):
     return rows, scorer.table()
 
 
-def test_an_error_is_its_note_and_its_two_spans():
-    row = (7, "boundary", [6, 20, "DATE"], [6, 9, "DATE"])
-    assert ErrorId.of(row) == ErrorId(7, DAYS, (6, 9, "DATE")), "spans are lists after they were stored"
-    assert str(ErrorId.of(row)) == "7:6-20-DATE:6-9-DATE"
-    assert str(ErrorId(7, None, PUNE)) == "7::56-60-CITY"
-    assert ErrorId(7, ME, PUNE).label == "STATE" and ErrorId(7, None, PUNE).label == "CITY"
-
-
 def test_causes_by_category_as_in_table_4_9():
     """The days have AB and AM, the city AM, the state nothing yet."""
     rows, _table = scored([DAYS, PUNE, ME], [(6, 9, "DATE")])
@@ -241,10 +233,3 @@ def test_the_ratio_of_a_category_weights_its_labels_by_their_spans():
     _rows, table = scored([PUNE, (30, 43, "CITY"), ME], [])
     (row,) = category_shares(table["levels"], table["labels"])
     assert row["tokens_per_span"] == pytest.approx((1 + 4 + 1) / 3), "Dirk O . Reece are 4 tokens"
-
-
-def test_shares_are_undefined_without_errors():
-    _rows, table = scored([PUNE], [PUNE])
-    (row,) = category_shares(table["levels"], table["labels"])
-    nothing = {"spurious": 0, "spurious_share": None, "missed": 0, "missed_share": None}
-    assert row["entity"] == row["token"] == nothing
