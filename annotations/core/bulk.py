@@ -4,6 +4,7 @@ import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -55,6 +56,36 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
     _insert(model, [field.attname for field in fields], rows)
 
 
+def insert_object(row: models.Model) -> None:
+    """Insert a new row and set its primary key, as `save` does, without its signals and in a third of its time."""
+    statement, values = _inserter(type(row), connection.vendor)
+    now = timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [value(row, now) for value in values])
+        (row.pk,) = cursor.fetchone()
+    row._state.adding = False
+
+
+@cache
+def _inserter(model: type[models.Model], vendor: str) -> tuple[str, list[Callable[[models.Model, Any], Any]]]:
+    """The statement that inserts one row and returns its key, and functions that read a value from row and moment."""
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    insert, slots, _many = _statement(model, [str(field.column) for field in fields])
+    return f"{insert}{slots} RETURNING {_key_of(model)}", [_value_now(field) for field in fields]
+
+
+def _value_now(field: "models.Field[Any, Any]") -> Callable[[models.Model, Any], Any]:
+    if _is_moment(field):
+        return lambda row, now: field.get_db_prep_save(now, connection)
+    value = _getter(field)
+    return lambda row, now: value(row)
+
+
+def _key_of(model: type[models.Model]) -> str:
+    key = next(field for field in model._meta.concrete_fields if field.primary_key)
+    return connection.ops.quote_name(str(key.column))
+
+
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Insert rows with these columns, by the names of the model's attributes. The values must need no conversion."""
     _insert(model, columns, rows)
@@ -77,9 +108,8 @@ def insert_returning(
         )
         for field in rest
     ]
-    key = next(field for field in model._meta.concrete_fields if field.primary_key)
     insert, slots, many = _statement(model, [*columns, *(field.attname for field in rest)])
-    returning = f" RETURNING {connection.ops.quote_name(str(key.column))}"
+    returning = f" RETURNING {_key_of(model)}"
     keys: list[int] = []
     with connection.cursor() as cursor:
         for at in range(0, len(rows), many):
@@ -94,9 +124,8 @@ def update_rows(model: type[models.Model], columns: Sequence[str], objects: Iter
     """Store these columns of existing rows, by one prepared statement for all of them."""
     fields = [field for field in model._meta.concrete_fields if field.name in columns]
     quote = connection.ops.quote_name
-    key = next(field for field in model._meta.concrete_fields if field.primary_key)
     assignments = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
-    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(str(key.column))} = %s"  # noqa: S608 - names of models
+    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {_key_of(model)} = %s"  # noqa: S608 - names of models
     values = [_getter(field) for field in fields]
     rows = [(*[value(each) for value in values], each.pk) for each in objects]
     if rows:
