@@ -20,7 +20,8 @@ from annotations.text.spans import Bounds
 
 # Names whose letters are written apart, or joined with another name or a title: P E T R I E, Petr-⏎ie, PetrieLund.
 #
-# A name has four letters or more, all of them ASCII in the folded text. Offsets are code points of the folded text,
+# A name has four letters or more, all of them ASCII in the folded text; or it is in a script that writes words, or
+# small words before and after a name, without spaces: 李小龙先生. Offsets are code points of the folded text,
 # end-exclusive.
 
 
@@ -31,6 +32,8 @@ _NO_LETTERS: Final = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 _LETTERS: Final = re.compile(r"[a-z]+")
 _APART: Final = r"(?:[^\w\0]|_){0,8}"
 _LONGEST_TOKEN: Final = 60
+# Chinese and Japanese names from two letters, Korean ones from two syllables, Hebrew and Arabic ones from three letters
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}|[\u1100-\u11ff]{4,}|[\u05d0-\u05ea\u0621-\u06ff]{3,}")
 # With fewer letters, parts of several letters may be two other words: "con de" is not a Conde.
 _LEAST_IN_PARTS: Final = 6
 # What stands between two parts: one or two signs, or one or two line breaks with a hyphen and indentation.
@@ -43,6 +46,7 @@ class SpacingSearch:
     def __init__(self) -> None:
         self._sought: dict[str, str] = {}  # with the initials of the words beside it in a person's name
         self._names: set[str] = set()
+        self._unspaced: set[str] = set()
         self._pairs: set[tuple[str, str]] = set()  # a particle and the word after it: Di Rosa
 
     def add(self, found: Collection[str], needle: Needle) -> None:
@@ -52,6 +56,8 @@ class SpacingSearch:
         for word in found:
             if len(word) >= PART_LETTERS and word.isascii() and word.isalpha():
                 self._sought[word] = self._sought.get(word, "") + initials
+            elif _UNSPACED.fullmatch(word):
+                self._unspaced.add(word)
         if person:
             self._names.update(found)
             self._pairs |= {pair for pair in pairwise(found) if pair[0] in PARTICLES}
@@ -63,6 +69,9 @@ class SpacingSearch:
 
     def find(self, text: str) -> Iterator[Respelled]:
         """Where these names are in a folded text, other than as words."""
+        for name in self._unspaced:
+            for found in re.finditer(re.escape(name), text):
+                yield name, *found.span()
         letters = text.encode("ascii", "replace").translate(None, _NO_LETTERS).decode()
         for name in self._sought:
             if name not in letters:  # most names are in no released text

@@ -80,6 +80,12 @@ FOUND = [
     # Words outside ASCII, numbers in other digits, and offsets where folding changes lengths
     ("Dr. ΩΜΈΓΑ came", [needle("Ωμέγα")], Gate(), ["ΩΜΈΓΑ"]),
     ("call ٩١٥ ١٢٣ ٤٥٦", [needle("٩١٥١٢٣٤٥٦", "PHONE")], Gate(), ["٩١٥ ١٢٣ ٤٥٦"]),
+    (
+        "李小龙先生, 김민수는, وأحمد, לכהן",
+        [needle("李小龙"), needle("김민수"), needle("أحـمد العلي"), needle("דוד כהן")],
+        Gate(),
+        ["李小龙", "김민수", "أحمد", "כהן"],
+    ),
     ("µg 12mg", [needle("gg"), needle("µg"), needle("mg")], Gate(), ["µg", "mg"]),
     ("ßßß ﬁﬁ Weiß", [needle("WEISS")], Gate(), ["Weiß"]),
     # Of dates, ages and numbers, only the whole string is sought.
