@@ -125,6 +125,8 @@ def read_person(text: str, language: str, where: str = "", titled: bool = False)
         parts.append(NameWord(word.start, word.end, text[word.start : word.end], role, len(found)))
         found.append(word.key)
     gender = next((_TITLE[word.key] for word in words if word.what == "title" and _TITLE[word.key]), "")
+    if not gender and given[:1] == ["maria"]:  # María José is a woman, José María a man.
+        gender = "f"
     if not gender:
         known = (lists.given.get(key) for key in given)
         gender = next((name.gender for name in known if name is not None and name.gender), "")

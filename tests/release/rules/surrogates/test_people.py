@@ -23,6 +23,8 @@ NAMES = [
     ("en", "Capt. Wilson", [], ["wilson"], ""),
     ("en", "Sean O'Brien", ["sean"], ["o brien"], "m"),  # an apostrophe inside
     ("en", "Mrs. Wilson", [], ["wilson"], "f"),  # gender of the title
+    ("es", "María José García", ["maria", "jose"], ["garcia"], "f"),
+    ("es", "José María García", ["jose", "maria"], ["garcia"], "m"),
     ("es", "María de los Ángeles López Ruiz", ["maria", "angeles"], ["lopez", "ruiz"], "f"),  # a devotion is given
     ("es", "Juan José de la Torre", ["juan", "jose"], ["torre"], "m"),  # particles stay outside
     ("es", "Ramos Lopez", [], ["ramos", "lopez"], ""),  # two surnames
