@@ -177,7 +177,7 @@ def test_tags_as_text() -> None:
         {"text": "Anna Neri", "tokens": ["Anna"], "ner_tags": ["O"]},
         full | {"spans": [{"start": 0, "end": 9, "label": "NAME", "attributes": attributes}]},
     ]
-    notes = parsed("hf", {"a.json": json.dumps(rows)})
+    notes = parsed("hf", {"a.json": json.dumps(rows), "README.md": "# A card without labels\n"})
     assert [(note.name, note.text, note.spans, [each.code for each in note.warnings]) for note in notes] == [
         ("a", "Anna (Neri)", [Span(0, 4, "NAME")], ["normalized"]),
         ("a-00002", "Anna Neri", [Span(0, 9, "NAME")], ["rebuilt", "not kept"]),

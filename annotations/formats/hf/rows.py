@@ -93,7 +93,7 @@ def _of_info(data: bytes) -> Names:
 def _of_card(card: str) -> Iterator[tuple[str, list[str]]]:
     """The names of the class labels of each column in the YAML of a data set card."""
     columns = list(_COLUMN.finditer(card))
-    for column, after in zip(columns, [*columns[1:], None], strict=True):
+    for column, after in zip(columns, [*columns, None][1:], strict=True):
         found = _NAMES.search(card, column.end(), after.start() if after else len(card))
         if found:
             yield column[2], [entry.strip("'\"") for entry in _ENTRY.findall(found[1])]
