@@ -64,6 +64,8 @@ def test_the_review_gets_a_surrogate_for_each_stretch(clinic, sign_in):
     assert response.status_code == 200
     ((start, end, text),) = response.json()["texts"]
     assert (start, end) == (0, 11) and text and "Rossi" not in text
+    kept = ask(client, clinic, [[0, 11, clinic.labels["COUNTRY"].pk]]).json()
+    assert kept["texts"] == [[0, 11, None]], "nothing of the note is read without a record"
     lists = ([[0, 11]], [[0, 11, "PATIENT"]], [[11, 0, 1]], [[0, 9999, 1]], [[0, 11, 0]], [7], [[0, 0, 1]])
     for spans in (None, "all", *lists):
         response = ask(client, clinic, spans)

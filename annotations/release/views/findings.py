@@ -18,6 +18,7 @@ from annotations.core.events import record_reads
 from annotations.core.requests import Request, body_of, bounds_of, error_as_message, numbers, one_of, paged
 from annotations.models import Document, Label, LeakFinding, Release, ReleasedNoteState, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
+from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import (
     FILTER_NAMES,
     FILTERS,
@@ -169,13 +170,17 @@ def note_surrogates(request: Request, slug: str, pk: int) -> HttpResponse:
     """Surrogates for spans of a note, as JSON, for a page on which the spans change.
 
     The request has `spans`, a list of [start, end, label id]. The answer has `texts`: [start, end, text] of each
-    stretch that the spans cover. The page that asks has recorded that the note was opened.
+    stretch that the spans cover, without text where it stays: this answer has no text of the note, since only the page
+    that asks has recorded that the note was opened.
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
     document = note_for(access, pk)
     document.project = access.project
     found = viewed(document=document, spans=_spans(document, body_of(request)), view=SURROGATES)
-    texts = [[piece.start, piece.end, found.text[piece.new_start : piece.new_end]] for piece in found.pieces]
+    texts = [
+        [one.start, one.end, None if one.action == Action.KEEP else found.text[one.new_start : one.new_end]]
+        for one in found.pieces
+    ]
     return JsonResponse({"texts": texts})
 
 

@@ -67,13 +67,14 @@ export class Views {
     const placeholder = this.#placeholders.get(label) ?? "";
     if (this.current === "masked") return placeholder;
     const whole = this.#texts.get(`${start}-${end}`);
-    if (whole !== undefined) return whole;
+    if (whole !== undefined) return whole ?? undefined; // null: the text stays
     // Overlapping spans are replaced together: the surrogate stands at the first one.
     const stretch = [...this.#texts].find(([key]) => {
       const [from, past] = key.split("-").map(Number);
       return from <= start && end <= past;
     });
     if (!stretch) return placeholder;
+    if (stretch[1] === null) return undefined;
     return stretch[0].startsWith(`${start}-`) ? stretch[1] : "";
   }
 
