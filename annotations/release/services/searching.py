@@ -17,7 +17,7 @@ from annotations.core.hooks import gate_searches
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
 from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
-from annotations.release.rules.leaks.needles import PART_LETTERS, Needle
+from annotations.release.rules.leaks.needles import PART_LETTERS, Needle, is_short_name
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.date_reading import is_ambiguous
@@ -238,16 +238,25 @@ def sighted_leaks(
             first += 1
         for start, end in _uncovered(text, sighting, covering, first):
             part = (start, end) != (sighting.start, sighting.end)
-            # Rules and people draw the bounds of a string differently: a word or number of four characters says enough.
-            if not known and part and not any(len(word) >= PART_LETTERS for word in words(text[start:end])):
-                continue
             needle = Needle(text[start:end], sighting.label, sighting.kind, origin)
+            if not known and part and not _says_enough(needle):
+                continue
             exception = KEPT if sighting.label in kept else gate.exception_of(needle)
             if exception:
                 exceptions[exception] += 1
             else:
                 leaks.append(Leak(*span_to_released(released.pieces, start, end), needle, part))
     return leaks
+
+
+def _says_enough(rest: Needle) -> bool:
+    """Whether the rest of a string tells more than that rules and people draw its bounds differently.
+
+    So does a word or number of four characters, and in a name also a shorter word that is no title or particle: Gil.
+    """
+    found = words(rest.text)
+    short = not rest.text.islower() and any(is_short_name(word, rest, ("", *found)) for word in found)
+    return short or any(len(word) >= PART_LETTERS for word in found)
 
 
 def _uncovered(text: str, sighting: Sighting, pieces: Pieces, first: int) -> Iterable[Bounds]:
