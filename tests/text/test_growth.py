@@ -12,7 +12,7 @@ from annotations.release.rules.known.days import days_in
 from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.gate import Gate
 from annotations.release.rules.leaks.needles import Needle
-from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
+from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones, web_addresses
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.dates import read_dates
 from annotations.release.rules.redaction.policy import IdentifierType
@@ -38,7 +38,7 @@ TOKENS = [
     "94 a ", "malaspino ", "ma1aspina", "ma1a",
     "&eacute;", "&a", "%C3", "%C3%A9", "=C3", "Ã", "Ã©", "<b>", "<a ", "\\u00e9",
     "rue de ", "12 rue A ", "Rue A-", "M. ", "Frau Dr. ", "Aastraße ", "Aa Straße 1 ", "75011 A", "Name: ", "Nom A ",
-    "1 mars ", "a?", "Pt: A. ",
+    "1 mars ", "a.com", "a.it/", "a?", "Pt: A. ",
     "1\u00ad", "1\u00a0", "a\u2011", "９", "turned 94 ", "94 years ", "age (years) ", "mujer de 94", "ninety-a year ",
 ]  # fmt: skip
 
@@ -61,6 +61,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "telephones": lambda text: list(telephones(text)),
     "addresses of devices": lambda text: list(device_addresses(text)),
     "dates by shape": lambda text: list(full_dates(text)),
+    "web addresses": lambda text: list(web_addresses(text)),
     "addresses by shape": lambda text: list(unreserved(text)),
     "ages by shape": lambda text: list(told_in(text, 2020)),
     "a date": lambda text: read_dates(text, "es"),

@@ -18,7 +18,7 @@ from annotations.models import LeakFinding, Project, Release, ReleasedNote
 from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
 from annotations.release.rules.leaks.needles import PART_LETTERS, Needle, is_short_name
-from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
+from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones, web_addresses
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.date_reading import is_ambiguous
 from annotations.release.rules.redaction.dates import names_day
@@ -300,6 +300,7 @@ def _shapes_in(text: str) -> list[tuple[Bounds, Kind]]:
     """E-mail, web and device addresses, telephone numbers and full dates."""
     found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
     found += [(bounds, Kind.DATE) for bounds in full_dates(text)]
+    found += [(bounds, Kind.URL) for bounds in web_addresses(text)]
     found += device_addresses(text)
     if _has_address(text):
         found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))

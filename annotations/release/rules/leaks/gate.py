@@ -178,11 +178,13 @@ class Gate:
         return place or word in self._generic or len(word) == 1
 
     def _tells(self, found: tuple[str, ...], needle: Needle) -> bool:
-        """Whether generic words tell more together: "4 March", "5 High Street", the initials "J. D."."""
+        """Whether generic words tell more together: "4 March", "5 High Street", "J. D.", "info@clinic.org"."""
         if needle.kind is IdentifierType.DATE:
             return names_day(needle.text, self._language)
         if needle.kind is IdentifierType.AGE:
             return False
+        if needle.kind in (IdentifierType.EMAIL, IdentifierType.URL):
+            return True
         return max(map(len, found)) == 1 or (needle.kind is IdentifierType.STREET and any(map(str.isdigit, found)))
 
     def _rarest(self, found: tuple[str, ...]) -> str:

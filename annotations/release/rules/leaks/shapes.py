@@ -47,11 +47,26 @@ _DATE: Final = re.compile(
 )
 
 # Times and dates have two separators, too.
-_LIKE_DEVICE: Final = re.compile(r"[:\-][\dA-Fa-f]{0,4}[:\-]")
+_LIKE_DEVICE: Final = re.compile(r"[:\-][\dA-Fa-f]{0,4}[:\-]|\.[\dA-Fa-f]{4}\.")
 _DEVICE: Final = re.compile(
-    r"(?<![\w:\-])(?:(?P<mac>(?:[\dA-Fa-f]{2}(?P<mark>[:\-]))(?:[\dA-Fa-f]{2}(?P=mark)){4}[\dA-Fa-f]{2})"
+    r"(?<![\w:\-.])(?:(?P<mac>(?:[\dA-Fa-f]{2}(?P<mark>[:\-]))(?:[\dA-Fa-f]{2}(?P=mark)){4}[\dA-Fa-f]{2}"
+    r"|(?=[\d.]{0,13}[A-Fa-f])[\dA-Fa-f]{4}\.[\dA-Fa-f]{4}\.[\dA-Fa-f]{4})"
     r"|[\dA-Fa-f]{1,4}(?::[\dA-Fa-f]{0,4}){1,6}:[\dA-Fa-f]{1,4})(?![\w:\-])"
 )
+
+# A web address without http:// and www.: a host in a usual domain, or in a country's domain with a path.
+_LIKE_HOST: Final = re.compile(r"[a-z0-9]\.[a-z]{2}", re.IGNORECASE)
+_HOST: Final = re.compile(
+    r"(?<![\w@.\-/])(?:[a-z0-9][a-z0-9\-]{0,62}\.){1,5}"
+    r"(?:(?:com|org|net|edu|gov|info|biz)(?![\w\-]|\.\w)(?:/[^\s<>\"]{0,200}(?<=[\w/]))?"
+    r"|(?:at|be|ca|cat|ch|co|de|es|eu|fr|ie|io|it|ly|me|nl|pt|uk|us)/[^\s<>\"]{1,200}(?<=\w))",
+    re.IGNORECASE,
+)
+
+
+def web_addresses(text: str) -> Iterator[Bounds]:
+    """The bounds of web addresses that begin with their host, in code points, end-exclusive."""
+    return (found.span() for found in _HOST.finditer(text)) if _LIKE_HOST.search(text) else iter(())
 
 
 def full_dates(text: str) -> Iterator[Bounds]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotations.release.rules.leaks.gate import LANGUAGES, Gate, Leak, generic_words
 from annotations.release.rules.leaks.needles import Needle, needles_of
-from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
+from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones, web_addresses
 from annotations.release.rules.redaction.dates import years
 from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
@@ -99,6 +99,7 @@ FOUND = [
     ("on March 4, in March, on Monday", [needle("March 4", "DATE"), needle("Monday", "DATE")], ENGLISH, ["March 4"]),
     ("il primo maggio", [needle("primo maggio", "DATE")], Gate((), ["it"]), ["primo maggio"]),
     ("En Calle Mayor 5", [Needle("Calle Mayor 5", "STREET", Kind.STREET)], SPANISH, ["Calle Mayor 5"]),
+    ("see clinic-x.org", [Needle("clinic-x.org", "URL", Kind.URL)], ENGLISH, ["clinic-x.org"]),
     ("J.D., j d, 4 y", [needle("J. D."), needle("4 y", "AGE")], Gate(), ["J.D"]),
     ("call 9 1 5 1 2 3 4", [needle("9 1 5 1 2 3 4", "PHONE")], Gate(), ["9 1 5 1 2 3 4"]),
     ("record 448172 and 4481", [needle("A-448172", "CODE"), needle("B-4481", "CODE")], Gate(), ["448172"]),
@@ -470,12 +471,16 @@ def test_common_names_of_people_and_places_are_not_generic() -> None:
 
 
 def test_addresses_of_devices_and_dates_by_their_shape() -> None:
-    text = "MAC 00:1B:44:11:3A:B7, 00-1b-44-11-3a-b7, at fe80::1 or 2001:db8:85a3::8a2e:370:7334; 12:30:45, Dx:: a"
+    text = "MAC 00:1B:44:11:3A:B7, 00-1b-44-11-3a-b7, 001b.4411.3ab7, at fe80::1 or 2001:db8:85a3::8a2e:370:7334; "
+    text += "12:30:45, Dx:: a, 1234.5678.9012"
     found = [(text[slice(*bounds)], kind) for bounds, kind in device_addresses(text)]
     assert found == [
         ("00:1B:44:11:3A:B7", Kind.DEVICE), ("00-1b-44-11-3a-b7", Kind.DEVICE),
-        ("fe80::1", Kind.IP),
+        ("001b.4411.3ab7", Kind.DEVICE), ("fe80::1", Kind.IP),
         ("2001:db8:85a3::8a2e:370:7334", Kind.IP),
     ]  # fmt: skip
+    hosts = "facebook.com/ana.gil, sub.clinic-x.org; bit.ly/3ab; not a@b.com, www.b.com, vs.es, 5.mg/ml, comer.Es"
+    found_hosts = [hosts[slice(*bounds)] for bounds in web_addresses(hosts)]
+    assert found_hosts == ["facebook.com/ana.gil", "sub.clinic-x.org", "bit.ly/3ab", "www.b.com"]
     dates = "19·03·2024, 19/03/2024, 2024-03-19; not 190/03/2024 or 19/03-2024"
     assert [dates[slice(*bounds)] for bounds in full_dates(dates)] == ["19·03·2024", "19/03/2024", "2024-03-19"]
