@@ -1,22 +1,25 @@
-"""Days in texts by their value, in the notations of English, Spanish and Italian: 12/03/2021 is also 12 March 2021."""
+"""Days in texts by their value, in the notations of eight languages: 12/03/2021 is also 12 March 2021."""
 
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from datetime import date
+from pathlib import Path
 from typing import Final
 
 from annotations.release.rules.known.reading import FoldedText
 from annotations.release.rules.redaction.calendars import MONTH_NAMES
-from annotations.text.search import folded
+from annotations.text.search import folded, lines_of
 
 Day = tuple[int, int, int]
 """Year, month, day."""
 Dated = tuple[int, int, set[Day]]
 """The bounds of a date, and the days that it may be: the order of dates in figures may be any."""
 
-MONTHS: Final = {folded(name): names[0].at + 1 for name, names in MONTH_NAMES.items()}
+_LISTED: Final = lines_of(Path(__file__).parent / "data" / "months.txt")
+MONTHS: Final = {name: at for line in _LISTED for at, name in enumerate(line.split(), 1)}
 """The number of each month by its folded names."""
+MONTHS.update({folded(name): names[0].at + 1 for name, names in MONTH_NAMES.items()})
 _ROMANS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 # It begins with a digit and not with a lookbehind, which takes six times as long in a text without dates.
 _FIGURES: Final = re.compile(

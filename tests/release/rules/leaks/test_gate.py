@@ -90,6 +90,7 @@ FOUND = [
     ("ßßß ﬁﬁ Weiß", [needle("WEISS")], Gate(), ["Weiß"]),
     # Of dates, ages and numbers, only the whole string is sought.
     ("in November 2021", [needle("3 November 2021", "DATE")], SPANISH, []),
+    ("12. März 2021, 12 mars 2021", [needle("12/03/2021", "DATE")], Gate(), ["12. März 2021", "12 mars 2021"]),
     ("on 3 NOVEMBER 2021", [needle("3 November 2021", "DATE")], Gate(), ["3 NOVEMBER 2021"]),
     ("aged forty-five", [needle("forty-five years", "AGE")], Gate(), []),
     # Short numbers need the same separators, and long ones don't.
