@@ -95,6 +95,7 @@ FOUND = [
     ("aged forty-five", [needle("forty-five years", "AGE")], Gate(), []),
     # Short numbers need the same separators, and long ones don't.
     ("level 3.12 and 3/12", [needle("3/12", "DATE")], Gate(), ["3/12"]),
+    ("call 9l5 I2E-456, 9I5-12345B, lo sol", [needle("915123458", "PHONE")], Gate(), ["9I5-12345B"]),
     ("call 555 12-34567", [needle("555-12-34567", "PHONE")], Gate(), ["555 12-34567"]),
     # Generic words that tell more together: a day, a house, initials, digits one by one
     ("on March 4, in March, on Monday", [needle("March 4", "DATE"), needle("Monday", "DATE")], ENGLISH, ["March 4"]),
