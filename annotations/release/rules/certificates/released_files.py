@@ -225,9 +225,9 @@ def relabeled(names: Collection[str], load: Load) -> list[str] | None:
 
 
 def edition_of(names: Collection[str], load: Load) -> str | None:
-    """Which release was exported after which decisions, as `release.json` says."""
+    """Which release was exported after which decisions, as `release.json` says; None if there is none to read."""
     try:
-        return str(json.loads(load(MANIFEST))["edition"]) if MANIFEST in names else None
+        return str(json.loads(load(MANIFEST)).get("edition", "")) if MANIFEST in names else None
     except _UNREADABLE:
         return None
 
