@@ -268,6 +268,11 @@ ORDERS = [
     ("28/03/2019 to 03/28/2019", None, False),
     ("2019-03-28", None, False),
     ("28 March 2019", None, False),
+    ("02 / 04 / 2019", None, True),
+    ("02–04–2019", None, True),
+    ("02\u201104\u20112019", None, True),
+    ("28 – 03 – 2019", False, False),
+    ("2 - 3 March 2019", None, False),
     ("120/80", None, False),
 ]
 

@@ -1,7 +1,7 @@
 """Reading dates as people write them: where they stand, and how each is written after a move."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -87,6 +87,8 @@ _FINER_LIST: Final = (
 FINER: Final = frozenset(_FINER_LIST.split())
 
 
+# Spaces and hyphens as a keyboard has them; offsets stay.
+_TYPED: Final = str.maketrans("\u00a0\u2009\u202f\u2010\u2011\u2212", "   ---")
 _LONGEST: Final = 200  # characters; a longer text is not a date
 
 Edit = tuple[int, int, str]
@@ -139,7 +141,7 @@ def read_dates(text: str, language: str, month_first: bool | None = None) -> Dat
     """
     if len(text) > _LONGEST:
         return None
-    return _read(text, DateStyle(language, language == "en" if month_first is None else month_first))
+    return _read(text.translate(_TYPED), DateStyle(language, language == "en" if month_first is None else month_first))
 
 
 def order_of(text: str) -> bool | None:
@@ -147,18 +149,21 @@ def order_of(text: str) -> bool | None:
 
     A text with dates of both orders tells nothing.
     """
-    found = set()
-    for match in FIGURES_ANYWHERE.finditer(text):
-        a, b = int(match["a"]), int(match["b"])
-        if (a > 12) != (b > 12) and max(a, b) <= 31:
-            found.add(b > 12)
+    found = {b > 12 for a, b in _pairs(text) if (a > 12) != (b > 12) and max(a, b) <= 31}
     return found.pop() if len(found) == 1 else None
 
 
 def is_ambiguous(text: str) -> bool:
     """Whether the text has a date in figures of which both orders are possible, and are different days."""
-    pairs = [(int(match["a"]), int(match["b"])) for match in FIGURES_ANYWHERE.finditer(text)]
-    return any(1 <= a <= 12 and 1 <= b <= 12 and a != b for a, b in pairs)
+    return any(1 <= a <= 12 and 1 <= b <= 12 and a != b for a, b in _pairs(text))
+
+
+def _pairs(text: str) -> Iterator[tuple[int, int]]:
+    """The first two numbers of the dates in figures of a text: 3/4, 3.4.2019, 3 / 4 / 2019, 3–4–2019."""
+    typed = text.translate(_TYPED)
+    for match in (*FIGURES_ANYWHERE.finditer(typed), *FIGURES.finditer(typed)):
+        if not typed[max(0, match.start() - 1) : match.start()].isdigit():
+            yield int(match["a"]), int(match["b"])
 
 
 @lru_cache(maxsize=1 << 10)
