@@ -34,14 +34,16 @@ def name_field(help_text: "_StrOrPromise" = "") -> forms.CharField:
     )
 
 
+def _share_field(label: "_StrOrPromise", help_text: "_StrOrPromise", step: str = "any") -> forms.FloatField:
+    """A share between LEAST and MOST. The service checks its bounds."""
+    widget = forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": step, "class": "short"})
+    return forms.FloatField(label=label, required=False, widget=widget, help_text=help_text)
+
+
 def threshold_field(label: "_StrOrPromise" = "") -> forms.FloatField:
-    """The field for the masking threshold of a run. The service checks its bounds."""
-    return forms.FloatField(
-        label=label or _("Masking threshold"),
-        required=False,
-        widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "0.001", "class": "short"}),
-        help_text=_("Also suggest words whose probability of any label is above this, such as 0.05. Empty: off."),
-    )
+    """The field for the masking threshold of a run."""
+    about = _("Also suggest words whose probability of any label is above this, such as 0.05. Empty: off.")
+    return _share_field(label or _("Masking threshold"), about, "0.001")
 
 
 # The field beside which an error of the service is shown, by its code.
@@ -63,17 +65,11 @@ class RunForm(forms.Form):
     name = name_field(_("If empty, the run is named after the backend."))
     left = forms.BooleanField(label=_("Only notes that are not gold yet"), required=False)
     threshold = threshold_field(_("Threshold"))
-    recall = forms.FloatField(
-        label=_("Or: recall to reach"),
-        required=False,
-        widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "any", "class": "short"}),
-        help_text=_("Share of identifying characters that are found on held-out notes, such as 0.99."),
+    recall = _share_field(
+        _("Or: recall to reach"), _("Share of identifying characters that are found on held-out notes, such as 0.99.")
     )
-    precision = forms.FloatField(
-        label=_("Or: precision to reach"),
-        required=False,
-        widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "any", "class": "short"}),
-        help_text=_("Share of suggested characters that are gold on held-out notes, such as 0.985."),
+    precision = _share_field(
+        _("Or: precision to reach"), _("Share of suggested characters that are gold on held-out notes, such as 0.985.")
     )
 
     def start(self, access: Access, key: str) -> Run:
@@ -112,13 +108,10 @@ class StrategiesForm(forms.Form):
     split = forms.CharField(label=_("Notes of"), max_length=10, required=False)
 
 
-class CompareForm(forms.Form):
-    """`gold` is the number of a version, or 0 for the current gold; `a` are ids of authors. The service checks them."""
+class CompareForm(StrategiesForm):
+    """`gold` may also be 0, for the current gold; `a` are ids of authors. The service checks them."""
 
-    gold = WholeField(label=_("Gold"), required=False)
     a = WholesField(label=_("Annotation sets"), required=False)
-    language = forms.CharField(label=_("Language"), max_length=8, required=False)
-    split = forms.CharField(label=_("Notes of"), max_length=10, required=False)
 
 
 # The form for an ensemble: its method, its members and their weights.
