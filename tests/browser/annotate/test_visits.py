@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import AnnotationSet, Event
+from annotations.models import Event
 from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
 
 
@@ -67,20 +67,6 @@ def test_in_place_there_and_back(ready: Page, world: SimpleNamespace, live: Any)
     expect(ready.locator("#note .is-selected")).to_have_text("Paziente")
     stored = ready.evaluate("JSON.stringify([Object.values(sessionStorage), Object.values(localStorage)])")
     assert "Paziente" not in stored
-
-
-def test_submitting_opens_the_next_until_nothing_is_left(ready: Page, world: SimpleNamespace) -> None:
-    first, second, third = world.notes
-    press(ready, "ArrowRight", "1", "Escape", "Enter")
-    is_open(ready, second)
-    expect(ready.locator("#progress-text")).to_contain_text("1 of 3 done")
-    expect(ready.locator("#notes a", has_text=first.name)).to_contain_text("done:")
-    press(ready, "Enter", "Enter")
-    is_open(ready, third)
-    assert ready.evaluate("window.stayed")
-    press(ready, "Enter", "Enter")
-    expect(ready.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
-    assert AnnotationSet.objects.filter(state="submitted").count() == 3
 
 
 def test_what_waits_goes_on_being_saved_in_the_note_that_was_left(ready: Page, world: SimpleNamespace) -> None:

@@ -1,4 +1,4 @@
-"""Reading a released note in Chromium: by mouse, and by keyboard alone on a phone."""
+"""Reading a released note in Chromium: by keyboard alone on a phone."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -31,41 +31,6 @@ def marks() -> list[tuple[str, str]]:
         (mark.label, mark.note.note.document.text[mark.start : mark.end])
         for mark in AuditMark.objects.select_related("note__note__document")
     ]
-
-
-@pytest.mark.nightly
-def test_a_note_by_mouse(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    page = opened(page_of(ward.rev), live)
-    expect(page.get_by_role("button", name="No leak")).to_be_visible()
-    expect(page.get_by_role("button", name="DOCTOR")).to_be_disabled()
-    box = page.evaluate(
-        """() => {
-            const node = document.querySelector("#note .line-text").lastChild;
-            const range = document.createRange();
-            range.setStart(node, node.data.indexOf("Bianchi"));
-            range.setEnd(node, node.data.indexOf("Bianchi") + 7);
-            const { x, y, width, height } = range.getBoundingClientRect();
-            return { x, y: y + height / 2, past: x + width };
-        }"""
-    )
-    page.mouse.move(box["x"] + 8, box["y"])
-    page.mouse.down()
-    page.mouse.move(box["past"] - 8, box["y"], steps=4)
-    page.mouse.up()
-    expect(page.locator("#chosen")).to_have_text("Bianchi")  # widened to the word
-    assert axe(page) == []
-    page.get_by_role("button", name="DOCTOR").click()
-    page.wait_for_selector("html[data-audit=ready]")
-    expect(page.get_by_role("list").filter(has_text="Bianchi")).to_be_visible()
-    assert marks() == [("DOCTOR", "Bianchi")]
-    page.get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("No leak marked in this note.")).to_be_visible()
-    page.get_by_role("button", name="No leak").click()
-    expect(page.get_by_text("You have read 1 note.")).to_be_visible()
-    assert marks() == []
-    # A reload goes on with the same note.
-    page.reload()
-    assert AuditNote.objects.get(state="reading").position == 2
 
 
 def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> None:

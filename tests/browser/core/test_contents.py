@@ -5,25 +5,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests import factories as make
+from tests.browser.core.test_sorting import make_ward
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def ward() -> Any:
-    project = make.make_project("ward", name="Ward")
-    annotators = [make.make_member(project, user=name) for name in ("anna", "bruno")]
-    for number in range(4):
-        note = make.make_note(project, annotators=annotators)
-        for position, person in enumerate(annotators):
-            spans = [(0, 11, "PATIENT"), (13, 15 if (number + position) % 3 else 20, "AGE"), (43, 49, "CITY")]
-            make.make_set(note, person, spans[: 3 - (number == 1)], submitted=True)
-    return make.make_member(project, "reviewer")
-
-
 @pytest.mark.nightly
 def test_beside_the_text_or_folded_on_a_phone(page_of: Any, live: Any) -> None:
-    page = page_of(ward())
+    page = page_of(make_ward())
     page.goto(live("agreement", "ward"))
     contents = page.get_by_role("navigation", name="Contents")
     expect(contents.get_by_role("link").first).to_be_visible()

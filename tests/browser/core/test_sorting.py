@@ -13,12 +13,8 @@ from tests import factories as make
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def column(table: Locator, number: int) -> list[str]:
-    return [text.split("\n")[0].strip() for text in table.locator(f"tbody tr > :nth-child({number})").all_inner_texts()]
-
-
-@pytest.mark.nightly
-def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
+def make_ward() -> Any:
+    """Four notes of two annotators who differ. Return a reviewer."""
     project = make.make_project("ward", name="Ward")
     annotators = [make.make_member(project, user=name) for name in ("anna", "bruno")]
     for number in range(4):
@@ -26,7 +22,16 @@ def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
         for position, person in enumerate(annotators):
             spans = [(0, 11, "PATIENT"), (13, 15 if (number + position) % 3 else 20, "AGE"), (43, 49, "CITY")]
             make.make_set(note, person, spans[: 3 - (number == 1)], submitted=True)
-    page = page_of(make.make_member(project, "reviewer"))
+    return make.make_member(project, "reviewer")
+
+
+def column(table: Locator, number: int) -> list[str]:
+    return [text.split("\n")[0].strip() for text in table.locator(f"tbody tr > :nth-child({number})").all_inner_texts()]
+
+
+@pytest.mark.nightly
+def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
+    page = page_of(make_ward())
     page.goto(live("agreement", "ward") + "?granularity=label")
     table = page.get_by_role("table", name="Krippendorff's alpha for each label against all other labels")
     labels, alphas = column(table, 1), [float(value) for value in column(table, 2)]

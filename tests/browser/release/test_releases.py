@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from annotations.jobs.runner import run as run_job
-from annotations.models import LeakFinding, Release
+from annotations.models import LeakFinding
 from tests.browser.widths import fits_everywhere
 from tests.waiting import wait_for
 from tests.worlds.released import make_clinic, make_release
@@ -20,40 +19,23 @@ def clinic():
 
 
 @pytest.mark.nightly
-def test_from_the_gold_page_to_a_prepared_release(clinic, page_of, live, axe):
+def test_a_stretch_its_counterpart_and_an_example(clinic, page_of, live, axe):
     page = page_of(clinic.mia)
-    page.goto(live("gold", "covid"))
-    page.get_by_role("link", name="Release de-identified text").click()
-    preview = page.locator("#preview")
-    expect(preview.get_by_role("cell").first).to_contain_text("Mario Rossi")
-    expect(preview).to_contain_text("The leak gate finds 1 identifier")
-    assert axe(page) == [] and fits_everywhere(page)
-    page.locator("label[for=policy-remove]").click()
-    expect(preview.locator(".is-released .stretch.is-remove").first).to_be_attached()
-    preview.get_by_role("button", name="Next").click()
-    expect(preview).to_contain_text("Note 2 of 3")
-    page.get_by_label("Purpose").fill("Research")
-    page.get_by_role("button", name="Start release").click()
-    expect(page.get_by_text("Waiting for a worker").first).to_be_visible()
-    run_job(Release.objects.get(number=2).job.pk)
-    expect(page.get_by_role("link", name="Decide findings")).to_be_visible()
-    assert "Rossi" not in page.url
-
-    # A stretch and its counterpart are highlighted together.
     page.goto(live("release_note", "covid", 1, clinic.notes[0].pk))
     expect(page.locator("html")).to_have_attribute("data-beside", "ready")
     page.locator(".is-original .stretch").nth(3).focus()
     expect(page.locator(".stretch.is-linked")).to_have_text(["Torino", "[CITY]"])
     page.locator(".is-released .stretch").first.hover()
     expect(page.locator(".stretch.is-linked")).to_have_text(["Mario Rossi", "[PATIENT]"])
-
-    # An example follows the chosen action.
+    # An example follows the chosen action, and so does the preview of a release.
     page.goto(live("release_policy", "covid", "mask"))
     page.get_by_label("Action for PATIENT").select_option("remove")
     row = page.locator("tr", has=page.get_by_label("Action for PATIENT"))
     expect(row.locator(".policy-example")).to_contain_text("removed")
-    page.get_by_role("button", name="Save as version 2").click()
-    expect(page.locator("#v2 ins")).to_have_text("Remove (Patient or relative)")
+    page.goto(live("release_new", "covid"))
+    page.locator("label[for=policy-remove]").click()
+    expect(page.locator("#preview .is-released .stretch.is-remove").first).to_be_attached()
+    assert axe(page) == [] and fits_everywhere(page)
 
 
 def test_findings_are_decided(clinic, page_of, live):
