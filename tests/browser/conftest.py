@@ -7,7 +7,7 @@ A page that logs an error or violates the content-security policy fails its test
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from django.conf import settings
 from django.core.signals import request_finished, request_started
 from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from annotations.models import User
-from tests.browser.kept import Kept, keeping
+from tests.browser.kept import keeping
 from tests.chromium import chromium
 from tests.waiting import STEP, Patience, in_browser
 
@@ -34,7 +34,7 @@ FRAME = (".site-head", ".site-foot")
 
 
 @pytest.fixture(autouse=True)
-def _patience() -> None:
+def _patience():
     """Set long timeouts: both databases are tested at once on two cores, so a state that comes late is not an error."""
     expect.set_options(timeout=in_browser())
 
@@ -50,13 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+def browser_type_launch_args(browser_type_launch_args):
     """Use Debian's Chromium without its sandbox, which does not work in containers."""
     return {**browser_type_launch_args, "executable_path": chromium(), "args": ARGS}
 
 
 @pytest.fixture
-def live(live_server: Any) -> Live:
+def live(live_server):
     """Return the URL of a page by its URL name."""
 
     def url(name: str, *args: object) -> str:
@@ -87,7 +87,7 @@ class Requests:
 
 
 @pytest.fixture
-def requests_end(live_server: Any) -> Iterator[None]:
+def requests_end(live_server):
     """Wait after the test until no request is open."""
     requests = Requests()
     request_started.connect(requests.begun)
@@ -99,13 +99,13 @@ def requests_end(live_server: Any) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def kept(browser: Browser) -> Iterator[Kept]:
+def kept(browser):
     with keeping(browser) as kept:
         yield kept
 
 
 @pytest.fixture
-def page_of(kept: Kept, live_server: Any, requests_end: None) -> Iterator[PageOf]:
+def page_of(kept, live_server, requests_end):
     """Open a page signed in as a person, in a separate browser context, or in a tab beside the page `beside`."""
     faults: list[str] = []
 
@@ -146,7 +146,7 @@ def axe_source() -> str:
 
 
 @pytest.fixture
-def axe() -> Callable[..., list[str]]:
+def axe():
     """Return the violations that axe-core finds on a page, one line each, within some elements and without others.
 
     The frame of the pages is for test_axe.py, and so is the rule on style sheets, which axe-core loads anew for it.

@@ -7,7 +7,6 @@ What opens only after an act of a person is checked in the second half, or in th
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -97,7 +96,7 @@ def bringing_axe(page: Page) -> Iterator[None]:
 
 
 @pytest.fixture
-def full(transactional_db: None, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Any) -> Any:
+def full(transactional_db, monkeypatch, settings, tmp_path):
     """A project with an object of every kind; a failed, a running and a waiting job."""
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     settings.REQUESTS_PER_WINDOW = settings.ANONYMOUS_PER_WINDOW = 10**9
@@ -109,7 +108,7 @@ def full(transactional_db: None, monkeypatch: pytest.MonkeyPatch, settings: Any,
     return world
 
 
-def test_every_page(full: Any, page_of: Any, live_server: Any, axe: Any, pytestconfig: pytest.Config) -> None:
+def test_every_page(full, page_of, live_server, axe, pytestconfig):
     every = pytestconfig.getoption("--nightly")
     visited = {
         "manager": [name for name in pages("manager") if every or name in BY_DAY],
@@ -132,7 +131,7 @@ def test_every_page(full: Any, page_of: Any, live_server: Any, axe: Any, pytestc
     assert found == []
 
 
-def test_what_opens_on_the_annotate_page(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
+def test_what_opens_on_the_annotate_page(transactional_db, page_of, live, axe):
     guidelines = "# Names\n\nTitles stay **outside**.\n\n# Dates\n\nYears count. [Law](https://example.org/x)\n"
     project = make.make_project("covid", guidelines=guidelines, guidelines_version=3)
     Label.objects.filter(name="PATIENT").update(
@@ -187,7 +186,7 @@ def test_what_opens_on_the_annotate_page(transactional_db: None, page_of: Any, l
     assert found == []
 
 
-def test_what_opens_on_the_review_page(reviewed: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_what_opens_on_the_review_page(reviewed, page_of, live, axe):
     page = page_of(reviewed.rita)
     page.goto(live("review", "covid", reviewed.run.pk, reviewed.note.pk))
     page.wait_for_selector("html[data-review=ready]")
@@ -204,7 +203,7 @@ def test_what_opens_on_the_review_page(reviewed: SimpleNamespace, page_of: Any, 
     assert found == []
 
 
-def test_menus(full: Any, page_of: Any, live_server: Any, axe: Any) -> None:
+def test_menus(full, page_of, live_server, axe):
     page = page_of(full.people["manager"])
     page.goto(live_server.url + url_of("project", full))
     for width, menus in ((1440, [".gear-menu"]), (390, [".gear-menu", ".nav-button"])):

@@ -7,7 +7,6 @@ import re
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -69,7 +68,7 @@ class Hands:
 
 
 @pytest.fixture
-def world(transactional_db: None, settings: Any, tmp_path: Path) -> SimpleNamespace:
+def world(transactional_db, settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/none.sock"  # the test does the jobs' work itself
     files = []
     for name, text in NOTES.items():
@@ -104,7 +103,7 @@ def next_step(hands: Hands, action: str) -> None:
     hands.press(hands.page.locator(".todo-list .btn.primary"))
 
 
-def test_from_a_new_project_to_the_export(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_from_a_new_project_to_the_export(world, page_of, live):
     page: Page = page_of(world.boss, permissions=["clipboard-read", "clipboard-write"])
     hands = Hands(page)
 

@@ -86,7 +86,7 @@ def check(page: Page) -> None:
 
 
 @pytest.fixture
-def world(live_server: Any, settings: Any, tmp_path: Any, monkeypatch: Any) -> SimpleNamespace:
+def world(live_server, settings, tmp_path, monkeypatch):
     bracket_marked_texts(monkeypatch)
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     project = make.make_project("dokimi", labels=LABELS, name="Δοκιμή", guidelines="# Ονόματα\n\nΌλα.")
@@ -117,7 +117,7 @@ def opened(page_of: Any, person: Any) -> Page:
     return page
 
 
-def test_what_scripts_write(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_what_scripts_write(world, page_of, live):
     page = open_note(opened(page_of, world.anna), live, world.notes[1])
     check(page)
     click_text(page, "Μάριος", click_count=2)

@@ -1,7 +1,6 @@
 """Long codes of labels and names of notes and runs in Chromium: in one line, in full as title and accessible name."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -37,7 +36,7 @@ PLACES = "h1, .crumbs, .pills, .label-counts, .wb-labels, .wb-palette, .wb-keys-
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db):
     project = make.make_project("covid")
     rita, ann = make.make_member(project, "reviewer", "rita"), make.make_member(project, user="ann")
     mia, ben = make.make_member(project, "manager", "mia"), make.make_member(project, user="ben")
@@ -68,7 +67,7 @@ def check(page: Page, name: str) -> None:
 
 
 @pytest.mark.nightly
-def test_names_are_shortened_and_never_broken(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_names_are_shortened_and_never_broken(world, page_of, live):
     page = page_of(world.rita)
     for address, name in (
         (live("note", "covid", world.note.pk), NOTE),

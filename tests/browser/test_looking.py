@@ -1,7 +1,6 @@
 """Notes and gold in Chromium: what htmx adds to lists and forms."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,7 +13,7 @@ ROSSI = (0, 11, "PATIENT")
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db):
     """Sixty notes, two pages of the list. Ann submitted the first two, Ben also the first; the second is gold."""
     project = make.make_project("covid", name="Covid ward")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
@@ -26,9 +25,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     return SimpleNamespace(notes=notes, rev=rev)
 
 
-def test_filters_pages_and_searches_have_addresses_without_text(
-    world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
+def test_filters_pages_and_searches_have_addresses_without_text(world, page_of, live):
     page: Page = page_of(world.rev)
     page.goto(live("notes", "covid"))
     rows = page.locator("#notes tbody tr")
@@ -59,7 +56,7 @@ def test_filters_pages_and_searches_have_addresses_without_text(
     expect(rows).to_have_count(1)
 
 
-def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_gold_is_made_and_replaced_by_keys_alone(world, page_of, live):
     page: Page = page_of(world.rev)
     page.goto(live("note", "covid", world.notes[0].pk) + "?state=no-gold")
     page.get_by_role("button", name="Make gold", exact=True).press("Enter")

@@ -1,7 +1,5 @@
 """The navigation in Chromium: by keyboard, without scripts and on a phone."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import expect
 
@@ -10,7 +8,7 @@ from tests import factories as make
 
 
 @pytest.fixture
-def mia(transactional_db: None) -> Any:
+def mia(transactional_db):
     project = make.make_project("covid", name="Covid ward")
     ann = make.make_member(project, user="ann")
     note = make.make_note(project, annotators=[ann])
@@ -21,7 +19,7 @@ def mia(transactional_db: None) -> Any:
     return make.make_member(project, "manager", "mia")
 
 
-def test_the_menus_open_without_scripts(mia: Any, page_of: Any, live: Any) -> None:
+def test_the_menus_open_without_scripts(mia, page_of, live):
     """On a phone, by keyboard: the button, then the first level, then the second level."""
     page = page_of(mia, viewport={"width": 390, "height": 844}, java_script_enabled=False)
     page.goto(live("notes", "covid"))
@@ -46,7 +44,7 @@ def test_the_menus_open_without_scripts(mia: Any, page_of: Any, live: Any) -> No
     expect(page).to_have_url(live("audit", "covid"))
 
 
-def test_the_second_level_takes_no_height_where_text_is_read(mia: Any, page_of: Any, live: Any) -> None:
+def test_the_second_level_takes_no_height_where_text_is_read(mia, page_of, live):
     """On the review screen the header has the height of the first level, and its menu lists the second level."""
     page = page_of(mia, viewport={"width": 1440, "height": 900})
     page.goto(live("acceptance", "covid"))

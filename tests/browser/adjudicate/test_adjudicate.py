@@ -34,7 +34,7 @@ SAID = {
 
 
 @pytest.fixture
-def world(transactional_db: None, settings: Any, tmp_path: Any) -> SimpleNamespace:
+def world(transactional_db, settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"  # jobs are done here, by hand
     project = make.make_project("sirm", labels=LABELS, name="SIRM")
     people = {name: make.make_member(project, user=name) for name in SAID}
@@ -75,9 +75,7 @@ def chosen(page: Page) -> Any:
 # ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_from_three_annotators_to_a_frozen_exported_gold_version(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
+def test_from_three_annotators_to_a_frozen_exported_gold_version(world, page_of, live, axe):
     read_by_three(world)
     world.note.assignments.update(state="done")
     page = page_of(world.rita)
@@ -159,7 +157,7 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     assert axe(page) == []
 
 
-def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_the_text_shows_the_decided_spans(world, page_of, live):
     read_by_three(world)
     page = open_desk(page_of(world.rita), live, world)
     pieces = page.locator("#note .span")
@@ -189,7 +187,7 @@ def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, 
 # ── Disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_disagreements_by_keys(world, page_of, live, axe):
     read_by_three(world)
     page = page_of(world.rita)
     page.goto(live("disagreements", "sirm"))
@@ -236,7 +234,7 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     assert outcome(world) == [("IDNUM", "98")]
 
 
-def test_attributes_are_shown_and_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_attributes_are_shown_and_set_by_key_and_by_click(world, page_of, live):
     read_by_three(world)
     Label.objects.filter(name="DATE").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
     Span.objects.filter(annotation_set__author__name="anna", label__name="DATE").update(attributes={"Status": "past"})

@@ -12,7 +12,7 @@ from tests.browser.annotate.steps import TEXT, open_note, press, quotes, saved
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db):
     project = make.make_project("covid")
     ann, ben = make.make_member(project, user="ann"), make.make_member(project, user="ben")
     notes = [
@@ -22,7 +22,7 @@ def world(transactional_db: None) -> SimpleNamespace:
 
 
 @pytest.fixture
-def opened(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
+def opened(world, page_of, live):
     return open_note(page_of(world.ann), live, world.note)
 
 
@@ -57,7 +57,7 @@ class Walk:
 
 
 @pytest.fixture
-def walk_over(transactional_db: None, page_of: Any, live: Any) -> Any:
+def walk_over(transactional_db, page_of, live):
     """Begin a walk over notes with these texts."""
 
     def begin(*texts: str, labels: Any = make.LABELS, **options: Any) -> Walk:

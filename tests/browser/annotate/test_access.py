@@ -1,16 +1,15 @@
 """The annotate page without scripts, for a screen reader, and on paper. tests/browser/test_axe.py has more."""
 
 import re
-from types import SimpleNamespace
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press
 
 
-def test_without_scripts_the_note_can_be_read_and_handed_in(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_without_scripts_the_note_can_be_read_and_handed_in(world, page_of, live):
     page = page_of(world.ann, java_script_enabled=False)
     response = page.goto(live("annotate", "covid", world.note.pk))
     expect(page.locator("#note")).to_contain_text("Mario Rossi, 54 anni")
@@ -22,9 +21,7 @@ def test_without_scripts_the_note_can_be_read_and_handed_in(world: SimpleNamespa
     expect(page.get_by_text("Submitted", exact=True)).to_be_visible()
 
 
-def test_a_screen_reader_hears_a_label_once_and_paper_has_the_whole_note(
-    opened: Page, world: SimpleNamespace, live: Any
-) -> None:
+def test_a_screen_reader_hears_a_label_once_and_paper_has_the_whole_note(opened, world, live):
     press(opened, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1")
     expect(opened.locator("#note .span")).to_have_attribute("data-label", "PATIENT")
     tree = opened.context.new_cdp_session(opened).send("Accessibility.getFullAXTree")["nodes"]

@@ -1,6 +1,5 @@
 """Attributes on the annotate page: set by key, by mouse and by finger, shown, undone, and after a reload."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from tests.browser.annotate.steps import click_text, open_note, press, saved
 
 
 @pytest.fixture
-def given(world: SimpleNamespace) -> SimpleNamespace:
+def given(world):
     Label.objects.filter(name="PATIENT").update(
         attributes=[{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
     )
@@ -27,7 +26,7 @@ def label_the_name(page: Page) -> None:
     expect(page.locator("#selected .chip")).to_have_text("PATIENT")
 
 
-def test_by_key(given: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_by_key(given, page_of, live):
     page = open_note(page_of(given.ann), live, given.note)
     label_the_name(page)
     press(page, "F4")
@@ -71,7 +70,7 @@ def test_by_key(given: SimpleNamespace, page_of: Any, live: Any) -> None:
     expect(page.locator("#selected .wb-hint")).to_contain_text("have no attributes")
 
 
-def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_the_page_of_the_document_beside_the_text(world, page_of, live):
     original = StoredFile.objects.create(project=world.project, kind=StoredFileKind.ORIGINAL, name="a.pdf")
     places = [[0, world.note.length, "page 3"]]
     DocumentSource.objects.create(document=world.note, original=original, name="a.pdf", kind="pdf", places=places)

@@ -1,7 +1,5 @@
 """Auto-next: after a label's key the next candidate is selected, so that a span costs one key."""
 
-from typing import Any
-
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet
@@ -19,7 +17,7 @@ def chosen(page: Page, text: str) -> None:
     page.wait_for_function("text => document.getSelection().toString() === text", arg=text)
 
 
-def test_a_key_a_span(transactional_db: None, page_of: Any, live: Any) -> None:
+def test_a_key_a_span(transactional_db, page_of, live):
     project = make.make_project("covid")
     ann = make.make_member(project, user="ann")
     notes = [make.make_note(project, TEXT, f"caso-{number}", annotators=[ann]) for number in (1, 2)]

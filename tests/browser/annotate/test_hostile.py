@@ -1,7 +1,6 @@
 """The annotate page with hostile notes and names."""
 
 import re
-from typing import Any
 
 from playwright.sync_api import expect
 
@@ -21,7 +20,7 @@ HOSTILE_LABELS = [
 ]
 
 
-def test_hostile_note(transactional_db: None, page_of: Any, live: Any) -> None:
+def test_hostile_note(transactional_db, page_of, live):
     project = make.make_project("hostile", HOSTILE_LABELS, name="<i>Progetto</i>")
     ann = make.make_member(project, user="ann")
     note = make.make_note(project, HOSTILE, '"><script>alert(4)</script>.txt', annotators=[ann])
@@ -71,7 +70,7 @@ GUIDELINES = (
 )
 
 
-def test_hostile_words_around_the_note(transactional_db: None, page_of: Any, live: Any) -> None:
+def test_hostile_words_around_the_note(transactional_db, page_of, live):
     """Names, descriptions, guidelines, comments, flags and searches: shown as they are, in every part of the page."""
     labels = [(MARKUP, [(f"one {MARKUP}"[:60], "1"), ("two", "2")])]
     project = make.make_project("hostile", labels, name=MARKUP, guidelines=GUIDELINES, guidelines_version=1)

@@ -1,7 +1,5 @@
 """The annotate page by keyboard alone: spans at two keys each, every key of the sheet, hard texts."""
 
-from typing import Any
-
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Event
@@ -21,7 +19,7 @@ def chosen(page: Page) -> str:
     return " ".join(str(page.evaluate("document.getSelection().toString()")).split())
 
 
-def test_two_keys_a_span(walk_over: Any) -> None:
+def test_two_keys_a_span(walk_over):
     walk = walk_over(TEXT, TEXT, TEXT, TEXT, ARABIC, "Mario Rossi " * 1700)
     page = walk.page
     # Wider, narrower, and the last label again.
@@ -127,7 +125,7 @@ def test_two_keys_a_span(walk_over: Any) -> None:
     expect(page.locator("#note .is-selected")).not_to_have_count(0)
 
 
-def test_a_note_by_keys(walk_over: Any) -> None:
+def test_a_note_by_keys(walk_over):
     walk = walk_over(*[SHORT] * 6)
     page = walk.page
     # There is no note before the first: a page that was opened at a location stays as it is.
@@ -193,7 +191,7 @@ def test_a_note_by_keys(walk_over: Any) -> None:
     expect(page.locator("#note .is-selected")).to_have_count(0)
 
 
-def test_submitting_by_a_held_key_and_a_comment_that_waits(walk_over: Any) -> None:
+def test_submitting_by_a_held_key_and_a_comment_that_waits(walk_over):
     walk = walk_over(*[LINES] * 3)
     page = walk.page
     # A note without spans is submitted after a question; what a submitted note refuses is told, and the notice closes.
@@ -234,7 +232,7 @@ def test_submitting_by_a_held_key_and_a_comment_that_waits(walk_over: Any) -> No
     assert asked.value.type == "beforeunload"
 
 
-def test_labels_with_keys_of_the_program(walk_over: Any) -> None:
+def test_labels_with_keys_of_the_program(walk_over):
     """A label file may use a key of the program: the label gets it, and the sheet shows the remaining keys."""
     walk = walk_over(TEXT, labels=[("name", [("PATIENT", "1"), ("DOT", "."), ("PLUS", "+")])])
     page = walk.page
@@ -250,7 +248,7 @@ def test_labels_with_keys_of_the_program(walk_over: Any) -> None:
     expect(sheet).to_contain_text("Double click")
 
 
-def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_first(walk_over: Any) -> None:
+def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_first(walk_over):
     names = ["NOMBRE", "ID_TITULACION_SANITARIO", "ID SUJETO", "NUMERO-FAX", "CALLE"]
     page = walk_over("uno dos tres cuatro", labels=[("ALL", [(name, "") for name in names])]).page
     found = page.locator("#palette .wb-label:visible .name")

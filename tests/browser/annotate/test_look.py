@@ -1,8 +1,6 @@
 """Measurable layout of the annotate page: columns, text, spans, and the position of popovers."""
 
 import re
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -24,7 +22,7 @@ def box(page: Page, selector: str) -> dict[str, float]:
     return dict(found)
 
 
-def test_columns_at_every_width(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_columns_at_every_width(world, page_of, live):
     """Notes, text and labels are side by side where there is room, else stacked; the list of notes folds."""
     page = page_of(world.ann)
     items, guide, summary = (page.locator(where) for where in ("#notes-items", "#guide", "#notes-list summary"))
@@ -82,7 +80,7 @@ def test_columns_at_every_width(world: SimpleNamespace, page_of: Any, live: Any)
         expect(page.locator(where)).to_be_in_viewport(ratio=1)
 
 
-def test_the_text(walk_over: Any) -> None:
+def test_the_text(walk_over):
     """White space as it is; each line with its number; at most 90 characters wide, and wrapped, whatever they are."""
     long = "Mario Rossi torna.\n" * 300
     text = "\tcol  umn   Rossi\r\n\r\n" + "parola " * 60 + "\r\n" + "x" * 900

@@ -1,7 +1,5 @@
 """The annotate page by mouse: clicks, sweeps over text, dragged ends, and text that scrolls under a held button."""
 
-from typing import Any
-
 from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Event
@@ -32,7 +30,7 @@ def is_selected(page: Page, text: str) -> None:
     page.wait_for_function("text => document.getSelection().toString() === text", arg=text)
 
 
-def test_what_a_mouse_does(walk_over: Any) -> None:
+def test_what_a_mouse_does(walk_over):
     walk = walk_over(*[steps.TEXT] * 9)
     page = walk.page
     # A double click on a label makes one span.
@@ -131,7 +129,7 @@ def test_what_a_mouse_does(walk_over: Any) -> None:
     is_selected(page, "Mario Rossi")
 
 
-def test_the_ends_of_a_span_are_dragged(walk_over: Any) -> None:
+def test_the_ends_of_a_span_are_dragged(walk_over):
     walk = walk_over(steps.TEXT, steps.TEXT)
     page = walk.page
     # The ends of a span are dragged.

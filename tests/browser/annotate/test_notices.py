@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from annotations.models import AnnotationSet, Project, Span
 from tests import factories as make
@@ -17,7 +17,7 @@ def seed(world: SimpleNamespace, note: Any) -> None:
     Project.objects.filter(pk=world.project.pk).update(seed_from=run)
 
 
-def test_annotations_that_could_not_be_started(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_annotations_that_could_not_be_started(world, page_of, live):
     """The page says so, accepts no changes, and offers to try again, after a reload too."""
     seed(world, world.note)
     page = page_of(world.ann)
@@ -43,7 +43,7 @@ def test_annotations_that_could_not_be_started(world: SimpleNamespace, page_of: 
     assert [label for label, _ in painted(page)] == ["PATIENT", "DOCTOR"]
 
 
-def test_a_second_tab_finds_the_annotations_started(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_a_second_tab_finds_the_annotations_started(world, page_of, live):
     seed(world, world.note)
     late = page_of(world.ann)
     late.route("**/start", lambda route: route.abort())
@@ -58,7 +58,7 @@ def test_a_second_tab_finds_the_annotations_started(world: SimpleNamespace, page
     assert AnnotationSet.objects.filter(author__user=world.ann).count() == 1
 
 
-def test_withdrawn_annotations(opened: Page, world: SimpleNamespace, live: Any) -> None:
+def test_withdrawn_annotations(opened, world, live):
     """No more changes are accepted, and the page says why, even if it was open before."""
     word, buttons = opened.locator("#withdrawn"), opened.locator("#submit, #reopen")
     press(opened, "ArrowRight", "1")

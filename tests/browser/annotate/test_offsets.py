@@ -89,7 +89,7 @@ def selects(page: Page, wanted: str) -> None:
     page.wait_for_function("wanted => document.getSelection().toString() === wanted", arg=wanted)
 
 
-def test_the_mouse_takes_what_is_seen(walk_over: Any) -> None:
+def test_the_mouse_takes_what_is_seen(walk_over):
     text, stretches = "", []
     for line in DRAGGED:
         before, *rest = line.split("|")

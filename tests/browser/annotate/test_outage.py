@@ -7,8 +7,6 @@ few by default, since only the number of the page's attempts depends on the leng
 import json
 import os
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -35,7 +33,7 @@ print(json.dumps({"made": made, "spans": spans, "events": Event.objects.filter(v
 
 
 @pytest.fixture
-def product(start: Any, manage: Any, tmp_path: Path) -> Any:
+def product(start, manage, tmp_path):
     running = start().wait_ready()
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -66,7 +64,7 @@ def signed_in(browser: Browser, base: str) -> Page:
     return page
 
 
-def test_a_server_that_dies_loses_nothing(product: Any, start: Any, manage: Any, browser: Browser) -> None:
+def test_a_server_that_dies_loses_nothing(product, start, manage, browser):
     page = signed_in(browser, f"http://127.0.0.1:{product.port}")
     state = page.locator("#save-state")
     key = page.locator("#side .wb-label kbd").first.inner_text()

@@ -1,7 +1,5 @@
 """The annotate page on a phone: read, label, change and submit by finger."""
 
-from typing import Any
-
 from playwright.sync_api import CDPSession, Page, expect
 
 from annotations.models import Label, Span
@@ -20,7 +18,7 @@ def long_press(page: Page, part: str) -> None:
     page.evaluate("document.getSelection().modify('extend', 'forward', 'word')")
 
 
-def test_notes_by_finger(walk_over: Any, axe: Any) -> None:
+def test_notes_by_finger(walk_over, axe):
     walk = walk_over(*[TEXT] * 3, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}])
     page = walk.page

@@ -56,7 +56,7 @@ def is_at(page: Page, there: list[Any]) -> None:
 
 
 @pytest.fixture
-def long(transactional_db: None, page_of: Any, live: Any) -> SimpleNamespace:
+def long(transactional_db, page_of, live):
     project = make.make_project("covid")
     ann = make.make_member(project, user="ann")
     notes = [
@@ -92,7 +92,7 @@ def reload(page: Page) -> None:
     page.wait_for_selector("html[data-workbench=ready]")
 
 
-def test_where_keys_go_on(long: SimpleNamespace) -> None:
+def test_where_keys_go_on(long):
     page = long.page
     scroll(page, 7013)
     line = int(top(page)[0][1:]) + 5
@@ -123,7 +123,7 @@ def test_where_keys_go_on(long: SimpleNamespace) -> None:
         expect(page.locator("#note .span.is-selected")).to_have_text(following)
 
 
-def test_the_hit_of_a_search_by_its_own_link(long: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_the_hit_of_a_search_by_its_own_link(long, page_of, live):
     """Far down in the note too, and in a new tab."""
     long.page.goto(live("search", "covid"))
     long.page.get_by_label("Search for").fill("riga377 mario")

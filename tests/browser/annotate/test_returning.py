@@ -1,10 +1,7 @@
 """Submit while changes wait, and return to a page: it sends them first, and asks the server for the saved state."""
 
-from types import SimpleNamespace
-from typing import Any
-
 from django.db.models import F
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from annotations.models import AnnotationSet
 from tests import factories as make
@@ -18,7 +15,7 @@ RETURNS = {
 FOCUS = RETURNS["the window has the focus"]
 
 
-def test_submitting_sends_what_waits_first(walk_over: Any) -> None:
+def test_submitting_sends_what_waits_first(walk_over):
     walk = walk_over(*[TEXT] * 5)
     page = walk.page
     asked: list[str] = []
@@ -59,7 +56,7 @@ def test_submitting_sends_what_waits_first(walk_over: Any) -> None:
     assert AnnotationSet.objects.get(document=walk.handed_in()).state == "submitted"
 
 
-def test_coming_back_asks_what_changed(walk_over: Any) -> None:
+def test_coming_back_asks_what_changed(walk_over):
     walk = walk_over(*[TEXT] * 8)
     page = walk.page
     notice, bench = page.locator("#notice"), page.locator("#workbench")
@@ -121,7 +118,7 @@ def test_coming_back_asks_what_changed(walk_over: Any) -> None:
         page.unroute_all()
 
 
-def test_coming_back_as_nobody_or_without_the_note(opened: Page, world: SimpleNamespace) -> None:
+def test_coming_back_as_nobody_or_without_the_note(opened, world):
     cookies = opened.context.cookies()
     opened.context.clear_cookies()
     opened.evaluate(FOCUS)
@@ -136,9 +133,7 @@ def test_coming_back_as_nobody_or_without_the_note(opened: Page, world: SimpleNa
     expect(opened.get_by_role("heading", name="This page was not found")).to_be_visible()
 
 
-def test_a_note_that_was_opened_without_the_server_is_asked_about_again(
-    world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
+def test_a_note_that_was_opened_without_the_server_is_asked_about_again(world, page_of, live):
     first, second, _ = world.notes
     page = page_of(world.ann)
     with page.expect_response("**/data?ahead=1"):

@@ -1,9 +1,7 @@
 """Saving on the annotate page: no change is lost, made twice, or overwritten silently, at a limit neither."""
 
-from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from django.db.models import F
 from playwright.sync_api import Page, expect
 
@@ -14,7 +12,7 @@ from tests.browser.annotate.steps import TEXT, lose_one_answer, open_note, paint
 from tests.browser.conftest import session_cookie
 
 
-def test_what_waits_is_saved(walk_over: Any) -> None:
+def test_what_waits_is_saved(walk_over):
     walk = walk_over(*[TEXT] * 9)
     page = walk.page
     # A reload keeps spans and undo.
@@ -115,7 +113,7 @@ def test_what_waits_is_saved(walk_over: Any) -> None:
     saved(page)
 
 
-def test_limits(walk_over: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits(walk_over, monkeypatch):
     walk = walk_over(*[TEXT] * 3)
     page = walk.page
     # Too many requests make the page wait and lose nothing.
@@ -180,7 +178,7 @@ def test_limits(walk_over: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expect(page.locator("#save-state")).to_have_text("Signed out, 1 waiting")
 
 
-def test_two_tabs(walk_over: Any, page_of: Any, live: Any) -> None:
+def test_two_tabs(walk_over, page_of, live):
     walk = walk_over(TEXT, TEXT)
     page = walk.page
     other = open_note(page_of(beside=page), live, walk.note)
@@ -221,9 +219,7 @@ def sign_in_anew(page: Page, live: Any, user: Any) -> None:
     page.wait_for_url(live("projects"))
 
 
-def test_signed_out_work_waits_for_signing_in_again(
-    opened: Page, world: SimpleNamespace, page_of: Any, live: Any, live_server: Any
-) -> None:
+def test_signed_out_work_waits_for_signing_in_again(opened, world, page_of, live, live_server):
     opened.context.clear_cookies()
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
@@ -244,7 +240,7 @@ def test_signed_out_work_waits_for_signing_in_again(
     opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
 
 
-def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_submitted_elsewhere(opened, world, page_of, live):
     other = open_note(page_of(beside=opened), live, world.note)
     press(other, "Enter", "Enter")
     other.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")

@@ -17,7 +17,7 @@ def state_of(world: SimpleNamespace) -> str:
     return AnnotationSet.objects.get(document=world.note, author__user=world.ann).state
 
 
-def test_submitting_and_its_undo(walk_over: Any) -> None:
+def test_submitting_and_its_undo(walk_over):
     """By keys and by mouse. A note without spans is submitted after a question; U undoes it on the next note."""
     walk = walk_over(*[TEXT] * 12)
     page = walk.page
@@ -85,9 +85,7 @@ def test_submitting_and_its_undo(walk_over: Any) -> None:
     expect(row.locator("kbd")).to_have_text(["u"])
 
 
-def test_the_page_after_the_last_note_and_a_loaded_page_offer_undo(
-    world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
+def test_the_page_after_the_last_note_and_a_loaded_page_offer_undo(world, page_of, live):
     Assignment.objects.exclude(document=world.note).delete()
     page = open_note(page_of(world.ann), live, world.note)
     press(page, "ArrowRight", "1", "Escape", "Enter")

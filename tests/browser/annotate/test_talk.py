@@ -1,8 +1,6 @@
 """Comments, flags, guidelines next to the text, and the find bar: each used once, mostly by keys."""
 
 import json
-from types import SimpleNamespace
-from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -23,7 +21,7 @@ def write(page: Page, text: str) -> None:
     expect(page.locator("#comment-compose")).to_be_hidden()
 
 
-def test_comments(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_comments(world, page_of, live):
     page = open_note(page_of(world.ann), live, world.note)
     # On the note, by a key; then on a span that was made just now.
     press(page, "m")
@@ -96,7 +94,7 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     assert Comment.objects.get(text="Half a thought.").document == world.note
 
 
-def test_flagging(world: SimpleNamespace, opened: Page, live: Any) -> None:
+def test_flagging(world, opened, live):
     page = opened
     press(page, "f")
     dialog = page.locator("#flag-dialog")
@@ -124,7 +122,7 @@ def test_flagging(world: SimpleNamespace, opened: Page, live: Any) -> None:
     assert page.title() != "broken"
 
 
-def test_guidelines_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_guidelines_beside_the_text(world, page_of, live):
     Project.objects.filter(pk=world.project.pk).update(guidelines=GUIDELINES, guidelines_version=3)
     Label.objects.filter(name="PATIENT").update(description="The patient's name, without titles.")
     page = open_note(page_of(world.ann), live, world.note)
@@ -165,7 +163,7 @@ def test_guidelines_beside_the_text(world: SimpleNamespace, page_of: Any, live: 
     expect(guide).to_be_hidden()
 
 
-def test_finding_and_writing(walk_over: Any) -> None:
+def test_finding_and_writing(walk_over):
     text = "\U0001f600 Rossi\r\nROSSI e Mario\r\nRossi.\r\n" + "vuoto\r\n" * 200 + "rossi"
     walk = walk_over(text, *[TEXT] * 4)
     page = walk.page
@@ -245,7 +243,7 @@ def test_finding_and_writing(walk_over: Any) -> None:
     assert Comment.objects.filter(document=walk.note).count() == 1
 
 
-def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_ones_own_keys(world, page_of, live):
     before = open_note(page_of(world.ann), live, world.note)
     page = open_note(page_of(beside=before), live, world.note)
     press(page, "?")

@@ -1,7 +1,6 @@
 """The annotate page opens notes without loading a page: fetching ahead, leaving changes to be sent, and going back."""
 
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from tests.browser.annotate.steps import open_note, painted, press, quotes, save
 
 
 @pytest.fixture
-def ready(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
+def ready(world, page_of, live):
     """The first note, with the next one fetched; `stayed` tells whether the page was never loaded again."""
     return with_next(page_of(world.ann), live, world.notes[0])
 
@@ -29,7 +28,7 @@ def is_open(page: Page, note: Any) -> None:
     expect(page.locator("#note")).to_be_focused()
 
 
-def test_in_place_there_and_back(ready: Page, world: SimpleNamespace, live: Any) -> None:
+def test_in_place_there_and_back(ready, world, live):
     first, second, third = world.notes
     press(ready, "ArrowRight", "ArrowRight", "1")
     saved(ready)
@@ -69,7 +68,7 @@ def test_in_place_there_and_back(ready: Page, world: SimpleNamespace, live: Any)
     assert "Paziente" not in stored
 
 
-def test_what_waits_goes_on_being_saved_in_the_note_that_was_left(ready: Page, world: SimpleNamespace) -> None:
+def test_what_waits_goes_on_being_saved_in_the_note_that_was_left(ready, world):
     first, second, _ = world.notes
     ready.context.set_offline(True)
     press(ready, "ArrowRight", "1", "ArrowRight", "2")
@@ -91,9 +90,7 @@ def test_what_waits_goes_on_being_saved_in_the_note_that_was_left(ready: Page, w
     assert Event.objects.filter(verb__startswith="span.").count() == 4
 
 
-def test_what_was_fetched_ahead_and_changed_since_is_brought_up_to_date(
-    ready: Page, world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
+def test_what_was_fetched_ahead_and_changed_since_is_brought_up_to_date(ready, world, page_of, live):
     other = open_note(page_of(beside=ready), live, world.notes[1])
     press(other, "ArrowRight", "1")
     saved(other)
@@ -104,7 +101,7 @@ def test_what_was_fetched_ahead_and_changed_since_is_brought_up_to_date(
     assert painted(ready) == [("PATIENT", "Paziente")]
 
 
-def test_a_note_that_cannot_be_had_is_loaded_as_a_page(ready: Page, world: SimpleNamespace) -> None:
+def test_a_note_that_cannot_be_had_is_loaded_as_a_page(ready, world):
     third = world.notes[2]
     ready.route("**/data**", lambda route: route.fulfill(status=500))
     ready.locator("#notes").get_by_role("link", name=third.name).click()

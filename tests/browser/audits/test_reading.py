@@ -1,6 +1,5 @@
 """Reading a released note in Chromium: by keyboard alone on a phone."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from tests.worlds.audited import audited_world, planned
 
 
 @pytest.fixture
-def ward(transactional_db: None) -> SimpleNamespace:
+def ward(transactional_db):
     world = audited_world(make.make_project("covid", name="Covid ward", language="it"))
     world.plan = planned(world.release)
     return world
@@ -33,7 +32,7 @@ def marks() -> list[tuple[str, str]]:
     ]
 
 
-def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_a_note_by_keyboard(ward, page_of, live):
     page = opened(page_of(ward.rev, **PHONE), live)
     assert fits(page)
     keyboard = page.keyboard

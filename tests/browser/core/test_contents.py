@@ -1,7 +1,5 @@
 """The contents list of a long page: beside the text or folded, by mouse and by keyboard."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import expect
 
@@ -11,7 +9,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.nightly
-def test_beside_the_text_or_folded_on_a_phone(page_of: Any, live: Any) -> None:
+def test_beside_the_text_or_folded_on_a_phone(page_of, live):
     page = page_of(make_ward())
     page.goto(live("agreement", "ward"))
     contents = page.get_by_role("navigation", name="Contents")

@@ -30,7 +30,7 @@ def column(table: Locator, number: int) -> list[str]:
 
 
 @pytest.mark.nightly
-def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
+def test_a_table_is_sorted_by_a_column(page_of, live):
     page = page_of(make_ward())
     page.goto(live("agreement", "ward") + "?granularity=label")
     table = page.get_by_role("table", name="Krippendorff's alpha for each label against all other labels")
@@ -58,7 +58,7 @@ def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
     expect(head.get_by_role("button")).to_be_disabled()
 
 
-def test_times_are_sorted_as_times(page_of: Any, live: Any) -> None:
+def test_times_are_sorted_as_times(page_of, live):
     """The newest first. As words, 1 Dec 2025 would come before 3 Oct 2026, and 25 Nov 2026 after both."""
     project = make.make_project("ward", name="Ward")
     mia = make.make_member(project, "manager", "mia")

@@ -1,7 +1,6 @@
 """People see events at the time of their own zone, from the first page after signing in."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -21,7 +20,7 @@ def sign_in(page: Page, address: str, name: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_pages_and_scripts_show_times_in_the_zone_of_the_browser(page_of: Any, live: Any) -> None:
+def test_pages_and_scripts_show_times_in_the_zone_of_the_browser(page_of, live):
     project = make.make_project("ward")
     ann = make.make_member(project, user="ann")
     note = make.make_note(project, annotators=[ann])

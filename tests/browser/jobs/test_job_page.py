@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from io import BytesIO
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def staged(settings: Any, tmp_path: Any) -> Any:
+def staged(settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     project = make.make_project("covid")
     manager = make.make_member(project, "manager")
@@ -47,7 +46,7 @@ def round_trips(page: Page) -> None:
     page.evaluate("async () => { for (let n = 0; n < 3; n += 1) await fetch('/healthz'); }")
 
 
-def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
+def test_the_page_follows_the_job(staged, page_of, live, axe, monkeypatch):
     manager, project, row = staged
     page = page_of(manager)
     page.goto(live("import_preview", project.slug, row.pk))

@@ -1,8 +1,6 @@
 """The managers' pages in Chromium: by keys on a phone, and their script."""
 
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,7 +11,7 @@ from tests.browser.widths import PHONE, fits
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db):
     project = make.make_project("covid", guidelines="# Names\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```\nx\n```")
     ann = make.make_member(project, user="ann")
     note = make.make_note(project, annotators=[ann], patient_id="P1")
@@ -21,7 +19,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     return SimpleNamespace(project=project, note=note, ann=ann, mia=make.make_member(project, "manager", "mia"))
 
 
-def test_categories_and_labels(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_categories_and_labels(world, page_of, live):
     """A category is added by keys and given to a label, and a double click adds one label."""
     page: Page = page_of(world.mia, **PHONE)
     page.goto(live("labels", "covid"))
@@ -55,9 +53,7 @@ def test_categories_and_labels(world: SimpleNamespace, page_of: Any, live: Any) 
     expect(page.locator(".span.hue-9")).to_have_text("Mario Rossi")
 
 
-def test_erasing_archiving_and_deleting_by_keys(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, settings: Any, tmp_path: Path
-) -> None:
+def test_erasing_archiving_and_deleting_by_keys(world, page_of, live, axe, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     (tmp_path / "backups").mkdir()
     (tmp_path / "backups" / "night.zip").write_bytes(b"")

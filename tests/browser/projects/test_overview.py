@@ -1,18 +1,16 @@
 """The overview in Chromium: by keys, with the checklist that stays folded."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
-from annotations.models import Assignment, AssignmentState, User
+from annotations.models import Assignment, AssignmentState
 from tests import factories as make
 
 
 @pytest.fixture
-def mia(transactional_db: None) -> User:
+def mia(transactional_db):
     """The manager of a project in which an adjudication waits."""
     project = make.make_project("covid", name="Covid ward")
     annotators = [make.make_member(project, user=name) for name in ("ann", "ben")]
@@ -24,7 +22,7 @@ def mia(transactional_db: None) -> User:
     return make.make_member(project, "manager", "mia")
 
 
-def test_the_next_steps_by_keys(mia: User, page_of: Any, live: Any) -> None:
+def test_the_next_steps_by_keys(mia, page_of, live):
     """The checklist stays folded, and the first thing that waits is the first stop of Tab."""
     page: Page = page_of(mia)
     page.goto(live("project", "covid"))

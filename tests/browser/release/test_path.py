@@ -1,7 +1,6 @@
 """A manager's way from a new release to a verified certificate, by mouse alone."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -17,7 +16,7 @@ from tests.worlds.released import make_clinic
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_from_a_new_release_to_its_certificate(page_of: Any, live: Any, tmp_path: Any) -> None:
+def test_from_a_new_release_to_its_certificate(page_of, live, tmp_path):
     clinic = make_clinic()
     page: Page = page_of(clinic.mia)
     hands = Hands(page)

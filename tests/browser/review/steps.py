@@ -27,7 +27,7 @@ def suggest(note: Any, run: Any, parts: list[tuple[str, str]] = SUGGESTED) -> No
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db):
     project = make.make_project("covid")
     rita, rosa = (make.make_member(project, Role.REVIEWER, name) for name in ("rita", "rosa"))
     run = make.make_author(project, kind="run", name="rules-1")
@@ -38,7 +38,7 @@ def world(transactional_db: None) -> SimpleNamespace:
 
 
 @pytest.fixture
-def opened(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
+def opened(world, page_of, live):
     return open_review(page_of(world.rita), live, world)
 
 
@@ -65,7 +65,7 @@ class Reviewing:
 
 
 @pytest.fixture
-def many(world: SimpleNamespace, page_of: Any, live: Any) -> Reviewing:
+def many(world, page_of, live):
     for number in range(3, 13):
         note = make.make_note(world.project, TEXT, f"caso-{number:03}", language="it")
         suggest(note, world.run)

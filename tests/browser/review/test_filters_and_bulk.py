@@ -1,8 +1,6 @@
 """Fast review in Chromium: filters, orders, the masked note with hints, strings and bulk acts."""
 
 import re
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -17,7 +15,7 @@ from tests.browser.review.steps import TEXT, chosen, gold, open_review, states, 
 
 
 @pytest.fixture
-def scored(world: SimpleNamespace) -> SimpleNamespace:
+def scored(world):
     """Suggestions with different confidences, and another run."""
     for start, confidence in zip(sorted({s.start for s in Span.objects.all()}), (0.95, 0.6, 0.3, 0.52), strict=True):
         Span.objects.filter(start=start).update(confidence=confidence)
@@ -29,9 +27,7 @@ def listed(page: Page) -> list[str]:
     return page.locator("#suggestions .de-quote").all_inner_texts()
 
 
-def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(
-    scored: SimpleNamespace, page_of: Any, live: Any
-) -> None:
+def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(scored, page_of, live):
     page = open_review(page_of(scored.rita), live, scored)
     page.locator("#filters-box summary").click()
     page.get_by_label("Order").select_option("uncertainty")
@@ -53,7 +49,7 @@ def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(
     assert "?" not in page.url
 
 
-def test_a_note_by_keys_ends_masked_and_with_hints(scored: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_a_note_by_keys_ends_masked_and_with_hints(scored, page_of, live):
     text = make.make_note(scored.project, TEXT + "Mario Rossi torna.\r\n", "caso-003", language="it")
     suggest(text, scored.run)
     at = text.text.index("54 anni")
@@ -91,9 +87,7 @@ def test_a_note_by_keys_ends_masked_and_with_hints(scored: SimpleNamespace, page
     page.wait_for_url(f"**/review/{scored.run.pk}/{scored.note.pk}/")
 
 
-def test_one_key_accepts_the_rest_and_finishes_unless_there_are_hints(
-    scored: SimpleNamespace, page_of: Any, live: Any
-) -> None:
+def test_one_key_accepts_the_rest_and_finishes_unless_there_are_hints(scored, page_of, live):
     second = scored.notes[1]
     at = second.text.index("54 anni")
     make.make_set(second, scored.other, [(at, at + 7, "AGE")], submitted=True)
@@ -117,7 +111,7 @@ def test_one_key_accepts_the_rest_and_finishes_unless_there_are_hints(
     assert ("AGE", "54 anni") in gold(second) and len(gold(second)) == 5
 
 
-def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_a_string_by_keys(scored, page_of, live, axe):
     page = page_of(scored.rita)
     page.goto(live("review_strings", "covid"))
     page.get_by_role("link", name="Mario Rossi").press("Enter")
@@ -142,7 +136,7 @@ def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe:
     )
 
 
-def test_runs_together_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_runs_together_by_keys(scored, page_of, live, axe):
     """Select runs in the list; one key decides conflicting suggestions of two runs, and one key undoes it."""
     at = TEXT.index("Mario")
     for note in scored.notes:
@@ -176,7 +170,7 @@ def test_runs_together_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
     assert listed(page) == []
 
 
-def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_two_reviewers_by_keys(scored, page_of, live, axe):
     """The second reviewer decides blind, sees the differences, takes over one decision of the first, and finishes."""
     type(scored.project).objects.update(second_review="blind")
     first = open_review(page_of(scored.rita), live, scored)
@@ -207,7 +201,7 @@ def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
     expect(page.get_by_role("heading", name="Agreement between two reviewers")).to_be_visible()
 
 
-def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
+def test_a_planted_leak_by_keys(scored, page_of, live, axe, monkeypatch):
     """A missed leak is shown when finishing and decided; a found one is reported on the next page."""
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     type(scored.project).objects.update(planted_share=10)
@@ -256,9 +250,7 @@ def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any
     expect(page.get_by_role("heading", name="Missed identifiers, measured")).to_be_visible()
 
 
-def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
+def test_accepting_the_rest_of_a_note_with_gold_needs_permission(scored, page_of, live, axe):
     start = TEXT.index("Mario")
     author = make.make_author(scored.project, kind="gold", name="gold")
     make.make_set(scored.note, author, [(start, start + 11, "PATIENT")], submitted=True)

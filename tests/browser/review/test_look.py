@@ -1,9 +1,8 @@
 """The review page with hostile text, for axe-core, on small screens."""
 
 from types import SimpleNamespace
-from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from annotations.models import Role
 from tests import factories as make
@@ -16,7 +15,7 @@ HOSTILE = (
 )
 
 
-def test_hostile_text_and_names(transactional_db: None, page_of: Any, live: Any) -> None:
+def test_hostile_text_and_names(transactional_db, page_of, live):
     labels = [("<b>x</b>", [("<img src=x onerror=alert(1)>", "1"), ("'\"&", "2"), ("\u05e9\u05dd", "")])]
     project = make.make_project("hostile", labels)
     rita = make.make_member(project, Role.REVIEWER, "rita")
@@ -43,7 +42,7 @@ def test_hostile_text_and_names(transactional_db: None, page_of: Any, live: Any)
     assert page.locator("main b, main u, main i").count() == 0
 
 
-def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_a_phone(world, page_of, live, axe):
     options = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "color_scheme": "dark"}
     page = open_review(page_of(world.rita, **options), live, world)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -75,7 +74,7 @@ def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> N
     assert axe(page) == []
 
 
-def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
+def test_no_text_in_any_url(opened, world):
     seen = []
     opened.on("request", lambda request: seen.append(request.url))
     press(opened, "a", "x", "c", "u")

@@ -1,8 +1,5 @@
 """Review of a refined run in Chromium: what the refiner did and why, the filter, proposed removals."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -13,7 +10,7 @@ from tests.worlds.refined import refine
 
 
 @pytest.fixture
-def refined(world: SimpleNamespace) -> SimpleNamespace:
+def refined(world):
     vars(world).update(vars(refine(world.project, world.note)))
     return world
 
@@ -22,7 +19,7 @@ def listed(page: Page) -> list[str]:
     return page.locator("#suggestions .de-quote").all_inner_texts()
 
 
-def test_keys_alone(refined: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_keys_alone(refined, page_of, live):
     page = open_review(page_of(refined.rita), live, refined)
     assert listed(page) == ["Mario Rossi", "54 anni", "12/03/2021", "Torino"]
     expect(page.locator("#chosen")).to_contain_text("Kept by the refiner: A name after a title.")

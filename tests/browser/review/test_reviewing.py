@@ -3,15 +3,13 @@
 import base64
 import re
 from itertools import pairwise
-from types import SimpleNamespace
-from typing import Any
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile, StoredFileKind
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved, wait_for_held
-from tests.browser.review.steps import TEXT, Reviewing, act, chosen, gold, open_review, states
+from tests.browser.review.steps import TEXT, act, chosen, gold, open_review, states
 
 # The smallest PNG.
 PIXEL = base64.b64decode(
@@ -19,7 +17,7 @@ PIXEL = base64.b64decode(
 )
 
 
-def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
+def test_a_note_by_mouse(opened, world):
     expect(chosen(opened)).to_contain_text("Mario Rossi")
     expect(opened.locator("#chosen")).to_contain_text("by rule.of.mine, confidence 80%")
     act(opened, "accept").click()
@@ -52,7 +50,7 @@ def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
 
 
-def test_decisions_by_mouse(many: Reviewing) -> None:
+def test_decisions_by_mouse(many):
     page = many.page
     # A click during which an answer arrives counts.
     held: list[Route] = []
@@ -148,7 +146,7 @@ def test_decisions_by_mouse(many: Reviewing) -> None:
     assert page.evaluate(selected) == ""
 
 
-def test_a_note_by_keys(opened: Page, world: SimpleNamespace) -> None:
+def test_a_note_by_keys(opened, world):
     press(opened, "a", "x", "c")  # accept, reject, accept as CITY
     expect(chosen(opened)).to_contain_text("Bianchi")
     press(opened, "Alt+ArrowLeft", "Alt+ArrowLeft")  # its left end: over the point to dott
@@ -168,7 +166,7 @@ def test_a_note_by_keys(opened: Page, world: SimpleNamespace) -> None:
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
 
 
-def test_keys(many: Reviewing) -> None:
+def test_keys(many):
     page = many.page
     # Bounds by keys and by the selected text.
     press(page, "Shift+ArrowLeft")
@@ -228,7 +226,7 @@ def test_keys(many: Reviewing) -> None:
     assert Review.objects.get(document=many.note).finished_at is None
 
 
-def test_n_and_p_save_and_go_to_the_neighboring_notes(opened: Page, world: SimpleNamespace) -> None:
+def test_n_and_p_save_and_go_to_the_neighboring_notes(opened, world):
     press(opened, "a", "n")
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
@@ -241,9 +239,7 @@ def test_n_and_p_save_and_go_to_the_neighboring_notes(opened: Page, world: Simpl
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
 
 
-def test_the_last_note_leads_to_a_final_page_and_a_finished_one_can_be_reopened(
-    opened: Page, world: SimpleNamespace
-) -> None:
+def test_the_last_note_leads_to_a_final_page_and_a_finished_one_can_be_reopened(opened, world):
     for _ in world.notes:
         opened.wait_for_selector("html[data-review=ready]")
         press(opened, "x", "x", "x", "x")
@@ -268,7 +264,7 @@ def test_the_last_note_leads_to_a_final_page_and_a_finished_one_can_be_reopened(
     assert Span.objects.filter(annotation_set__author__kind="gold").count() == 1
 
 
-def test_a_note_without_suggestions(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_a_note_without_suggestions(world, page_of, live):
     note = make.make_note(world.project, "Niente.\n", "vuota")
     make.make_set(note, world.run, [], submitted=True)
     page = open_review(page_of(world.rita), live, world, note)
@@ -278,7 +274,7 @@ def test_a_note_without_suggestions(world: SimpleNamespace, page_of: Any, live: 
     assert Review.objects.get(document=note).found_empty
 
 
-def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_attributes_are_set_by_key_and_by_click(world, page_of, live):
     Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
     page = open_review(page_of(world.rita), live, world)
     press(page, "F4")
@@ -297,7 +293,7 @@ def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of:
     expect(window.get_by_role("button", pressed=True)).to_have_text(["1Family"])
 
 
-def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_the_page_of_the_document_beside_the_text(world, page_of, live):
     original = StoredFile.objects.create(project=world.project, kind=StoredFileKind.ORIGINAL, name="a.pdf")
     places = [[0, 11, "page 1"], [13, len(TEXT), "page 2"]]
     DocumentSource.objects.create(document=world.note, original=original, name="a.pdf", kind="pdf", places=places)

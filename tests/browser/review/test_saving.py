@@ -1,17 +1,14 @@
 """Saving on the review page: offline, repeated, signed in as another person, with two reviewers."""
 
-from types import SimpleNamespace
-from typing import Any
-
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from annotations.models import Decision
 from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
 from tests.browser.conftest import session_cookie
-from tests.browser.review.steps import Reviewing, decided, gold, open_review
+from tests.browser.review.steps import decided, gold, open_review
 
 
-def test_decisions_are_saved_once_and_for_one_person(many: Reviewing, world: SimpleNamespace, live_server: Any) -> None:
+def test_decisions_are_saved_once_and_for_one_person(many, world, live_server):
     page = many.page
     # Offline decisions are kept and sent in order.
     page.context.set_offline(True)
@@ -74,7 +71,7 @@ def test_decisions_are_saved_once_and_for_one_person(many: Reviewing, world: Sim
     saved(page)
 
 
-def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_two_reviewers_lose_no_decision(opened, world, page_of, live):
     other = open_review(page_of(world.rosa), live, world)
     press(opened, "a")
     saved(opened)

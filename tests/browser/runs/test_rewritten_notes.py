@@ -1,7 +1,6 @@
 """Rewritten notes in Chromium: words in doubt in the review, and labels for unknown placeholders by keyboard."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -15,7 +14,7 @@ TEXT = "Mario Rossi, non diabetico, ha 54 anni. CF RSSMRA80A01H501U. Di Torino."
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db):
     project = make.make_project("covid", name="Covid ward", language="it")
     mia, note = make.make_member(project, "manager", "mia"), make.make_note(project, TEXT, "lettera-7")
     author = make.make_author(project, kind="run", name="llm-1")
@@ -39,7 +38,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     return SimpleNamespace(project=project, mia=mia, note=note, run=run, author=author)
 
 
-def test_the_review_shows_what_is_in_doubt(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_the_review_shows_what_is_in_doubt(world, page_of, live):
     page = page_of(world.mia, **PHONE)
     page.goto(live("review", "covid", world.author.pk, world.note.pk))
     page.wait_for_selector("html[data-review=ready]")

@@ -1,7 +1,6 @@
 """The masking threshold on the page that starts a run, in Chromium: a slider with the figures of the hold-out."""
 
 import io
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +21,7 @@ POINTS = [
 
 
 @pytest.fixture
-def world(transactional_db: None, settings: Any, tmp_path: Path) -> SimpleNamespace:
+def world(transactional_db, settings, tmp_path):
     """A project with a CRF that has figures of its hold-out at three thresholds."""
     settings.REDIS_URL = f"unix://{tmp_path}/none.sock"
     project = make.make_project("ward")
@@ -54,9 +53,7 @@ def choose(page: Page, name: str) -> None:
 
 
 @pytest.mark.nightly
-def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
+def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(world, page_of, live, axe):
     page = opened(world, page_of, live)
     slider, figures = page.get_by_role("slider", name="Choose a threshold"), page.locator("#masking output")
     field = page.get_by_role("spinbutton", name="Threshold (optional)", exact=True)

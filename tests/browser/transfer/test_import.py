@@ -1,6 +1,5 @@
 """The import form in Chromium: drop and choose files, errors before anything is sent, and use without a script."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,20 +17,20 @@ STRANGE = "\ufeffRiga uno\r\nriga\tdue\r\n e\u0301 \U0001fa7a \u202eabc\u202c  \
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db):
     project = make.make_project("covid")
     return SimpleNamespace(project=project, mia=make.make_member(project, "manager", "mia"))
 
 
 @pytest.fixture
-def opened(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
+def opened(world, page_of, live):
     page: Page = page_of(world.mia)
     page.goto(live("import", "covid"))
     return page
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Two notes in folders, one with annotations, and what a file manager leaves behind."""
     for name, content in {
         "set/a/uno.txt": STRANGE,
@@ -70,7 +69,7 @@ def run(row: Import) -> None:
     run_import(import_id=row.pk, progress=silent)
 
 
-def test_files_are_dropped(opened: Page, live: Any, settings: Any) -> None:
+def test_files_are_dropped(opened, live, settings):
     """Nothing wrong is sent, an error keeps the chosen files, and a double click stages one import."""
     settings.UPLOAD_MAX_BYTES = 1024 * 1024
     opened.reload()
@@ -111,9 +110,7 @@ def test_files_are_dropped(opened: Page, live: Any, settings: Any) -> None:
     expect(opened.get_by_role("link", name="uno")).to_be_visible()
 
 
-def test_folders_many_files_and_pasted_text_arrive_unchanged(
-    opened: Page, live: Any, folder: Path, settings: Any
-) -> None:
+def test_folders_many_files_and_pasted_text_arrive_unchanged(opened, live, folder, settings):
     choose(opened, "Choose a folder", folder)
     expect(opened.locator("#chosen")).to_contain_text("3 files")
     run(preview(opened))
@@ -140,9 +137,7 @@ def test_folders_many_files_and_pasted_text_arrive_unchanged(
     assert Document.objects.get(name="visita").text == text
 
 
-def test_a_zip_with_unknown_labels_by_keyboard(
-    world: SimpleNamespace, page_of: Any, live: Any, tmp_path: Path, axe: Any
-) -> None:
+def test_a_zip_with_unknown_labels_by_keyboard(world, page_of, live, tmp_path, axe):
     path = tmp_path / "notes.zip"
     annotations = "T1\tPATIENTS 0 4\tAnna\nT2\tDRAGON 5 9\tNeri\n"
     path.write_bytes(zip_of({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
