@@ -39,17 +39,6 @@ def test_what_a_mouse_does(walk_over):
     assert walk.made == [("CITY", "Torino")]
     assert Event.objects.filter(document_id=walk.note.pk, verb__startswith="span.").count() == 1
     assert page.locator("#side [aria-pressed=true]").count() == 0
-    # An armed label labels at once.
-    walk.go_on()
-    steps.label_button(page, "DATE").click()
-    expect(steps.label_button(page, "DATE")).to_have_attribute("aria-pressed", "true")
-    steps.drag(page, "12/03/2021")
-    steps.drag(page, "20/03/2021")
-    expect(page.locator("#note .span")).to_have_count(2)
-    expect(page.locator("#palette")).to_be_hidden()
-    assert walk.made == [("DATE", "12/03/2021"), ("DATE", "20/03/2021")]
-    page.keyboard.press("Escape")
-    expect(steps.label_button(page, "DATE")).to_have_attribute("aria-pressed", "false")
     # A span over a line break is one span.
     walk.go_on()
     steps.drag(page, "Torino", "Visto")

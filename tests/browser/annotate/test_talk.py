@@ -109,11 +109,6 @@ def test_flagging(world, opened, live):
     expect(page.locator("#show-flag")).to_have_text("Flagged")
     expect(page.locator("#notes-items li", has_text="flagged")).to_contain_text("caso-001")
     assert Flag.objects.get().text == HOSTILE
-    # It can be worked on as before.
-    drag(page, "Torino")
-    press(page, "c")
-    assert painted(page) == [("CITY", "Torino")]
-    saved(page)
     press(page, "f")
     expect(page.locator("#flag-text")).to_have_value(HOSTILE)
     page.locator("#flag-clear").click()
@@ -153,13 +148,6 @@ def test_guidelines_beside_the_text(world, page_of, live):
     expect(page.locator("#guide-news")).to_be_visible()
     expect(body).to_contain_text("New rule.")
     press(page, "g")
-    expect(guide).to_be_hidden()
-    # On a phone it is a sheet over the whole page.
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.locator("#guidelines").click()
-    box = guide.bounding_box()
-    assert box and (box["width"], box["height"]) == (390, 800)
-    page.locator("#guide-close").click()
     expect(guide).to_be_hidden()
 
 

@@ -6,48 +6,14 @@ from itertools import pairwise
 
 from playwright.sync_api import Route, expect
 
-from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile, StoredFileKind
-from tests import factories as make
-from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved, wait_for_held
+from annotations.models import Decision, DocumentSource, Label, Review, Span, StoredFile, StoredFileKind
+from tests.browser.annotate.steps import click_text, drag, label_button, press, saved, wait_for_held
 from tests.browser.review.steps import TEXT, act, chosen, gold, open_review, states
 
 # The smallest PNG.
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNg+M9QDwADgQGAWjR9awAAAABJRU5ErkJggg=="
 )
-
-
-def test_a_note_by_mouse(opened, world):
-    expect(chosen(opened)).to_contain_text("Mario Rossi")
-    expect(opened.locator("#chosen")).to_contain_text("by rule.of.mine, confidence 80%")
-    act(opened, "accept").click()
-    expect(chosen(opened)).to_contain_text("12/03/2021")
-    act(opened, "reject").click()
-    # Torino is a city, not a hospital; another label accepts with that label.
-    expect(chosen(opened)).to_contain_text("Torino")
-    label_button(opened, "CITY").click()
-    expect(chosen(opened)).to_contain_text("Bianchi")
-    # The doctor's title belongs to the name; the selected text becomes the bounds.
-    drag(opened, "dott. Bianchi")
-    expect(opened.locator("#chosen-title")).to_have_text("Selected text")
-    opened.locator("#palette-ends").click()
-    saved(opened)
-    # The age was missed.
-    drag(opened, "54 anni")
-    opened.locator("#palette").get_by_role("button", name="AGE").click()
-    saved(opened)
-    assert gold(world.note) == [
-        ("PATIENT", "Mario Rossi"), ("AGE", "54 anni"), ("CITY", "Torino"), ("DOCTOR", "dott. Bianchi")
-    ]  # fmt: skip
-    assert painted(opened) == [
-        ("PATIENT", "Mario Rossi"), ("AGE", "54 anni"), ("DATE", "12/03/2021"), ("CITY", "Torino"),
-        ("DOCTOR", "dott. Bianchi"),
-    ]  # fmt: skip
-    assert states(opened) == ["accepted", "rejected", "accepted", "accepted"]
-    opened.get_by_role("button", name="Finish review").click()
-    opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
-    assert Review.objects.get().finished_by == world.rita
-    assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
 
 
 def test_decisions_by_mouse(many):
@@ -65,19 +31,6 @@ def test_decisions_by_mouse(many):
     page.mouse.up()
     expect(chosen(page)).to_contain_text("Torino")
     page.unroute_all()
-    # Provenance is kept and shown.
-    many.go_on()
-    click_text(page, "Torino")
-    label_button(page, "CITY").click()
-    saved(page)
-    provenance = Span.objects.get(annotation_set__document=many.note, annotation_set__author__kind="gold").provenance
-    assert provenance["from"] == "run:rules-1"
-    assert (provenance["confidence"], provenance["source"], provenance["by"]) == (0.8, "rule.of.mine", "rita")
-    assert provenance["changed"] == ["label"]
-    click_text(page, "Torino")
-    expect(page.locator("#chosen")).to_contain_text("Torino HOSPITAL")
-    expect(page.locator("#chosen")).to_contain_text(re.compile(r"Accepted by you, \d+ \w+ \d{4}, \d\d:\d\d"))
-    expect(page.locator("#chosen")).to_contain_text("In gold as Torino CITY")
     # Clicks select and undo reverts.
     many.go_on()
     page.locator("#suggestions button", has_text="Bianchi").click()
@@ -146,26 +99,6 @@ def test_decisions_by_mouse(many):
     assert page.evaluate(selected) == ""
 
 
-def test_a_note_by_keys(opened, world):
-    press(opened, "a", "x", "c")  # accept, reject, accept as CITY
-    expect(chosen(opened)).to_contain_text("Bianchi")
-    press(opened, "Alt+ArrowLeft", "Alt+ArrowLeft")  # its left end: over the point to dott
-    saved(opened)
-    assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("CITY", "Torino"), ("DOCTOR", "dott. Bianchi")]
-    press(opened, "k", "k", "k")
-    expect(chosen(opened)).to_contain_text("Mario Rossi")
-    press(opened, "m", "ArrowRight", "Shift+ArrowRight")  # over the comma: 54 anni
-    expect(opened.locator("#chosen")).to_contain_text("54 anni")
-    press(opened, "Enter")
-    expect(opened.locator("#palette-ends")).to_be_focused()
-    press(opened, "ArrowDown", "ArrowUp", "ArrowUp", "Enter")  # the last label: AGE has no key
-    expect(opened.locator("#note")).to_be_focused()
-    saved(opened)
-    assert ("AGE", "54 anni") in gold(world.note)
-    press(opened, "Enter")
-    opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
-
-
 def test_keys(many):
     page = many.page
     # Bounds by keys and by the selected text.
@@ -198,17 +131,6 @@ def test_keys(many):
     press(page, "Escape")
     assert page.evaluate("document.activeElement.id") == "side"
     assert states(page).count("open") == 3
-    # Buttons keep the focus.
-    many.go_on()
-    act(page, "accept").focus()
-    press(page, "Enter", "Enter")
-    saved(page)
-    expect(act(page, "accept")).to_be_focused()
-    assert [label for label, _ in many.gold] == ["PATIENT", "DATE"]
-    page.locator("#suggestions button").nth(3).focus()
-    press(page, " ")
-    expect(page.locator("#suggestions button").nth(3)).to_be_focused()
-    expect(chosen(page)).to_contain_text("Bianchi")
     # The list of keys.
     many.go_on()
     press(page, "?")
@@ -262,16 +184,6 @@ def test_the_last_note_leads_to_a_final_page_and_a_finished_one_can_be_reopened(
     press(opened, "j", "a")
     saved(opened)
     assert Span.objects.filter(annotation_set__author__kind="gold").count() == 1
-
-
-def test_a_note_without_suggestions(world, page_of, live):
-    note = make.make_note(world.project, "Niente.\n", "vuota")
-    make.make_set(note, world.run, [], submitted=True)
-    page = open_review(page_of(world.rita), live, world, note)
-    expect(page.locator("#chosen")).to_contain_text("This run has no suggestions in this note")
-    press(page, "j", "k", "a", "x", "e", " ", "Enter")
-    page.wait_for_url(re.compile(rf"/review/{world.run.pk}/{world.note.pk}/"))
-    assert Review.objects.get(document=note).found_empty
 
 
 def test_attributes_are_set_by_key_and_by_click(world, page_of, live):

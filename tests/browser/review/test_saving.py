@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from annotations.models import Decision
-from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
+from tests.browser.annotate.steps import click_text, painted, press, saved
 from tests.browser.conftest import session_cookie
 from tests.browser.review.steps import decided, gold, open_review
 
@@ -24,15 +24,6 @@ def test_decisions_are_saved_once_and_for_one_person(many, world, live_server):
     assert many.gold == [("PATIENT", "Mario Rossi"), ("CITY", "Torino")]
     assert decided(many.note) == 5
     assert [label for label, _ in painted(page)] == ["PATIENT", "DATE", "CITY", "DOCTOR"]
-    # A lost answer repeats nothing.
-    many.go_on()
-    lost = lose_one_answer(page, "**/decide")
-    press(page, "a")
-    expect(page.locator("#save-state")).to_have_text("Offline, 1 waiting")
-    saved(page)
-    assert lost == [200]
-    assert (many.gold, decided(many.note)) == ([("PATIENT", "Mario Rossi")], 1)
-    expect(page.locator("#notice")).not_to_contain_text("someone else")
     # Finishing offline keeps the page.
     many.go_on()
     press(page, "a", "a", "a", "a")
@@ -58,17 +49,6 @@ def test_decisions_are_saved_once_and_for_one_person(many, world, live_server):
     page.evaluate("window.dispatchEvent(new Event('online'))")
     saved(page)
     assert Decision.objects.get(review__document=many.note).reviewer == world.rita
-    # Leaving unsaved decisions warns.
-    many.go_on()
-    page.context.set_offline(True)
-    press(page, "a")
-    expect(page.locator("#save-state")).to_contain_text("Offline")
-    with page.expect_event("dialog") as asked:
-        page.once("dialog", lambda dialog: dialog.dismiss())
-        page.close(run_before_unload=True)
-    assert asked.value.type == "beforeunload"
-    page.context.set_offline(False)
-    saved(page)
 
 
 def test_two_reviewers_lose_no_decision(opened, world, page_of, live):
