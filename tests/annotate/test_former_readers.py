@@ -10,7 +10,7 @@ from annotations.models import AnnotationSet, Membership, Role
 from annotations.projects.services.members import add_member, remove_member
 from tests import factories as make
 from tests.annotate.test_views import client_of
-from tests.held import fresh
+from tests.held import made_once
 
 pytestmark = pytest.mark.django_db
 
@@ -23,14 +23,7 @@ def make_ward() -> SimpleNamespace:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def made_ward(once):
-    return once(make_ward)
-
-
-@pytest.fixture
-def ward(made_ward, db) -> SimpleNamespace:
-    return fresh(made_ward, make_ward)
+made, ward = made_once(make_ward)
 
 
 def become(ward: SimpleNamespace, role: str) -> None:

@@ -4,21 +4,10 @@ import re
 
 import pytest
 
-from annotations.agreement.templatetags.coefficients import around, coefficient, percent, plain
+from annotations.agreement.templatetags.coefficients import around, coefficient, plain
 from annotations.core.templatetags import plots
 from annotations.core.templatetags.clusters import Cluster, clustered_bars
 from annotations.core.templatetags.plots import Point, trend_plot
-
-
-@pytest.mark.parametrize(
-    ("share", "shown"),
-    [
-        (None, ""), (0.0, "0%"), (0.001, "0.1%"), (0.00001, "0.1%"), (0.5, "50%"), (0.94, "94%"),
-        (0.986, "98.6%"), (0.9989, "99.89%"), (0.99999, "99.99%"), (1.0, "100%"),
-    ],
-)  # fmt: skip
-def test_shares_in_percent(share, shown):
-    assert percent(share) == shown
 
 
 def test_coefficients():

@@ -53,14 +53,6 @@ def test_gold_is_removed_once(annotated, sign_in):
     assert Event.objects.filter(verb=GOLD_WITHDRAWN).count() == 1
 
 
-def test_gold_of_wrong_notes_and_methods(annotated, sign_in):
-    client = sign_in(annotated.rev)
-    foreign = make.make_set(make.make_note(annotated.other), make.make_author(annotated.other), submitted=True)
-    assert client.post(gold_url(annotated.notes[1].pk), gold_form(annotated.anns)).status_code == 404
-    assert client.post(gold_url(foreign.document_id), gold_form(foreign)).status_code == 404
-    assert client.post(gold_url(annotated.note.pk), gold_form(foreign)).status_code == 404
-
-
 def test_a_reviewer_makes_annotations_gold_and_goes_on_to_the_next(annotated, sign_in):
     client = sign_in(annotated.rev)
     client.post(gold_url(annotated.note.pk), gold_form(annotated.bens))

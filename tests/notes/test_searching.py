@@ -171,24 +171,3 @@ def test_the_api_finds_what_the_person_may_open(searched):
     events = Event.objects.filter(verb="notes.searched")
     assert events.count() == 3
     assert not any("ossi" in json.dumps(event.data) or "jose" in json.dumps(event.data) for event in events)
-
-
-def test_the_api_narrows_by_labels_and_goes_on_page_by_page(searched, monkeypatch):
-    gold = make.make_author(searched.project, kind="gold", name="gold")
-    make.make_set(searched.note, gold, [(0, 11, "PATIENT")], submitted=True)
-    reviewer = Program(searched.rev)
-    asked = {"text": "Rossi", "where": "label", "label": "PATIENT", "annotations": "gold"}
-    assert names(reviewer.post(API_SEARCH, asked).json()) == {"caso-001"}
-    assert names(reviewer.post(API_SEARCH, asked | {"label": "CITY"}).json()) == set()
-    for person, more, field in (
-        (reviewer, {"label": "NONE"}, "label"),
-        (reviewer, {"label": ""}, "label"),
-        (reviewer, {"text": " "}, "text"),
-        (Program(searched.ann), {}, "annotations"),
-    ):
-        answer = person.post(API_SEARCH, asked | more)
-        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
-    monkeypatch.setattr(searching, "NOTES", 1)
-    first = reviewer.post(API_SEARCH, {"text": "rossi"}).json()
-    second = reviewer.post(API_SEARCH, {"text": "rossi", "after": first["next"]}).json()
-    assert len(first["notes"]) == len(second["notes"]) == 1 and first["notes"] != second["notes"]

@@ -5,7 +5,6 @@ from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
 from annotations.models import Event, LeakFinding, Release, ReleaseState
-from annotations.release.events import RELEASE_DECIDED
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_release
@@ -58,17 +57,6 @@ def test_replacing_one_finding_changes_its_note_only(found):
     assert "Il sig. [PATIENT] torna a casa." in texts[found.notes[0].pk]
     assert "Rossi sta bene" in texts[found.notes[1].pk]
     assert list(LeakFinding.objects.exclude(decision="").values_list("pk", flat=True)) == [found.first.pk]
-
-
-def test_all_findings_of_a_string_are_allowed_together_and_undone(found):
-    ask(found, found.first, "allow", all_of=True)
-    assert list(LeakFinding.objects.order_by("pk").values_list("decision", flat=True)).count("allow") == 2
-    html = check_page(found.client.get(f"{FINDINGS}?state=decided"))
-    assert html.count('class="leak-group card"') == 1 and "allowed" in html and "mia" in html
-    html = check_page(ask(found, found.second, "undo", all_of=True), fragment=True)
-    assert "2 findings are open again." in html
-    assert not LeakFinding.objects.exclude(decision="").exists()
-    assert [event.data["answer"] for event in Event.objects.filter(verb=RELEASE_DECIDED)] == ["allow", ""]
 
 
 def test_without_scripts_a_decision_returns_to_its_string(found):

@@ -37,17 +37,6 @@ def test_the_list_shows_state_and_open_findings(clinic, sign_in):
     check_page(empty.get(reverse("release_new", args=["empty"])))
 
 
-def test_a_double_click_makes_one_release(clinic, sign_in):
-    client = sign_in(clinic.mia)
-    # The policy is saved by its first use, and the second click still means the same.
-    about = form(policy="limited:1", purpose="Research", recipient="A university", expires_on="2099-01-01")
-    first, second = client.post(NEW, about), client.post(NEW, about)
-    assert first.url == second.url == reverse("release", args=["covid", 2])
-    release = Release.objects.get(number=2)
-    assert (release.purpose, release.recipient, str(release.expires_on)) == ("Research", "A university", "2099-01-01")
-    assert release.policy.slug == "limited"
-
-
 def test_several_annotation_sets_are_a_union(clinic, sign_in):
     run = make.make_author(clinic.project, kind="run", name="rules-1")
     at = clinic.notes[1].text.index("Rossi")

@@ -197,16 +197,6 @@ def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
     assert ward.release.content_hash
 
 
-def test_accepting_names_who_did_it(ward, leak):
-    assert audit_result(ward.release).undecided == 1
-    reading.decide_leak(mark=leak, answer="accept", actor=ward.mia)
-    assert "Bianchi" in released(leak).text and released(leak).state == models.ReleasedNoteState.DONE
-    result = audit_result(ward.release)
-    assert result.leaks == 1 and [(one.label, one.finding.decided_by) for one in result.accepted] == [
-        ("DOCTOR", ward.mia)
-    ]
-
-
 def test_what_is_no_identifier_does_not_count_and_reading_goes_on(ward, leak):
     reading.decide_leak(mark=leak, answer="dismiss", actor=ward.mia)
     result = audit_result(ward.release)

@@ -5,7 +5,7 @@ import re
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
-from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding
+from annotations.models import AuditMark, AuditNote, AuditPlan, Event
 from annotations.release.services.audits.reading import reading_note
 from tests.worlds.audited import RELEASED, planned, read_one
 from tests.worlds.checks import check_page
@@ -32,17 +32,6 @@ def test_reviewers_audit_and_managers_plan_and_decide(ward, sign_in):
     for _time in range(2):
         mia.post(url("audit_discard"))
         assert not AuditPlan.objects.exists()
-
-
-def test_the_form_computes_the_sample(ward, sign_in):
-    client = sign_in(ward.mia)
-    html = check_page(client.get(url("release_audit")))
-    # The answer begins at the sample, and gives it the focus.
-    assert f'action="{url("release_audit")}#sample"' in html and 'id="sample" tabindex="-1"' in html
-    html = check_page(client.get(url("release_audit"), {**CHOICES, "by": "language", "leaks": "1"}))
-    assert re.search(r"With leaks, they read at most \d+", html)
-    html = check_page(client.get(url("release_audit"), {**CHOICES, "target": "11"}))
-    assert 'aria-invalid="true"' in html
 
 
 def test_auditors_see_no_bound_while_they_read(ward, sign_in):
@@ -84,19 +73,3 @@ def test_a_note_is_read(ward, sign_in):
     assert AuditNote.objects.filter(state="done").count() == 1
     client.post(url("audit_reopen"))
     assert reading_note(plan, ward.rev).position == 1
-
-
-def test_leaks_are_decided(ward, sign_in):
-    plan = planned(ward.release, target=0.2, leaks=1)
-    read_one(plan, ward.rev, "Bianchi")
-    client, leak = sign_in(ward.mia), AuditMark.objects.get().pk
-    html = check_page(client.get(url("audit_leaks")))
-    assert "<mark>Bianchi</mark>" in html and "Undecided" in html and "?at=" in html
-    for answer, said in (
-        ("dismiss", "Not an identifier, according to mina"), ("undo", "Undecided"), ("accept", "Accepted by mina"),
-        ("undo", "Undecided"), ("replace", "Replaced by mina"), ("burn", "Replaced by mina"),
-    ):  # fmt: skip
-        client.post(url("audit_decide"), {"mark": leak, "answer": answer})
-        assert said in check_page(client.get(url("audit_leaks"))), answer
-    assert LeakFinding.objects.get().decision == "replace"
-    assert client.post(url("audit_decide"), {"mark": 999, "answer": "undo"}).status_code == 404

@@ -123,17 +123,3 @@ def test_from_the_annotations_to_the_certificate_and_the_files(ward, tmp_path):
     assert (withdrawn["state"], withdrawn["files"]) == ("withdrawn", [])
     gone = api.get(f"/projects/covid/files/{result['file_id']}")
     assert gone.status_code == 404 and "withdrawn" in gone.json()["detail"]
-
-
-def test_fields_that_are_not_valid_are_named(ward):
-    def fields(path, body):
-        answer = ward.program.post(path, body)
-        assert answer.status_code == 422
-        return [error["field"] for error in answer.json()["errors"]]
-
-    assert fields(RELEASES, {"sets": ["gold:7"], "policy": "mask"}) == ["sets"]
-    assert fields(RELEASES, {"sets": ["gold"], "policy": "no-policy"}) == ["policy"]
-    assert fields(RELEASES, {"sets": ["gold"], "policy": "mask", "expires_on": "2001-01-01"}) == ["expires_on"]
-    assert fields(RELEASES, {"sets": ["gold"], "policy": "mask", "maker": "none"}) == ["maker"]
-    # Nothing is stored of a release that is refused.
-    assert ward.program.get(RELEASES).json()["items"] == []

@@ -8,14 +8,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.core.access import enter
-from annotations.models import Certificate, Event, Release, SigningKey
+from annotations.models import Certificate, Release, SigningKey
 from annotations.ops.services.erasing import erase_patient
-from annotations.release.events import CERTIFICATE_DOWNLOADED
 from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.services.exporting import export_release_to_path
 from tests.release.certificates.test_signing import finding, signed
 from tests.worlds.checks import check_page
-from tests.worlds.managing import zip_of
 
 SIGN = reverse("certificate_sign", args=["covid", 1])
 VERIFY = reverse("certificate_verify")
@@ -46,19 +44,6 @@ def test_signing_lists_the_risks_and_signs(released, sign_in):
     assert keys_in(check_page(client.get(SIGN))) == [], "they are accepted already"
 
 
-def test_downloads_are_the_same_bytes_every_time(released, sign_in):
-    certificate = signed(released)
-    client = sign_in(released.rev)
-    for format in ("json", "pdf"):
-        url = reverse(f"certificate_{format}", args=["covid", 1, 1])
-        first, second = client.get(url), client.get(url)
-        assert first.content == second.content == bytes(getattr(certificate, format))
-        assert first.headers["Content-Disposition"] == f'attachment; filename="release-1-certificate-1.{format}"'
-        event = Event.objects.filter(verb=CERTIFICATE_DOWNLOADED).latest("pk")
-        assert event.data == {"release": 1, "certificate": 1, "format": format}
-        assert client.get(reverse(f"certificate_{format}", args=["covid", 1, 2])).status_code == 404
-
-
 def upload(name, data):
     return SimpleUploadedFile(name, data)
 
@@ -85,15 +70,6 @@ def test_the_page_verifies_a_certificate_with_its_release(released, sign_in, tmp
     ):
         response = client.post(VERIFY, wrong)
         assert response.status_code == 422 and "Nothing was verified." in check_page(response)
-
-
-def test_the_page_names_the_zip_file_and_its_fields_where_a_check_fails(released, sign_in):
-    data = bytes(signed(released).json)
-    packed = zip_of({"keys.doc": b"x"})
-    files = {"certificate": upload("c.json", data), "release": upload("r.zip", packed), "key": "0" * 64}
-    html = check_page(sign_in(released.mia).post(VERIFY, files))
-    assert "files that belong to no released note" in html and "in the zip file: 0." in html
-    assert "folder" not in html and "--key" not in html
 
 
 def test_public_keys_are_listed_and_downloaded(released, sign_in):

@@ -59,12 +59,3 @@ def test_the_lists(program):
     assert program.delete(f"{KNOWN}/terms/{terms[0]['id']}").status_code == 204
     lines = program.get(f"{KNOWN}/lists.csv").content.decode().splitlines()
     assert list(csv.reader(lines))[1:] == [["allow", "Parkinson", ""], ["deny", "Rione Alto", "CITY"]]
-
-
-def test_fields_that_are_not_valid_are_named(program):
-    for answer, field in (
-        (program.post(f"{KNOWN}/terms", {"kind": "deny", "terms": ["Villa Verde"]}), "label"),
-        (uploaded(program, f"{KNOWN}/lists", b"a,b\n1,2\n"), "file"),
-        (uploaded(program, f"{KNOWN}/uploads", MASTER, format="xml"), "format"),
-    ):
-        assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (422, [field])

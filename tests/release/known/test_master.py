@@ -92,13 +92,6 @@ def test_a_file_that_is_no_master_fails_its_job_and_leaves_nothing(mia):
     assert "no column of patient IDs" in job.error and "Anna" not in job.error
 
 
-@pytest.mark.parametrize("file", [{"file": SimpleUploadedFile("a", b"")}, {}])
-def test_a_form_without_a_file_keeps_the_page(mia, file):
-    answer = mia.post(PAGE, {"do": "upload", "format": "csv"} | file)
-    assert answer.status_code == 422
-    check_page(answer)
-
-
 def staged(patients):
     return stage_master(project=patients.project, content=CSV, format="csv", actor=patients.mia)
 
