@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Assignment, GoldVersion, Job, LabelSet, Role, Span
-from models_runtime.models import Run, TrainedModel, TrainedModelState
+from annotations.models import Assignment, LabelSet, Role, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, press
 from tests.languages import SCRIPT, bracket_marked_texts
@@ -25,10 +24,6 @@ NOT_WORDS = {
     ".swatch, .ad-mark[aria-hidden]": "a letter that shows how a label is underlined",
     ".note.is-plain[aria-hidden]": "the sign-in page's picture of a note, which has a lang attribute",
     "#languages option": "languages under their own names",
-    ".set-cards p, .set-cards dl, .set-cards label": "label sets are data, as in their files",
-    ".published": "published tables are quoted in the language of their source, which a lang attribute names",
-    "td.tagged, td.o": "tags of the BIO scheme",
-    "table.audit td:last-child": "a record's fields, as in the export",
     "time:not([data-said])": "times that the browser writes, in its own language",
 }
 # Latin words allowed inside a sentence, a button or a title: names; codes of causes, languages, queues, backends.
@@ -100,15 +95,7 @@ def world(live_server, settings, tmp_path, monkeypatch):
     author = make.make_author(project, kind="run", name="ανάγνωση")
     annotation_set = make.make_set(notes[1], author, [(2, 14, "ΑΣΘΕΝΗΣ"), (64, 70, "ΙΑΤΡΟΣ")], submitted=True)
     Span.objects.filter(annotation_set=annotation_set).update(confidence=0.8, source="κανόνας")
-    run = Run.objects.create(project=project, author=author, backend="rules", created_by=boss)
-    gold = make.make_author(project, kind="gold", name="gold")
-    make.make_set(notes[0], gold, [(2, 14, "ΑΣΘΕΝΗΣ")], submitted=True)
-    GoldVersion.objects.create(
-        project=project, number=1, content_hash="0" * 64, note_count=0, span_count=0, created_by=boss
-    )
-    TrainedModel.objects.create(project=project, name="μοντέλο", backend="crf", state=TrainedModelState.READY)
-    Job.objects.create(project=project, kind="gold", key="greek", created_by=boss)
-    return SimpleNamespace(project=project, anna=anna, boss=boss, notes=notes, author=author, run=run)
+    return SimpleNamespace(project=project, anna=anna, boss=boss, notes=notes, author=author)
 
 
 def opened(page_of: Any, person: Any) -> Page:

@@ -13,7 +13,7 @@ from annotations.release.rules.redaction.policy import SHIPPED
 from annotations.release.services.policies import policies_of
 from annotations.release.services.previewing import preview
 from annotations.release.services.sources import source_of, specs_of, union_of
-from annotations.text.hashes import gold_hash, text_sha256
+from annotations.text.hashes import text_sha256
 from annotations.text.search import words
 from tests import factories as make
 from tests.release.conftest import NOTES, add_note, marked, release_command, texts_in
@@ -54,27 +54,6 @@ def test_no_labeled_string_survives(ward, release, tmp_path, slug):
                     assert f" {' '.join(words(plain[start:end]))} " not in f" {left} ", (slug, name, label)
     assert dict(models.Document.objects.values_list("name", "sha256")) == before
     assert all(text_sha256(note.text) == note.sha256 for note in models.Document.objects.all())
-
-
-def test_json_lines_and_csv(ward, release, tmp_path):
-    release("lines", "--format", "jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "lines" / "notes.jsonl").read_text("utf-8").splitlines()]
-    assert [row["name"] for row in rows] == sorted(row["name"] for row in rows)
-    hashed = []
-    for row in rows:
-        assert row["spans"]
-        assert all(row["text"][span["start"] : span["end"]] == span["text"] for span in row["spans"])
-        spans = [(span["start"], span["end"], span["label"]) for span in row["spans"]]
-        hashed.append((row["name"], text_sha256(row["text"]), spans))
-    assert gold_hash(hashed) == models.Release.objects.get().content_hash
-    release("tables", "--format", "csv")
-    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
-        "notes.csv",
-        "spans.csv",
-        "release.json",
-        "release.json.sig",
-    }
-    assert '"en-2","[PATIENT] came back on' in (tmp_path / "tables" / "notes.csv").read_text("utf-8-sig")
 
 
 def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, release, tmp_path):

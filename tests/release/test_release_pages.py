@@ -37,18 +37,6 @@ def test_the_list_shows_state_and_open_findings(clinic, sign_in):
     check_page(empty.get(reverse("release_new", args=["empty"])))
 
 
-def test_several_annotation_sets_are_a_union(clinic, sign_in):
-    run = make.make_author(clinic.project, kind="run", name="rules-1")
-    at = clinic.notes[1].text.index("Rossi")
-    make.make_set(clinic.notes[1], run, [(at, at + 5, "PATIENT")], submitted=True)
-    sign_in(clinic.mia).post(NEW, form(sets=["gold", "run:rules-1"]))
-    release = Release.objects.get(number=2)
-    assert release.set_spec == "union:gold+run:rules-1"
-    run_job(release.job.pk)
-    text = release.notes.get(document=clinic.notes[1]).text
-    assert text.startswith("Controllo a Torino: [PATIENT] sta bene.")
-
-
 def test_a_wrong_form_is_refused(clinic, sign_in):
     client = sign_in(clinic.mia)
     cases = [("sets", []), ("sets", ["gold:7"]), ("policy", ""), ("expires_on", "2020-01-01"), ("purpose", "x" * 301)]
@@ -95,19 +83,6 @@ def test_the_preview_shows_both_texts_and_the_findings(clinic, sign_in):
     html = check_page(client.post(NEW, form(act="", note=clinic.notes[1].pk, purpose="A purpose")))
     assert "Note 2 of 3" in html and 'value="A purpose"' in html
     assert Release.objects.count() == 1
-
-
-def test_a_release_that_is_being_prepared_shows_its_job(clinic, sign_in):
-    client = sign_in(clinic.mia)
-    client.post(NEW, form())
-    path = reverse("release", args=["covid", 2])
-    html = check_page(client.get(path))
-    assert "Waiting for a worker" in html and f'hx-get="{path}"' in html and "Start export" not in html
-    fragment = check_page(client.get(path, headers={"HX-Request": "true"}))
-    assert "<html" not in fragment and "Waiting for a worker" in fragment
-    run_job(Release.objects.get(number=2).job.pk)
-    html = check_page(client.get(path))
-    assert f'hx-get="{path}"' not in html and "Start export" in html
 
 
 def test_the_page_shows_no_figures_until_the_job_has_computed_them(clinic, sign_in):

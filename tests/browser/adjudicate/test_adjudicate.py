@@ -238,18 +238,7 @@ def test_attributes_are_shown_and_set_by_key_and_by_click(world, page_of, live):
     read_by_three(world)
     Label.objects.filter(name="DATE").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
     Span.objects.filter(annotation_set__author__name="anna", label__name="DATE").update(attributes={"Status": "past"})
-    Span.objects.filter(annotation_set__author__name="anna", label__name="IDNUM").update(attributes={"Status": "past"})
     page = open_desk(page_of(world.rita), live, world)
-    click_text(page, "98")
-    cell = page.locator("#chosen .ad-attributes")
-    expect(cell).to_have_text("Status: past")
-    page.locator("#chosen [data-annotator='1']").click()
-    expect(chosen(page)).not_to_contain_text("98")  # the page goes on to the next disagreement
-    click_text(page, "98")
-    expect(cell).to_have_count(2)  # the annotator's row and the outcome
-    expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Status: past")
-    saved(page)
-    assert Span.objects.get(annotation_set__author__kind="adjudicated").attributes == {"Status": "past"}
     page.locator("#list .de-row", has_text="12/03/2021").click()
     expect(page.locator("#chosen")).to_contain_text("marked the same spans, with different attributes")
     press(page, "F4")

@@ -2,8 +2,7 @@
 
 from playwright.sync_api import CDPSession, Page, expect
 
-from annotations.models import Label, Span
-from tests.browser.annotate.steps import TEXT, click_text, place, press, saved
+from tests.browser.annotate.steps import TEXT, click_text, place, press
 
 
 def finger(session: CDPSession, kind: str, **at: float) -> None:
@@ -20,10 +19,7 @@ def long_press(page: Page, part: str) -> None:
 
 def test_notes_by_finger(walk_over, axe):
     walk = walk_over(*[TEXT] * 3, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}])
     page = walk.page
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
     session = page.context.new_cdp_session(page)
     # Label: the palette is a sheet at the bottom, as wide as the screen.
     long_press(page, "Torino")
@@ -72,18 +68,6 @@ def test_notes_by_finger(walk_over, axe):
     expect(page.locator("#note .span")).to_have_text("Bianchi")
     page.get_by_role("button", name="Submit").tap()
     walk.handed_in()
-    # Attributes, in a sheet as wide as the screen.
-    press(page, ",", "1")
-    expect(page.locator("#selected .chip")).to_have_text("PATIENT")
-    page.locator("#selected").get_by_role("button", name="Attributes").tap()
-    window = page.get_by_role("dialog", name="Attributes")
-    box = window.bounding_box()
-    assert box is not None
-    assert (box["x"], box["width"], box["y"] + box["height"]) == (0, 390, 844)
-    window.get_by_role("button", name="Family").tap()
-    saved(page)
-    assert Span.objects.get(annotation_set__document=walk.note).attributes == {"Family": True}
-    press(page, "Escape")
     # With auto-next the palette goes along.
     walk.go_on()
     page.get_by_role("button", name="Auto-next").tap()

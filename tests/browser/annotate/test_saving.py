@@ -6,7 +6,6 @@ from django.db.models import F
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Assignment, Event, Span
-from annotations.projects.services.projects import archive_project, restore_project
 from tests import factories as make
 from tests.browser.annotate.steps import TEXT, lose_one_answer, open_note, painted, press, quotes, saved
 from tests.browser.conftest import session_cookie
@@ -83,16 +82,6 @@ def test_what_waits_is_saved(walk_over):
     mine.update(state="open")
     page.evaluate("window.dispatchEvent(new Event('online'))")
     assert walk.made == painted(page) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
-    # Changes to a note of an archived project wait.
-    walk.go_on()
-    archive_project(project=walk.note.project, actor=None)
-    press(page, "ArrowRight", "1", "ArrowRight", "2")
-    expect(page.locator("#save-state")).to_have_text("No access, 2 waiting")
-    expect(page.locator("#notice")).to_contain_text("the project was archived")
-    assert not Span.objects.filter(annotation_set__document=walk.note).exists()
-    restore_project(project=walk.note.project, actor=None)
-    page.evaluate("window.dispatchEvent(new Event('online'))")
-    assert walk.made == painted(page) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
     # A double click on submit submits once.
     walk.go_on()
     press(page, "ArrowRight", "1", "Escape")
@@ -159,23 +148,6 @@ def test_limits(walk_over, monkeypatch):
     assert painted(page) == walk.made == before[:1]
     assert Span.objects.filter(annotation_set__document=walk.note).count() == 1
     page.unroute_all()
-    # First the server is busy, then the person is signed out: only the second message says what to do.
-    walk.go_on()
-    answers.clear()
-
-    def first_busy(route: Any) -> None:
-        answers.append(1)
-        if len(answers) == 1:
-            route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "requests", "message": "Busy."})
-        else:
-            route.continue_()
-
-    page.route("**/changes", first_busy)
-    page.context.clear_cookies()
-    press(page, "ArrowRight", "1")
-    expect(page.locator("#notice")).to_contain_text("The server is busy with your other requests.")
-    expect(page.locator("#notice")).to_contain_text("Sign in again in another tab to save it.")
-    expect(page.locator("#save-state")).to_have_text("Signed out, 1 waiting")
 
 
 def test_two_tabs(walk_over, page_of, live):
@@ -261,15 +233,4 @@ def test_submitted_elsewhere(opened, world, page_of, live):
     press(opened, "ArrowLeft", "2")
     saved(opened)
     assert len(quotes(world.ann, world.note)) == 2
-    # The list and the counts say so, here and in the other tab once it is loaded.
-    expect(opened.locator("#progress-text")).to_contain_text("0 of 3 done")
-    press(opened, "Escape", "Enter")
-    expect(opened.locator("#note-name")).to_have_text(world.notes[1].name)
-    expect(opened.locator("#progress-text")).to_contain_text("1 of 3 done")
-    press(opened, "p")
-    expect(opened.locator("#notes [aria-current]")).to_contain_text("done:")
-    opened.get_by_role("button", name="Reopen to change the annotations").click()
-    expect(opened.locator("#notes [aria-current]")).not_to_contain_text("done:")
-    expect(opened.locator("#progress-text")).to_contain_text("0 of 3 done")
     assert opened.evaluate("window.stayed")
-    assert AnnotationSet.objects.get(document=world.note).state == "draft"

@@ -153,7 +153,7 @@ def test_guidelines_beside_the_text(world, page_of, live):
 
 def test_finding_and_writing(walk_over):
     text = "\U0001f600 Rossi\r\nROSSI e Mario\r\nRossi.\r\n" + "vuoto\r\n" * 200 + "rossi"
-    walk = walk_over(text, *[TEXT] * 4)
+    walk = walk_over(text, *[TEXT] * 3)
     page = walk.page
     count = page.locator("#find-count")
     press(page, "/")
@@ -187,21 +187,6 @@ def test_finding_and_writing(walk_over):
     page.evaluate("addEventListener('keydown', (event) => { window.taken = event.defaultPrevented; })")
     press(page, "Escape", "F3")
     assert page.evaluate("window.taken")
-    # A hit inside words selects the words.
-    walk.go_on()
-    press(page, "/")
-    page.keyboard.type("o ross")
-    press(page, "Escape")
-    assert page.evaluate("String(document.getSelection())") == "Mario Rossi"
-    press(page, "1", "/")
-    page.keyboard.type("03")
-    expect(page.locator("#find-count")).to_have_text("1 of 2")
-    press(page, "Escape", "d", "F3")
-    assert "03" in page.evaluate("String(document.getSelection())")
-    press(page, "d")
-    saved(page)
-    assert [label for label, _ in walk.made] == ["PATIENT", "DATE", "DATE"]
-    assert walk.made[0] == ("PATIENT", "Mario Rossi")
     # The text stays highlighted while a comment is written.
     walk.go_on()
     about = "[...(CSS.highlights.get('about') ?? [])].map(String)"

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Category, Project
+from annotations.models import Category
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
 
@@ -51,34 +51,3 @@ def test_categories_and_labels(world, page_of, live):
     page = page_of(world.ann)
     page.goto(live("annotate", "covid", world.note.pk))
     expect(page.locator(".span.hue-9")).to_have_text("Mario Rossi")
-
-
-def test_erasing_archiving_and_deleting_by_keys(world, page_of, live, axe, settings, tmp_path):
-    settings.DATA_DIR = tmp_path
-    (tmp_path / "backups").mkdir()
-    (tmp_path / "backups" / "night.zip").write_bytes(b"")
-    page: Page = page_of(world.mia, **PHONE)
-    page.goto(live("patients", "covid"))
-    page.get_by_label("Patient ID", exact=True).fill("P1")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Texts to check manually")).to_be_visible()
-    assert axe(page) == [] and fits(page)
-    page.get_by_label("Repeat the patient ID").fill("P1")
-    page.get_by_role("button", name="Erase 1 note").press("Enter")
-    expect(page.get_by_text("night.zip")).to_be_visible()
-    assert fits(page)
-
-    page.goto(live("project_settings", "covid"))
-    page.get_by_role("button", name="Archive project").press("Enter")
-    page.get_by_role("button", name="Restore project").press("Enter")
-    page.get_by_role("button", name="Archive project").press("Enter")
-    expect(page.get_by_text("This project is archived and read-only.")).to_be_visible()
-    assert fits(page)
-    page.get_by_role("link", name="Delete project").press("Enter")
-    page.get_by_label("Name of the project").fill("covid")
-    page.keyboard.press("Enter")
-    expect(page.get_by_label("Name of the project")).to_have_attribute("aria-invalid", "true")
-    page.get_by_label("Name of the project").fill(world.project.name)
-    page.keyboard.press("Enter")
-    page.wait_for_url(live("projects"))
-    assert not Project.objects.filter(slug="covid").exists()

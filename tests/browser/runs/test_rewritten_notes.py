@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import expect
 
-from annotations.models import RewrittenNote, Span
-from models_runtime.models import Run, RunItem, RunItemState
+from annotations.models import Span
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
 
@@ -18,9 +17,6 @@ def world(transactional_db):
     project = make.make_project("covid", name="Covid ward", language="it")
     mia, note = make.make_member(project, "manager", "mia"), make.make_note(project, TEXT, "lettera-7")
     author = make.make_author(project, kind="run", name="llm-1")
-    params = {"strategy": "rewrite", "model": "small", "server": "ward", "language": "it", "prompt": "Riscrivi."}
-    run = Run.objects.create(project=project, author=author, backend="llm", params=params, created_by=mia)
-    RunItem.objects.create(run=run, document=note, state=RunItemState.DONE)
     made = make.make_set(note, author, [(0, 11, "PATIENT"), (31, 33, "AGE"), (64, 70, "CITY")], submitted=True)
     Span.objects.filter(annotation_set=made, start=0).update(
         provenance={"removed": [[13, 26]], "unsupported": [[0, 11]]}
@@ -28,14 +24,7 @@ def world(transactional_db):
     Span.objects.filter(annotation_set=made, start=31).update(
         provenance={"removed": [], "unsupported": [], "places": 2}
     )
-    RewrittenNote.objects.create(
-        author=author,
-        document=note,
-        text="[PATIENT] ha [AGE] anni. CF [CODICE FISCALE].",
-        sha256="0" * 64,
-        unmapped=[[43, 59, "CODICE FISCALE", "small it1", None]],
-    )
-    return SimpleNamespace(project=project, mia=mia, note=note, run=run, author=author)
+    return SimpleNamespace(mia=mia, note=note, author=author)
 
 
 def test_the_review_shows_what_is_in_doubt(world, page_of, live):

@@ -110,7 +110,7 @@ def test_files_are_dropped(opened, live, settings):
     expect(opened.get_by_role("link", name="uno")).to_be_visible()
 
 
-def test_folders_many_files_and_pasted_text_arrive_unchanged(opened, live, folder, settings):
+def test_folders_and_many_files_arrive_unchanged(opened, live, folder, settings):
     choose(opened, "Choose a folder", folder)
     expect(opened.locator("#chosen")).to_contain_text("3 files")
     run(preview(opened))
@@ -125,16 +125,6 @@ def test_folders_many_files_and_pasted_text_arrive_unchanged(opened, live, folde
     run(row)
     assert Document.objects.get(name="è 4").text == f"{STRANGE}4"
     assert Document.objects.count() == 7
-
-    text = "prima\n\tseconda e\u0301 \U0001fa7a \u202eabc\u202c  \n\n"
-    opened.goto(live("import", "covid"))
-    opened.get_by_text("Paste one note").click()
-    opened.get_by_label("Name of the note").fill("visita")
-    opened.get_by_label("Text", exact=True).fill(text)
-    opened.get_by_role("button", name="Preview import").last.click()
-    opened.wait_for_url("**/import/*/")
-    run(Import.objects.latest("id"))
-    assert Document.objects.get(name="visita").text == text
 
 
 def test_a_zip_with_unknown_labels_by_keyboard(world, page_of, live, tmp_path, axe):
