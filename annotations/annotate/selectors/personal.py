@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
-from django.db.models import FilteredRelation, Q
+from django.db.models import FilteredRelation, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.labels import LABEL_COLUMNS, LabelItem, label_item, label_rows
+from annotations.models import Label
+from annotations.models.prepared import PreparedRead
 from annotations.text.labels import RESERVED_HOTKEYS
 
 # The program's own keys and what they do. No label can have them.
@@ -47,11 +50,19 @@ class KeyLine:
         return self.key != self.default
 
 
+def _labels(project: int, user: int) -> "QuerySet[Label, Any]":
+    own = FilteredRelation("personal_keys", condition=Q(personal_keys__user_id=user))
+    return label_rows(project).annotate(own=own).values_list("own__key", *LABEL_COLUMNS)
+
+
+_LABELS = PreparedRead(_labels, int, int)
+
+
 def _read(project_id: int, user_id: int) -> tuple[list[LabelItem], dict[int, str]]:
     """The labels with the project's keys, and this person's chosen keys by label id; "" stands for no key."""
-    own = FilteredRelation("personal_keys", condition=Q(personal_keys__user_id=user_id))
-    rows = list(label_rows(project_id).annotate(own=own).values_list(*LABEL_COLUMNS, "own__key"))
-    return [label_item(*row[:-1]) for row in rows], {row[0]: row[-1] for row in rows if row[-1] is not None}
+    rows = _LABELS.all(project_id, user_id)
+    items = [label_item(*row[1:-1], attributes=json.loads(row[-1])) for row in rows]
+    return items, {row[1]: row[0] for row in rows if row[0] is not None}
 
 
 def combined(defaults: Mapping[int, str], chosen: Mapping[int, str]) -> dict[int, str]:

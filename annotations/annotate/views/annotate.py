@@ -1,5 +1,6 @@
 """The annotate page: one note with the annotator's own spans, as HTML and as JSON, and the changes of its script."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -65,7 +66,7 @@ def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
         "outcome": _outcome(access, note, state),
         "person": access.user.pk,
         "labels_stamp": labels_stamp(labels),
-        "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
+        "urls": {name: f"{before}/{note.pk}/{after}" for name, (before, after) in _addresses(slug).items()},
         "source": places_in(slug, note),
         "work": _work(slug, work, pace(access)),
     }
@@ -112,9 +113,14 @@ def _outcome(access: Access, note: Document, state: str) -> str:
     return address("note.outcome", access.project.slug, note.pk)
 
 
+@lru_cache(maxsize=128)
+def _addresses(slug: str) -> dict[str, list[str]]:
+    """What stands before and after the id of a note in each of URLS: reversing the addresses of each note is slow."""
+    return {name: reverse(view, args=[slug, 0]).rsplit("/0/", 1) for name, view in URLS.items()}
+
+
 def _work(slug: str, work: WorkList, pace: str) -> dict[str, Any]:
-    # One reversed address gives the addresses of all notes: reversing each is slow.
-    before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
+    before, after = _addresses(slug)["annotate"]
     return {
         "done": work.done,
         "total": work.total,
