@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from django import forms
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -203,40 +203,52 @@ def add_several(parser: CommandParser, option: str, metavar: str, about: str) ->
     parser.add_argument(option, action="append", default=[], metavar=metavar, help=f"{about} Repeatable.")
 
 
+_WIDEST: Final = 120
+
+
 def lines_of(answer: Any, indent: str = "") -> Iterator[str]:
-    """An object or a list as lines for people: one value in a line, the rows of a list below each other."""
-    if isinstance(answer, dict):
-        for name, value in answer.items():
-            if _is_short(value):
-                yield f"{indent}{name}: {_shown(value)}"
-            else:
-                yield f"{indent}{name}:"
-                yield from lines_of(value, indent + "  ")
-        return
-    for row in answer:
-        if isinstance(row, dict) and all(map(_is_short, row.values())):
-            yield indent + "  ".join(f"{name}={_shown(value)}" for name, value in row.items())
-        elif _is_short(row):
-            yield f"{indent}{_shown(row)}"
+    """An object or a list as lines for people. What is empty is left out, and what fits into a line gets one."""
+    parts = answer.items() if isinstance(answer, dict) else (("", row) for row in answer)
+    for name, value in parts:
+        if value in _EMPTY:
+            continue
+        line, head = _line(value), f"{indent}{name}:" if name else f"{indent}-"
+        if line is not None and (len(line) <= _WIDEST or not isinstance(value, dict | list)):
+            yield f"{head} {line}" if name else f"{indent}{line}"
         else:
-            yield f"{indent}-"
-            yield from lines_of(row, indent + "  ")
+            yield head
+            yield from lines_of(value, indent + "  ")
 
 
-def _is_short(value: Any) -> bool:
-    """Whether a value fits into one line: it is no object, and no list of objects or lists."""
-    parts = value if isinstance(value, list) else [value]
-    return not value or not any(isinstance(one, dict | list) for one in parts)
+_EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
+
+
+def _line(value: Any) -> str | None:
+    """A value as one line: a figure with its interval, an object of plain values, a list of them. None for others."""
+    if isinstance(value, list):
+        plain = not any(isinstance(one, dict | list) for one in value)
+        return ", ".join(map(_shown, value)) if plain else None
+    if not isinstance(value, dict):
+        return _shown(value)
+    if {"value", "low", "high"} <= value.keys():
+        if value["value"] is None:
+            return f"undefined. {value.get('why') or ''}".strip()
+        interval = "" if value["low"] is None else f" ({_shown(value['low'])} to {_shown(value['high'])})"
+        return _shown(value["value"]) + interval
+    lines = {name: _line(one) for name, one in value.items() if one not in _EMPTY}
+    if None in lines.values() or any(isinstance(one, dict) and not _is_figure(one) for one in value.values()):
+        return None
+    return ", ".join(f"{name} {line}" for name, line in lines.items())
+
+
+def _is_figure(value: Any) -> bool:
+    return not value or "value" in value
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, list) and value:
-        return ", ".join(map(_shown, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
-        return str(round(value, 4))
-    return "-" if value in (None, "", [], {}) else str(value)
+    return str(round(value, 4)) if isinstance(value, float) else str(value)
 
 
 class FailingCommand(BaseCommand):

@@ -60,9 +60,8 @@ _LABELS = PreparedRead(_labels, int, int)
 
 def _read(project_id: int, user_id: int) -> tuple[list[LabelItem], dict[int, str]]:
     """The labels with the project's keys, and this person's chosen keys by label id; "" stands for no key."""
-    rows = _LABELS.all(project_id, user_id)
-    items = [label_item(*row[1:-1], attributes=json.loads(row[-1])) for row in rows]
-    return items, {row[1]: row[0] for row in rows if row[0] is not None}
+    rows = [(*row, json.loads(attributes)) for *row, attributes in _LABELS.all(project_id, user_id)]
+    return [label_item(*row[1:]) for row in rows], {row[1]: row[0] for row in rows if row[0] is not None}
 
 
 def combined(defaults: Mapping[int, str], chosen: Mapping[int, str]) -> dict[int, str]:

@@ -104,7 +104,11 @@ def test_lists_of_a_body(world, settings):
 
 
 def test_an_answer_as_lines():
-    answer = {"a": None, "b": {"c": True}, "rows": [{"x": 1, "y": ""}, {"z": [1, 2]}], "none": []}
+    figure = {"value": 0.91234, "low": 0.9, "high": 1.0, "why": ""}
+    undefined = {"value": None, "low": None, "high": None, "why": "Nothing is marked."}
+    rows = [{"x": 1, "y": "", "alpha": figure}, {"z": [1, 2]}]
+    answer = {"a": None, "b": {"c": True}, "zero": 0, "rows": rows, "none": [], "f": undefined, "long": "w" * 130}
     assert list(lines_of(answer)) == [
-        "a: -", "b:", "  c: yes", "rows:", "  x=1  y=-", "  z=1, 2", "none: -"
+        "b: c yes", "zero: 0", "rows:", "  x 1, alpha 0.9123 (0.9 to 1.0)", "  z 1, 2",
+        "f: undefined. Nothing is marked.", f"long: {'w' * 130}",
     ]  # fmt: skip
