@@ -6,10 +6,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotations.agreement.rules.units import ComparedUnit
+from annotations.agreement.rules.units import ComparedUnit, Granularity
 from annotations.agreement.selectors import figures as figure_selectors
 from annotations.agreement.selectors.figures import content_key, shared_annotation_sets, shared_notes
-from annotations.agreement.services.figures import figures_of, kept_figures
+from annotations.agreement.services import figures as service
+from annotations.agreement.services.figures import figures_of, kept_figures, named_notes, notes_of
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
@@ -41,6 +42,16 @@ def alpha(found, granularity="subcategory"):
 
 def one_annotation_set(project):
     return AnnotationSet.objects.filter(document__project=project).select_related("document", "author__user").first()
+
+
+def test_kept_and_found_again(project, monkeypatch):
+    assert kept_figures(project, TOKEN) is None
+    made = figures_of(project=project, unit=TOKEN)
+    monkeypatch.setattr(service, "figures", None)
+    assert figures_of(project=project, unit=TOKEN) == made == kept_figures(project, TOKEN)
+    table = notes_of(project, made, Granularity.BIO)
+    assert {row["note"] for row in named_notes(project, table, table["rows"])} == set(shared_notes(project))
+    assert kept_figures(project, ComparedUnit.ENTITY) is None, "of another unit"
 
 
 @pytest.mark.both_databases

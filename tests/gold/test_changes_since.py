@@ -70,6 +70,14 @@ def test_added_and_removed_gold(frozen):
     check(frozen, "1 new or changed, 1 removed")
 
 
+def test_a_renamed_note_changes_the_version(frozen):
+    """Names are part of the content hash."""
+    note = frozen.five[0]
+    note.name = "caso-renamed"
+    note.save(update_fields=["name"])
+    check(frozen, "names of notes changed")
+
+
 def test_erased_notes_are_counted(frozen):
     frozen.five[0].delete()
     GoldVersion.objects.update(erased_count=1)

@@ -9,7 +9,7 @@ from annotations.core.progress import silent
 from annotations.gold.services import making
 from annotations.models import Span
 from annotations.projects.services.labels import merge_labels
-from tests.factories import make_author, make_note, make_project, make_set
+from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.waiting import HANGS, MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,6 +19,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def source():
     project = make_project()
     return make_set(make_note(project), make_author(project, name="anna"), [(43, 49, "CITY")], submitted=True)
+
+
+def test_gold_of_one_note_while_its_label_is_merged(source, monkeypatch):
+    reviewer = make_member(source.document.project, "reviewer", "rita")
+    merge = Merge(source.document.project, monkeypatch)
+    making.make_gold(document=source.document, annotation_set=source, actor=reviewer)
+    merge.check()
 
 
 def test_gold_in_bulk_while_a_label_is_merged(source, monkeypatch):

@@ -153,3 +153,20 @@ def test_without_enough_gold_the_validators_decide(ward, gold):
     found = refine("wide")
     assert (found["kept"], found["updated"], found["removed"]) == (200, 0, 160)
     assert spans_of(found["author"]) == spans_of("gold")
+
+
+def test_a_refinement_by_clients_is_started_once(ward):
+    """A repeated start with the same key returns the same refinement. A key belongs to its project."""
+
+    def start(key, source="wide", project=ward.project):
+        return start_refinement(project=project, source=source, method="external", actor=ward.mia, key=key)
+
+    first = start("k")
+    assert start("k").pk == first.pk and start("l").author.name == "wide-external-2"
+    assert Event.objects.filter(verb="refinement.started").count() == 2 and not Job.objects.exists()
+    other = make.make_project("other")
+    run = make.make_author(other, kind="run", name="rules-1")
+    make.make_set(make.make_note(other, "Anna sta bene."), run, [(0, 4, "PATIENT")], submitted=True)
+    assert start("k", "rules-1", other).project_id == other.pk
+    # As with a job, the key alone decides.
+    assert start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k") == first

@@ -97,6 +97,15 @@ def test_a_string_that_the_run_suggests_in_other_notes_is_likely(world):
     assert PlantedLeak.objects.get().known == "string", "suggestions of a single run can be planted"
 
 
+def test_the_draw_begins_no_review(world):
+    world.store()
+    listed = {note.pk: note.stage for note in review_list(world.run, world.note.pk, world.rita).notes}
+    assert set(listed.values()) == {"open"}, "nor does the list reveal notes with planted leaks"
+    world.decide(world.rita, Act.ACCEPT, CITY, world.notes[1])
+    listed = {note.pk: note.stage for note in review_list(world.run, world.note.pk, world.rita).notes}
+    assert listed == {note.pk: "begun" if note == world.notes[1] else "open" for note in world.notes}
+
+
 def test_a_span_that_is_in_gold_is_not_planted(world):
     make_set(world.note, make_author(world.project, kind="gold", name="gold"), [(0, 5, "PATIENT")])
     world.store()

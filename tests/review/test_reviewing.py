@@ -83,6 +83,22 @@ def test_a_gold_span_records_the_version_of_the_guidelines(world):
     assert [world.provenance(start)["guidelines"] for start in (0, 13)] == [0, 1]
 
 
+def test_correcting_records_what_was_changed(world):
+    bounds = (24, 30, world.label("CITY"))
+    world.do(Act.CORRECT, suggestion=world.place.pk, bounds=bounds, quote="Torino")
+    assert world.gold() == [(24, 30, "CITY")] and world.provenance(24)["changed"] == ["label"]
+    world.do(Act.CORRECT, suggestion=world.name.pk, bounds=(6, 11, world.label("PATIENT")), quote="Rossi")
+    assert world.provenance(6)["changed"] == ["bounds"]
+
+
+def test_a_missed_span_is_added_and_removed(world):
+    bounds = (13, 20, world.label("AGE"))
+    world.do(Act.ADD, bounds=bounds, quote="54 anni")
+    assert world.gold() == [(13, 20, "AGE")] and world.provenance(13)["from"] == "reviewer:rita"
+    world.do(Act.REMOVE, bounds=bounds)
+    assert world.gold() == []
+
+
 def test_undo_and_redo_without_limit(world):
     world.accept()
     world.do(Act.CORRECT, suggestion=world.place.pk, bounds=(24, 30, world.label("CITY")), quote="Torino")

@@ -8,7 +8,7 @@ from annotations.projects.services.labels import merge_labels
 from models_runtime.core import registry
 from models_runtime.models import Run, RunItem, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
-from models_runtime.runs.services.runs import start_run
+from models_runtime.runs.services.runs import retry_failed, start_run
 from tests import factories as make
 from tests.runs.conftest import finished
 
@@ -153,3 +153,11 @@ def test_a_run_in_progress_or_a_deleted_one_can_t_vote(project):
     author.delete()
     job = finished(run)
     assert job.state == JobState.FAILED and "no longer exists" in job.error
+
+
+def test_one_note_s_error_fails_only_this_note(project):
+    make.make_note(project, "EXPLODE", "bad")
+    imported(project, "a", ((0, 1), "PATIENT"))
+    for members in (("capitals", "again"), ("capitals", "run:a")):
+        run = voted(project, *members, key=members[1])
+        assert run.job.result["failed"] == 1 and retry_failed(run=run, actor=None) == 1

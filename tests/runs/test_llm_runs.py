@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError, connection
+from django.db import connection
 from django.urls import reverse
 
 from annotations.models import AnnotationSet, Document, Event, Job, JobState, Span
@@ -17,7 +17,7 @@ from annotations.review.selectors.state import review_state
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import llm as server_capacity
-from models_runtime.core.llm import Bill, KeptAnswers
+from models_runtime.core.llm import KeptAnswers
 from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, RunItemState, ServerCapacity
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
@@ -358,22 +358,3 @@ def test_the_command_and_the_api(project, server):
             call_command("run_model", "covid", *words)
     assert Span.objects.filter(annotation_set__author__kind="run").count() == 12
     assert not any("Rossi" in json.dumps(event.data) for event in Event.objects.all())
-
-
-def test_usage_that_can_not_be_stored_is_stored_the_next_time(manager, server, monkeypatch):
-    bill, write = Bill(started(manager), None), Bill._add
-    bill.add(requests=2, tokens_in=50)
-
-    def locked(self, counts):
-        write(self, counts)
-        raise OperationalError("database is locked")
-
-    monkeypatch.setattr(Bill, "_add", locked)
-    with pytest.raises(OperationalError):
-        bill.record()
-    assert not LlmUsage.objects.exists()
-    monkeypatch.undo()
-    bill.add(requests=1)
-    for _once_more in range(2):
-        bill.record()
-    assert LlmUsage.objects.values_list("requests", "tokens_in").get() == (3, 50)

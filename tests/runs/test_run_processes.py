@@ -18,7 +18,7 @@ from tests.factories import make_note, make_project
 from tests.jobs.probes.kinds import FAKE
 from tests.runs.conftest import project_of
 from tests.waiting import wait_for
-from tests.worlds.queue import state_of, wait_for_state
+from tests.worlds.queue import end_lease, state_of, wait_for_state
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 250
@@ -96,7 +96,35 @@ def test_the_worker_is_killed_and_redis_emptied(run, processes, redis_server, ga
     check_complete(run, gate)
 
 
+@pytest.mark.nightly
+def test_worker_and_relay_are_killed_and_come_back(run, processes, gate):
+    run.relay.kill9()
+    run.worker.kill9()
+    processes("work")
+    processes("relay")
+    check_complete(run, gate)
+
+
+@pytest.mark.nightly
+def test_a_worker_frozen_past_its_lease_is_refused(run, processes, gate):
+    run.worker.freeze()
+    end_lease(run.job)
+    processes("work")
+    wait_for(lambda: took_over(run), what="another worker to take over")
+    run.worker.thaw()
+    check_complete(run, gate)
+
+
 # ── Four workers at one run ──────────────────────────────────────────────────────────────────────────────────────────
+def test_a_helper_is_killed_another_frozen_and_redis_emptied(shared, redis_server, gate):
+    killed, frozen, _ = shared.helpers
+    killed.kill9()
+    redis_server.client().flushall()
+    frozen.freeze()
+    gate.open()  # The other workers look for free notes between two shares.
+    wait_for(lambda: Share.objects.count() <= 2, what="their notes to be free again", progress=lambda: progress(shared))
+    frozen.thaw()
+    check_complete(shared, gate)
 
 
 def test_the_worker_that_has_the_run_is_killed_and_its_helpers_are_paused(shared, redis_server, gate):

@@ -38,6 +38,18 @@ def sets_of(run):
     return models.AnnotationSet.objects.filter(author=run.author).count()
 
 
+def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
+    run = started(project)
+    job = finished(run)
+    assert (job.state, job.done, job.total) == (models.JobState.DONE, 10, 10)
+    assert models.AnnotationSet.objects.filter(author=run.author, state="submitted", blind=False).count() == 10
+    span = models.Span.objects.first()
+    assert (span.label.code, span.confidence, span.source) == ("PATIENT", 0.9, "capital")
+    assert runs.run_counts(run) == {"pending": 0, "done": 10, "failed": 0} and run.revision == "1"
+    job = finished(started(project, "p", params={"label": "PLANET"}))
+    assert job.result["spans_without_label"] == 20 and models.Span.objects.count() == 20
+
+
 def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
     """Each batch hides its planted leaks, so that no page shows or counts them while the run is in progress."""
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
@@ -69,6 +81,15 @@ def test_only_the_leading_worker_records_its_device(project):
     with pytest.raises(LostLease):
         jobs._record_device(late, run, backend)
     assert "device" not in Run.objects.get().params
+
+
+def test_a_double_click_is_one_run_and_names_count_up(project):
+    assert started(project) == started(project)
+    assert (Run.objects.count(), models.Author.objects.count(), RunItem.objects.count()) == (1, 1, 10)
+    assert [run.author.name for run in (started(project), started(project, "b"))] == ["fake-1", "fake-2"]
+    with pytest.raises(ServiceError, match="already exists"):
+        started(project, "c", name="fake-1")
+    assert Run.objects.count() == 2
 
 
 def test_an_unknown_backend_and_an_empty_project():

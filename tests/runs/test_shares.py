@@ -77,6 +77,18 @@ def test_two_workers_never_have_the_same_note_in_hand(at_work):
     assert held == {(lead.token, 2), (helper.token, 2)}
 
 
+def test_what_is_written_counts_at_once_and_the_rate_is_that_of_all(at_work):
+    run, lead, helper = at_work
+    before = job_of(run).claimed_at
+    pick(helper, run)
+    assert job_of(run).claimed_at > before, "the rate is measured anew when another worker joins"
+    for claim in (helper, lead):
+        with writing_share(claim, 3):
+            pass
+    job = job_of(run)
+    assert (job.done, job.claimed_done) == (6, 0)
+
+
 def test_what_a_dead_worker_had_comes_back_and_its_late_result_is_refused(at_work):
     run, lead, helper = at_work
     pick(helper, run)
@@ -99,6 +111,41 @@ def test_a_helper_writes_also_while_the_job_waits_for_another_worker(at_work):
     assert job_of(run).done == 3
     with pytest.raises(HandBack):
         helper.check()
+
+
+def test_the_relay_frees_what_a_lost_worker_had(at_work):
+    run, _, helper = at_work
+    pick(helper, run)
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1))
+    assert sweep().put_back == [run.job_id]
+    assert Share.objects.get().token == helper.token
+
+
+def test_a_worker_that_is_writing_is_not_waited_for(at_work):
+    """A worker skips a share whose row is locked, so that workers can't wait for each other in a circle."""
+    run, lead, helper = at_work
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer")
+    pick(helper, run)
+    expire(token=helper.token)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def write():
+        with writing_share(helper, 3):
+            inside.set()
+            go_on.wait(HANGS)
+        connection.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    inside.wait(HANGS)
+    with writing_share(lead, 3):
+        RunItem.objects.filter(pk__in=ids(run)[:3]).update(state="done")
+    assert pick(lead, run, 3) == ids(run)[:3], "the helper keeps its notes"
+    assert Share.objects.count() == 2
+    go_on.set()
+    thread.join()
+    assert job_of(run).done == 6
 
 
 # ── Joining and leaving ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,8 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Author, Import, Review
-from models_runtime.models import Run
+from annotations.models import Author, Document, Import, Job, Review
+from models_runtime.models import Run, RunItem, RunItemState
+from models_runtime.runs.services.backends import chosen
 from tests import factories as make
 from tests.runs.conftest import finished
 from tests.worlds.checks import check_page
@@ -52,6 +53,31 @@ def test_a_run_from_the_button_to_its_end(world, mia, sign_in):
     assert "hx-trigger" not in html and "run:fake-1" in html and "fake-1" in check_page(mia.get(url("runs")))
 
 
+def test_a_second_click_before_the_first_is_answered_is_the_same_run(mia, monkeypatch):
+    """Both requests look for the run before one of them has created it."""
+    data, answers = {"token": str(uuid.uuid4()), "name": "mine", "backend": "rules"}, []
+
+    def in_between(*args):
+        monkeypatch.undo()
+        answers.append(start(mia, **data))
+        return chosen(*args)
+
+    monkeypatch.setattr("models_runtime.runs.services.runs.chosen", in_between)
+    answers.append(start(mia, **data))
+    assert [answer.url for answer in answers] == [url("run", Run.objects.get().pk)] * 2
+
+
+def test_failed_notes_are_listed_and_retried(world, mia):
+    Document.objects.filter(pk=world.note.pk).update(text="EXPLODE")
+    start(mia)
+    run = Run.objects.get()
+    finished(run)
+    html = check_page(mia.get(url("run", run.pk)))
+    assert world.note.name in html and "1 failed" in html and "1 failed" in check_page(mia.get(url("runs")))
+    mia.post(url("run_retry", run.pk))
+    assert RunItem.objects.filter(state=RunItemState.PENDING).count() == 1 and Job.objects.count() == 2
+
+
 def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):
     author = imported(world.project, "hospital-model", [(0, 11, "PATIENT")], world.notes)
     Review.objects.create(document=world.note, author=author, finished_at=timezone.now(), finished_by=world.rev)
@@ -86,6 +112,13 @@ def test_what_is_wrong_is_said_beside_its_field_and_the_form_keeps_the_input(mia
     assert answer.status_code == 422 and answer.context["form"].errors.keys() == {"backend", "name"}
     assert 'aria-invalid="true"' in html and "n" * 81 in html
     assert Author.objects.filter(kind="run").count() == Run.objects.count() == 1
+
+
+def test_only_notes_that_are_not_gold(world, mia):
+    gold = make.make_author(world.project, kind="gold")
+    make.make_set(world.notes[0], gold, [(0, 11, "PATIENT")], submitted=True)
+    check_page(mia.get(start(mia, left=1).url))
+    assert RunItem.objects.count() == len(world.notes) - 1
 
 
 # ── Ensembles ────────────────────────────────────────────────────────────────────────────────────────────────────────

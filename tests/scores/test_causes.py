@@ -153,6 +153,19 @@ def test_causes_survive_another_score_of_the_same_error(read):
     assert tag(read, read.missed, "D", version=1) == {"S", "D"}, "the same error against a frozen version"
 
 
+def test_causes_are_gone_with_the_error(read, client):
+    """The run finds the city now, and another label for the doctor is another error."""
+    tag(read, read.missed, "S")
+    tag(read, read.label, "AM")
+    read.run_set.spans.create(start=44, end=50, label=make.label_of(read.project, "CITY"))
+    read.run_set.spans.filter(start=61).update(label=make.label_of(read.project, "CITY"))
+    assert 'name="removed"' not in check_page(client.get(url("score_errors", read)))
+    page = client.get(url("score", read))
+    assert [n for n, _url in page.context["cause_total"]["cells"]] == [0, 0, 0, 0, 2]
+    with pytest.raises(ServiceError):
+        tag(read, read.missed, "S", present=False)
+
+
 @pytest.mark.both_databases
 def test_causes_follow_a_merged_label(read):
     tag(read, read.label, "AM")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from annotations.core import stored_figures as keeping
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Author, Figures, GoldVersion, Label, Span
@@ -102,6 +103,15 @@ def test_stored_figures_are_used_and_never_stale(project, django_assert_max_num_
     changed()
 
 
+def test_the_number_of_stored_scores_is_limited(project, monkeypatch):
+    monkeypatch.setattr(keeping, "KEPT", 2)
+    for version in range(4):
+        AnnotationSet.objects.filter(author__kind="run").update(version=version)
+        f1(project)
+    assert Figures.objects.filter(kind="score").count() == 2
+    assert Figures.objects.filter(kind="score-errors").count() == 2
+
+
 def test_errors(project, monkeypatch):
     """The number of stored errors is limited, and all are counted."""
     wanted = score_request(project, version=0, author="rules-1")
@@ -185,6 +195,19 @@ def test_a_label_missing_from_the_mapping_is_an_error():
     with pytest.raises(ServiceError, match="lacks these labels: ALIAS"):
         mapped(project, "i2b2-2014")
     assert not Figures.objects.exists()
+
+
+def test_impossible_requests(project):
+    for wanted, says in (
+        ({"author": "nobody"}, "no author “nobody”.*run:rules-1"),
+        ({"author_id": 0}, "This author has no annotations"),
+        ({"author": "gold"}, "no author"),
+        ({"author": "rules-1", "version": 4}, "no gold version 4. Frozen versions: none yet"),
+        ({"author": "rules-1", "into": "it-4"}, "no mapping from “test” to “it-4”"),
+        ({"author": "rules-1", "split": "valid"}, "no split “valid”"),
+    ):
+        with pytest.raises(ServiceError, match=says):
+            score_request(project, **({"version": 0} | wanted))
 
 
 def test_authors_with_the_same_name_are_distinguished_by_kind(project):

@@ -69,6 +69,19 @@ def test_the_agreement_of_attributes_can_be_shown(read, client):
     assert [cell.split("<")[0] for cell in row.split('<td class="num">')[1:]] == ["1", "1", "100%"] * 2
 
 
+def test_published_tables_name_their_systems_and_misprints(read, client):
+    html = check_page(client.get(url("score", read)))
+    # Beside a level, each figure has the corpus and the system.
+    assert "0.8063 SIRM COVID-19 (Italian) <small>Bi-LSTM + CRF · FastText + Flair</small>" in html
+    assert "0.9480 i2b2 2014 (English) <small>Bi-LSTM + CRF · Flair + GloVe · SGF = 32</small>" in html
+    tables = html.split('id="published-title"')[1]
+    row = tables.split("BERT base (IT) Cased · IT")[1].split("</tr>")[0]
+    assert "[1]" in row and '<td class="num">0.8561</td>' in row
+    assert "<li>[1] Misprint: table 4.11 has 0.7969" in tables.split(row)[1].split("</details>")[0]
+    for source in ("Catelli 2021, table 4.2 (binary)", "Singh et al. 2025, table 3", "Xu et al. 2026, table 1"):
+        assert f"<summary>{source}" in tables
+
+
 def test_the_list_shows_who_can_be_scored(read, client):
     html = check_page(client.get(SCORES))
     assert "rules-1" in html and url("score", read) in html and "100%" in html

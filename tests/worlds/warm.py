@@ -64,6 +64,8 @@ def _become(files: list[int], words: list[str], env: dict[str, str]) -> list[str
     from django.db import connections
     from django.utils.functional import empty
 
+    from tests.worlds import killing
+
     for number, file in enumerate(files, start=1):
         os.dup2(file, number)
         os.close(file)
@@ -86,6 +88,7 @@ def _become(files: list[int], words: list[str], env: dict[str, str]) -> list[str
     for handler in (connections, caches):
         vars(handler).clear()
         handler.__init__()
+    killing.install()
     return words
 
 

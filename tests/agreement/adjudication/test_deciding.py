@@ -30,6 +30,13 @@ def test_what_an_own_span_changed(world, span, label, changed):
     assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["changed"] == changed
 
 
+def test_an_own_span_over_two_locations_decides_both(world):
+    adjudicated.own(world, (6, 15), "PATIENT")
+    assert adjudicated.outcome(world) == [("PATIENT", "Rossi, 54")]
+    assert adjudicated.location_states(world)[0] == (0, "decided")
+    assert len(adjudicated.state(world)["locations"]) == 3
+
+
 def test_dropping_a_span_and_deciding_for_nothing(world):
     answer = adjudicated.own(world, adjudicated.DOCTOR, "DOCTOR")
     adjudicated.act(world, "drop", adjudicated.DOCTOR, span=(*adjudicated.DOCTOR, world.label["DOCTOR"]))

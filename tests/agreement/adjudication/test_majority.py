@@ -278,6 +278,13 @@ def test_undo_keeps_what_people_changed_since(votes):
     assert gold_of(votes.whole) == [NAME, CITY] and has_set(other, "adjudicated")
 
 
+def test_erasing_a_patient_leaves_nothing_of_the_note(votes):
+    act = vote(votes)
+    erase_patient(project=votes.project, patient_id="p1", actor=votes.rita)
+    assert models.MajorityNote.objects.filter(act=act).count() == 1
+    assert undo(votes, act)["undone"] == 1
+
+
 # ── Page and command ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 

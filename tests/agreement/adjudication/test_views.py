@@ -99,6 +99,13 @@ def test_decisions_answer_with_the_note_as_it_stands(read, decide):
     assert (answer.status, answer.json["error"], len(answer.json["locations"])) == (409, "moved", 3)
 
 
+def test_somebody_else_s_page(read, decide):
+    answer = decide("nothing", NAME, person=read.ann.pk)
+    assert (answer.status, answer.json["error"]) == (409, "person")
+    answer = send(decide.client, url(read, "adjudicate_finish"), {"person": read.ann.pk})
+    assert answer.json["error"] == "person"
+
+
 def test_causes_from_the_page(read, decide):
     def cause(**changes):
         body = {"person": read.rev.pk, "start": 0, "end": 11, "kind": "S", "present": True}

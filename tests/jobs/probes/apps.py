@@ -9,6 +9,8 @@ class ProbesConfig(AppConfig):
         from annotations.jobs.registry import JOBS
         from models_runtime.core.registry import BACKENDS
         from tests.jobs.probes.kinds import FAKE, KINDS
+        from tests.worlds import killing
 
         JOBS.update(KINDS)
         BACKENDS["fake"] = FAKE
+        killing.install()

@@ -241,6 +241,20 @@ def test_rejections_that_overlap_gold_are_no_errors(reviewed):
     assert "Real Betis" not in str(found) and sum(len(one.examples) for one in found) == 11
 
 
+def test_a_vocabulary_comes_from_a_csv_file(reviewed):
+    terms = injecting.terms_in(
+        reviewed.project, "string,label,count\nSocia,PATIENT,1\nfútbol,HOSPITAL,2\nGil,DOCTOR,1\n", "x"
+    )
+    found = inject(rules=[], terms=terms)
+    assert found.possible_by_rule() == {"csv": 8}
+    assert errors_of(found.author.name)[-2:] == [
+        ("caso-new", "Socia", "PATIENT", "", "csv", "log"), ("caso-new", "fútbol", "HOSPITAL", "", "csv", "log")
+    ]  # fmt: skip
+    # The words of the file are not kept after the drawing.
+    assert found.terms == []
+    assert inject(rules=["cities", "log"], terms=terms).rules == ["cities", "log", "csv"]
+
+
 def test_errors_of_a_csv_file_and_of_a_log_without_rejections(frozen):
     for content, said in (
         ("word,label\na,CITY\n", "has no column “string”"),

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.models import Author, Document, RewrittenNote
 from annotations.text.hashes import text_sha256
 from models_runtime.backends.llm.judging import part_of
-from models_runtime.models import JudgedNote, Judging, Run, RunItem, RunItemState
+from models_runtime.models import JudgedNote, Judging, LlmUsage, Run, RunItem, RunItemState
 from models_runtime.refining.services.judging_results import result_of
 from tests.backends.llm.scripted import note_of
 from tests.refining.judging.world import AGAIN, AGE, CITY, ROSSI, asked, honest, judged_project, ward
@@ -77,6 +77,18 @@ def test_a_note_that_was_rewritten_again_is_not_judged_on_another_text(client, s
         judging = asked(client)
     errors = set(JudgedNote.objects.filter(judging=judging).values_list("judgments__error", flat=True))
     assert errors == {"", "The run rewrote this note again. Start a new judging."}
+
+
+@pytest.mark.parametrize(("temperature", "repeated"), [("0", 0), ("0.7", 6)])
+def test_a_repeated_judging_at_a_temperature_asks_again(client, settings, temperature, repeated):
+    """At temperature 0 the same answers come from the cache; sampled verdicts are new in each judging."""
+    with ward(settings, honest) as server:
+        asked(client, temperature=temperature)
+        before = len(server.requests)
+        second = asked(client, temperature=temperature)
+        assert len(server.requests) - before == repeated
+    kept = sum(LlmUsage.objects.filter(judge__judging=second).values_list("kept", flat=True))
+    assert kept == 6 - repeated
 
 
 def test_the_part_of_a_rewritten_note():

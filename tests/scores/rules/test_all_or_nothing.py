@@ -56,6 +56,32 @@ def test_one_prediction_finds_one_gold_span() -> None:
     assert table((gold, [Span(0, 10, "PATIENT")]))["all_or_nothing"]["tolerant_any"]["all_found"] == 0
 
 
+@pytest.mark.parametrize("threshold, found", [(0.6, 1), (7 / 11, 1), (0.64, 0), (1.0, 0), (0.0, 1)])
+def test_the_threshold_is_settable(threshold: float, found: int) -> None:
+    found_by = table(OTHER_BOUNDS, threshold=threshold)
+    assert found_by["tolerant"]["threshold"] == threshold
+    assert (
+        found_by["tolerant"]["any_label"]["right"] == found_by["all_or_nothing"]["tolerant_any"]["all_found"] == found
+    )
+
+
+def test_chosen_labels_only() -> None:
+    """Notes without gold of the chosen labels don't count, and missed spans of other labels don't matter."""
+    missed: Note = ([ROSSI, TORINO], [ROSSI])
+    elsewhere: Note = ([TORINO], [])
+    notes = (missed, elsewhere, OTHER_LABEL)
+    assert table(*notes)["all_or_nothing_chosen"] is None
+    assert table(*notes)["all_or_nothing"]["tolerant_any"]["share"] == pytest.approx(1 / 3)
+    chosen = table(*notes, chosen=["DOCTOR", "PATIENT"])["all_or_nothing_chosen"]
+    assert chosen is not None and chosen["labels"] == ["PATIENT", "DOCTOR"]
+    assert chosen["found"]["tolerant_any"] == {"all_found": 2, "notes": 2, "share": 1.0}
+    assert chosen["found"]["tolerant"] == {"all_found": 1, "notes": 2, "share": 0.5}
+    # The other figures stay those of all labels.
+    assert table(*notes, chosen=["DATE"])["all_or_nothing"] == table(*notes)["all_or_nothing"]
+    nothing = table(*notes, chosen=["DATE"])["all_or_nothing_chosen"]
+    assert nothing is not None and nothing["found"]["covered"] == {"all_found": 0, "notes": 0, "share": None}
+
+
 def test_by_category_and_by_label() -> None:
     found = table(OTHER_LABEL, OTHER_BOUNDS, OTHER_CATEGORY)
     categories = {row["category"]: row for row in found["categories"]}

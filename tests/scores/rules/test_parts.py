@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.agreement.rules import bootstrap
-from annotations.scores.rules import Rates, Scorer
+from annotations.scores.rules import Rates, Scorer, intervals
 from annotations.scores.rules.causes import ErrorId, category_shares, counts_by_category
-from annotations.scores.rules.intervals import few_notes, wilson
+from annotations.scores.rules.intervals import FEW_NOTES, few_notes, wilson
 from annotations.scores.rules.operating import OperatingCurve, for_precision, for_recall, nearest
 from annotations.scores.rules.rates import macro, weighted
 from annotations.scores.rules.scorer import close, merged, merged_rates
@@ -152,6 +152,22 @@ def test_no_interval_says_why(notes):
     assert (found["low"], found["high"]) == (None, None) and found["no_interval"]
 
 
+def test_a_score_counts_exact_spans_by_note_and_many_notes_cost_nothing(monkeypatch):
+    def table(notes):
+        scorer = Scorer(list(LABELS), LABELS)
+        for at in range(notes):
+            gold = [Span(0, 4, "NAME"), Span(5, 8, "CITY")]
+            scorer.add("Anna who", gold, [gold[0], Span(5, 8, "NAME")] if at % 2 else gold)
+        return scorer.table()
+
+    few = table(FEW_NOTES - 1)
+    per_note = [Rates.paired(1 if at % 2 else 2, 2, 2) for at in range(FEW_NOTES - 1)]
+    assert few["few_notes"] == few_notes(per_note)
+    assert few["few_notes"]["low"] < few["levels"][0]["micro"]["f1"] < few["few_notes"]["high"]
+    monkeypatch.setattr(intervals, "resample", None)
+    assert table(FEW_NOTES)["few_notes"] is None
+
+
 # ── Masking at several thresholds ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -165,6 +181,14 @@ def curve():
     found.add(GOLD, at_each)
     found.add([], [[], [], []])
     return found.points()
+
+
+def test_a_curve_counts_characters_and_notes_whatever_the_labels():
+    assert curve() == [
+        {"threshold": None, "recall": 0.5, "precision": 1.0, "leak_free": 0.5},
+        {"threshold": 0.5, "recall": 0.75, "precision": 1.0, "leak_free": 0.5},
+        {"threshold": 0.1, "recall": 1.0, "precision": round(8 / 12, 6), "leak_free": 1.0},
+    ]
 
 
 def test_a_curve_without_notes_has_no_figures():

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from annotations.scores.rules.rewritten import RewrittenScore, counts_of, substring_counts
+from annotations.scores.rules.rewritten import CountingRule, RewrittenScore, counts_of, substring_counts
 from annotations.text.spans import Span, masked
 from tests.text.strategies import LABELS, texts_with_spans
 
@@ -184,6 +184,17 @@ def test_each_type_has_its_own_counts_of_one_text():
     found = substring_counts("Anna.", "[NOME] [NOME].", spans("Anna.", ("Anna", "MEDICO")), tags)
     counts = [(label, one["removed"], one["extra"], one["placeholders"]) for label, one in found.items()]
     assert counts == [("PAZIENTE", 0, 1, 2), ("MEDICO", 1, 0, 0)]
+
+
+def test_both_rules_are_counted_and_whole_tokens_are_the_default():
+    score = RewrittenScore(TAGS)
+    text, rewritten = "Ha 5 anni, stanza 15.", "Ha [ETÀ] anni, stanza 15."
+    gold = spans(text, ("5", "ETA"))
+    score.add(text, rewritten, gold)
+    assert score.as_dict() == score.as_dict(CountingRule.TOKENS)
+    shown = {rule: score.as_dict(rule)["micro"] for rule in CountingRule}
+    assert [shown[rule]["recall"] for rule in CountingRule] == [1.0, 0.5]
+    assert (shown[CountingRule.SUBSTRING]["unmarked"], shown[CountingRule.TOKENS]["unmarked"]) == (1, 0)
 
 
 @given(texts_with_spans())

@@ -219,6 +219,14 @@ def test_nothing_changed():
     assert (figures["untouched"], figures["collateral"]) == (2, 0)
 
 
+def test_everything_caught():
+    figures = caught(GOLD)
+    assert (figures["injected"], figures["caught"], figures["collateral"]) == (4, 4, 0)
+    assert figures["by_rule"]["age-date"]["share"] == 1.0
+    assert {key: each["caught"] for key, each in figures["by_strategy"].items()} == {"log": 1, "rule": 3}
+    assert figures["by_strategy"]["log"]["interval"] == (pytest.approx(0.025), 1.0)
+
+
 def test_a_changed_end_is_not_a_removal():
     """A spurious span that only became shorter is still there; a relabeled one counts by its label."""
     figures = caught([Span(51, 53, "HOSPITAL"), Span(0, 4, "DOCTOR"), Span(10, 14, "CITY"), Span(30, 40, "DATE")])
