@@ -7,12 +7,44 @@ from django.db import connection
 
 from annotations.core.progress import silent
 from annotations.gold.services import making
-from annotations.models import Span
+from annotations.models import Label, Span
 from annotations.projects.services.labels import merge_labels
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.waiting import HANGS, MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Merge:
+    """Merges the label CITY into PATIENT in another thread, started while gold is being made."""
+
+    def __init__(self, project, monkeypatch):
+        labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
+        self._source, self._target = labels["CITY"], labels["PATIENT"]
+        self._thread, self._error = threading.Thread(target=self._merge), None
+        gold_author = making.gold_author
+
+        def with_merge(project):
+            self._thread.start()
+            self._thread.join(MOMENT)
+            return gold_author(project)
+
+        monkeypatch.setattr(making, "gold_author", with_merge)
+
+    def _merge(self):
+        try:
+            merge_labels(source=self._source, target=self._target, actor=None)
+        except Exception as error:
+            self._error = error
+        finally:
+            connection.close()
+
+    def check(self):
+        self._thread.join(HANGS)
+        assert not self._thread.is_alive() and self._error is None
+        gold = Span.objects.filter(annotation_set__author__kind="gold")
+        assert list(gold.values_list("start", "end", "label__code")) == [(43, 49, "PATIENT")]
+        assert not Span.objects.filter(label=self._source).exists()
 
 
 @pytest.fixture
@@ -29,27 +61,8 @@ def test_gold_of_one_note_while_its_label_is_merged(source, monkeypatch):
 
 
 def test_gold_in_bulk_while_a_label_is_merged(source, monkeypatch):
-    """CITY is merged into PATIENT in another thread, which begins while gold is being made."""
     project = source.document.project
-    labels, errors, gold_author = project.label_set.labels, [], making.gold_author
-
-    def merge():
-        try:
-            merge_labels(source=labels.get(code="CITY"), target=labels.get(code="PATIENT"), actor=None)
-        except Exception as error:
-            errors.append(error)
-        finally:
-            connection.close()
-
-    def with_merge(project):
-        thread.start()
-        thread.join(MOMENT)
-        return gold_author(project)
-
-    thread = threading.Thread(target=merge)
-    monkeypatch.setattr(making, "gold_author", with_merge)
+    merge = Merge(project, monkeypatch)
     made = making.make_gold_bulk(project_id=project.pk, author_id=source.author_id, actor_id=None, progress=silent)
-    thread.join(HANGS)
-    assert (made["made"], thread.is_alive(), errors) == (1, False, [])
-    assert list(Span.objects.filter(annotation_set__author__kind="gold").values_list("label__code")) == [("PATIENT",)]
-    assert not Span.objects.filter(label__code="CITY").exists()
+    assert made["made"] == 1
+    merge.check()

@@ -110,6 +110,21 @@ def test_two_reviewers_decide_differently_on_one_suggestion(world, at_once):
         check(note, 1 + trial % 2)
 
 
+def test_the_same_span_is_accepted_in_two_runs_at_once(world, at_once):
+    """Both acceptances share one gold span; undoing one keeps the span for the other."""
+    for _ in range(TRIALS):
+        note = note_of(world)
+        calls = [
+            partial(poster(user, note, run), "accept", suggestion=suggestions(note, run)[0].pk, seen=["open"])
+            for user, run in zip((world.rita, world.rosa), world.runs, strict=True)
+        ]
+        assert statuses(at_once(*calls)) == [200, 200]
+        assert check(note, 2).spans.count() == 1
+        assert models.Decision.objects.filter(review__document=note).count() == 2
+        assert poster(world.rita, note, world.runs[0])("undo").status_code == 200
+        assert check(note, 3).spans.count() == 1
+
+
 def test_finishing_while_another_person_decides(world, at_once):
     """Either the decision comes first and is in the finished gold, or the review is finished first and refuses it."""
     for _ in range(TRIALS):
@@ -176,6 +191,21 @@ def planting(world, monkeypatch) -> Callable[[], models.Document]:
     return made
 
 
+def test_a_planted_leak_is_shown_once_and_no_second_click_accepts_it(world, at_once, planting):
+    run = world.runs[0]
+    for _ in range(TRIALS // 2):
+        note = planting()
+        planted = models.PlantedLeak.objects.get(review__document=note)
+        rest = aliases_of(world, suggestions(note, run))  # including the hidden one
+        answers = at_once(*(partial(post, rest=rest) for post in posters(world, note, "review_finish")))
+        assert statuses(answers) == [200, 409]
+        assert [answer.json()["open"] for answer in answers] == [1, 1]
+        assert models.Event.objects.filter(document_id=note.pk, verb=review_events.REVIEW_REVEALED).count() == 1
+        assert not models.Decision.objects.filter(suggestion=planted.suggestion_id).exists()
+        assert models.AnnotationSet.objects.get(document=note, author__kind="gold").spans.count() == 3
+        assert models.Review.objects.get(document=note, author=run).finished_at is None
+
+
 def test_one_marks_a_planted_leak_while_the_other_finishes(world, at_once, planting):
     """The leak is found and the review finished, or it is missed and then decided; in both cases it is in gold."""
     run = world.runs[0]
@@ -237,6 +267,19 @@ def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, 
             gold = models.AnnotationSet.objects.get(document=each, author__kind="gold")
             assert gold.spans.count() == (each != note)
         models.Document.objects.filter(pk__in=[each.pk for each in notes]).delete()
+
+
+def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        notes = [note_of(world) for _ in range(3)]
+        plans = [planned(world, user, run, notes[0]) for user in (world.rita, world.rosa)]
+        acts = at_once(*(partial(run_act, plan) for plan in plans))
+        assert sum(act.decided for act in acts) == 3
+        assert sum(act.left for act in acts) == 3
+        for note in notes:
+            check(note, 1)
+        models.Document.objects.filter(pk__in=[note.pk for note in notes]).delete()
 
 
 @pytest.mark.parametrize("planned_late", [False, True])
