@@ -182,10 +182,10 @@ class _PipelineLoop:
         return {"mom1": optimizer.mom1, "mom2": optimizer.mom2, "averages": optimizer.averages}
 
     def _memory(self) -> dict[str, network.Tensors]:
-        return {
-            part: network.numbers(self._ner, lambda node, name, values=values: values[(node.id, name)])
-            for part, values in self._moments().items()
-        }
+        def remembered(values: dict[Any, Any]) -> network.Tensors:
+            return network.numbers(self._ner, lambda node, name: values[(node.id, name)])
+
+        return {part: remembered(values) for part, values in self._moments().items()}
 
 
 def _batches(examples: Sequence[Example], most: int) -> list[list[Example]]:
