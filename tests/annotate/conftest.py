@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from annotations.annotate.services.spans import ChangedSpans, apply_change
-from annotations.core.changes import read_change
-from annotations.models import Document, Label, Project, User
+from annotations.core.changes import ChangeRefused, read_change
+from annotations.models import Document, Event, Label, Project, Span, User
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.held import fresh
@@ -53,6 +53,19 @@ def many(world: SimpleNamespace, parts: Sequence[tuple[str, str]] = PARTS, **ove
 def do(world: SimpleNamespace, data: dict[str, Any], user: User | None = None, **options: Any) -> ChangedSpans:
     """Apply a change to the annotations of ann, or of another person."""
     return apply_change(document=world.note, user=user or world.ann, change=read_change(data), **options)
+
+
+def refused(world: SimpleNamespace, data: dict[str, Any]) -> ChangeRefused:
+    """The error of a change, which leaves all rows as they are."""
+
+    def rows() -> Any:
+        return list(Span.objects.order_by("pk").values_list("pk", "start", "end", "label_id")), Event.objects.count()
+
+    before = rows()
+    with pytest.raises(ChangeRefused) as caught:
+        do(world, data)
+    assert rows() == before
+    return caught.value
 
 
 def made(world: SimpleNamespace, part: str, label: str, user: User | None = None) -> dict[str, Any]:

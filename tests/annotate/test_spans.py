@@ -13,20 +13,9 @@ from annotations.core.changes import ChangeRefused, read_change
 from annotations.core.events import Verb
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Event, Span
 from tests import factories as make
-from tests.annotate.conftest import alter, at, create, do, made, many, merge, step
+from tests.annotate.conftest import alter, at, create, do, made, many, merge, refused, step
 
 pytestmark = pytest.mark.django_db
-
-
-def refused(world: SimpleNamespace, data: dict[str, Any]) -> ChangeRefused:
-    def rows() -> Any:
-        return list(Span.objects.values_list("pk", "start", "end", "label_id")), Event.objects.count()
-
-    before = rows()
-    with pytest.raises(ChangeRefused) as caught:
-        do(world, data)
-    assert rows() == before
-    return caught.value
 
 
 def bounds() -> list[tuple[int, int, str]]:

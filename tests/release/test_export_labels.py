@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.exchange.services.label_mappings import ExportLabels, add_mapping, change_mapping
-from annotations.formats.files import csv_reading
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Label, LabelMapping, Release, Span, StoredFile
@@ -45,20 +44,6 @@ def test_spans_keep_their_attributes_at_their_new_places(noted, tmp_path):
         assert (first["text"], first["attributes"]) == ("[PATIENT]", ROLE)
         assert note["text"][first["start"] : first["end"]] == "[PATIENT]"
         assert not any("attributes" in span for span in others)
-
-
-def test_formats_hold_attributes_or_list_them_as_lost(noted, tmp_path):
-    for format in ("csv", "brat", "conll2003"):
-        release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / format, "--format", format)
-    rows = list(csv_reading.DictReader((tmp_path / "csv" / "spans.csv").open(encoding="utf-8-sig", newline="")))
-    assert [json.loads(row["attributes"]) for row in rows if row["attributes"]] == [ROLE] * 4
-    assert "A2\trole T1 patient" in (tmp_path / "brat" / "en-1.ann").read_text()
-    lost = (tmp_path / "conll2003" / "losses.csv").read_text(encoding="utf-8-sig")
-    assert "Attributes are not exported: deceased, role." in lost and "Wilson" not in lost
-    manifest = json.loads((tmp_path / "conll2003" / "release.json").read_text())
-    assert "losses.csv" in {row["name"] for row in manifest["files"]}
-    # Attributes are not part of the content hash, so that every format can be compared with it.
-    assert len(set(Release.objects.values_list("content_hash", flat=True))) == 1
 
 
 def test_the_command_writes_other_codes_and_leaves_labels_out(ward, tmp_path):

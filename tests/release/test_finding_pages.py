@@ -86,16 +86,6 @@ def test_a_signed_release_shows_its_findings_without_buttons(found):
     assert "not yet signed" in check_page(found.client.get(response.url))
 
 
-def test_empty_lists_say_what_to_do(found):
-    assert "No finding is decided yet." in check_page(found.client.get(f"{FINDINGS}?state=decided"))
-    for finding in (found.first, found.torino):
-        ask(found, finding, "allow", all_of=True)
-    assert "Nothing left to decide" in check_page(found.client.get(FINDINGS))
-    LeakFinding.objects.all().delete()
-    check_page(found.client.get(FINDINGS))
-    assert found.client.get(f"{FINDINGS}?state=other").status_code == 404
-
-
 def test_a_finding_in_the_name_of_a_note(found):
     note = make.make_note(found.project, "Mario Rossi.", "rossi-mario", patient_id="P-1")
     make.make_set(note, found.gold, [(0, 11, "PATIENT")], submitted=True)

@@ -15,10 +15,29 @@ TEXT = (
 )
 
 
+# The text nodes of the note with their offsets, and its whole text.
+NODES = """
+    const note = document.getElementById("note");
+    const walker = document.createTreeWalker(note, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    let all = "";
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        if (!node.parentElement.closest(".line-text")) continue;
+        nodes.push([all.length, node]);
+        all += node.data;
+    }"""
+
+
 def open_note(page: Page, live: Any, note: Any) -> Page:
     page.goto(live("annotate", note.project.slug, note.pk))
     page.wait_for_selector("html[data-workbench=ready]")
     return page
+
+
+def reload(page: Page, screen: str = "workbench") -> None:
+    """Reload a page of annotating, reviewing or adjudicating, and wait until its script is ready."""
+    page.reload()
+    page.wait_for_selector(f"html[data-{screen}=ready]")
 
 
 def saved(page: Page) -> None:
@@ -71,15 +90,9 @@ def painted(page: Page) -> list[tuple[str, str]]:
 def place(page: Page, part: str, edge: str = "start", nth: int = 0) -> dict[str, float]:
     """Position on the screen of a piece of the note's text."""
     return page.evaluate(
-        """([part, edge, nth]) => {
-            const walker = document.createTreeWalker(document.getElementById("note"), NodeFilter.SHOW_TEXT);
-            const nodes = [];
-            let all = "";
-            for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-                if (!node.parentElement.closest(".line-text")) continue;
-                nodes.push([all.length, node]);
-                all += node.data;
-            }
+        """([part, edge, nth]) => {"""
+        + NODES
+        + """
             let at = -1;
             for (let n = 0; n <= nth; n += 1) at = all.indexOf(part, at + 1);
             const offset = edge === "start" ? at : at + part.length - 1;
@@ -140,16 +153,9 @@ def press(page: Page, *keys: str) -> None:
 def select_exactly(page: Page, part: str, nth: int) -> None:
     """Select like a mouse, in any writing direction: set the browser's selection, then release the button."""
     page.evaluate(
-        """([part, nth]) => {
-            const note = document.getElementById("note");
-            const walker = document.createTreeWalker(note, NodeFilter.SHOW_TEXT);
-            const nodes = [];
-            let all = "";
-            for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-                if (!node.parentElement.closest(".line-text")) continue;
-                nodes.push([all.length, node]);
-                all += node.data;
-            }
+        """([part, nth]) => {"""
+        + NODES
+        + """
             const at = nth ? all.lastIndexOf(part) : all.indexOf(part);
             const point = (offset, back) => {
                 const [from, node] = nodes.findLast(([begin]) => (back ? begin < offset : begin <= offset));

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import DocumentSource, Label, Span, StoredFile, StoredFileKind
-from tests.browser.annotate.steps import click_text, open_note, press, saved
+from tests.browser.annotate.steps import click_text, open_note, press, reload, saved
 
 
 @pytest.fixture
@@ -45,8 +45,7 @@ def test_by_key(given, page_of, live):
     assert stored() == [{"Family": True, "Status": "current"}]
     # The server draws the span as the script did.
     drawn = piece.evaluate("piece => piece.outerHTML.replace(/ is-selected| data-span=.\\S+/g, '')")
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
+    reload(page)
     assert piece.evaluate("piece => piece.outerHTML.replace(/ is-selected| data-span=.\\S+/g, '')") == drawn
     click_text(page, "Mario")
     press(page, "c")

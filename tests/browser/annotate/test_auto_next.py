@@ -4,7 +4,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet
 from tests import factories as make
-from tests.browser.annotate.steps import drag, open_note, press, quotes, saved
+from tests.browser.annotate.steps import drag, open_note, press, quotes, reload, saved
 
 TEXT = (
     "Nome: Mario Rossi, di 54 anni.\n"
@@ -57,8 +57,7 @@ def test_a_key_a_span(transactional_db, page_of, live):
     press(page, "Enter")
     expect(page.locator("#note-name")).to_have_text("caso-2")
     chosen(page, "Mario Rossi")
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
+    reload(page)
     chosen(page, "Mario Rossi")
     press(page, "Control+Enter", "Control+Enter")
     expect(page.get_by_role("heading", name="You have finished all your notes")).to_be_visible()

@@ -11,7 +11,7 @@ import time
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.annotate.steps import press, saved
+from tests.browser.annotate.steps import press, reload, saved
 from tests.waiting import in_browser
 from tests.worlds.product import environ, manage, prepared, start
 
@@ -106,7 +106,6 @@ def test_a_server_that_dies_loses_nothing(product, start, manage, browser):
     assert [tuple(bounds) for bounds in kept["spans"]] == expected
     assert [tuple(after[:2]) for after in kept["made"]] == expected
     assert kept["events"] == SPANS
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
+    reload(page)
     expect(page.locator("#note .span")).to_have_text(WORDS)
     page.context.close()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, open_note, press, saved
+from tests.browser.annotate.steps import click_text, open_note, press, reload, saved
 
 # A word of its own in each line; some lines are wrapped.
 LONG = "".join(f"riga{number} Mario Rossi torna a casa. {'bla ' * (60 * (number % 5 == 0))}\n" for number in range(400))
@@ -85,11 +85,6 @@ def away_and_back(page: Page) -> None:
     expect(page.locator("#note-name")).to_have_text("kurz")
     page.locator("#previous-note").click()
     expect(page.locator("#note-name")).to_have_text("lang")
-
-
-def reload(page: Page) -> None:
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
 
 
 def test_where_keys_go_on(long):

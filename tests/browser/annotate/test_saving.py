@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Assignment, Event, Span
 from tests import factories as make
-from tests.browser.annotate.steps import TEXT, lose_one_answer, open_note, painted, press, quotes, saved
+from tests.browser.annotate.steps import TEXT, lose_one_answer, open_note, painted, press, quotes, reload, saved
 from tests.browser.conftest import session_cookie
 
 
@@ -21,8 +21,7 @@ def test_what_waits_is_saved(walk_over):
     # The folded list of notes stays folded, and position and selection are restored.
     page.locator("#notes-list summary").press("Enter")
     expect(page.locator("#notes-items")).to_be_hidden()
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
+    reload(page)
     expect(page.locator("#notes-items")).to_be_hidden()
     expect(page.locator("#note .is-selected")).to_have_text("Rossi")
     assert painted(page) == drawn == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]

@@ -5,7 +5,18 @@ import json
 from playwright.sync_api import Page, expect
 
 from annotations.models import Comment, Flag, Label, PersonalKey, Project
-from tests.browser.annotate.steps import TEXT, click_text, drag, label_button, open_note, painted, press, quotes, saved
+from tests.browser.annotate.steps import (
+    TEXT,
+    click_text,
+    drag,
+    label_button,
+    open_note,
+    painted,
+    press,
+    quotes,
+    reload,
+    saved,
+)
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"> \u202eעברית {{ x }}"
 GUIDELINES = "# Names\n\nTitles stay **outside**.\n\n# Dates\n\nYears alone count. [Law](https://example.org/x)\n"
@@ -141,8 +152,7 @@ def test_guidelines_beside_the_text(world, page_of, live):
     expect(page.locator("#note")).to_be_focused()
     saved(page)
     Project.objects.filter(pk=world.project.pk).update(guidelines=GUIDELINES + "New rule.", guidelines_version=4)
-    page.reload()
-    page.wait_for_selector("html[data-workbench=ready]")
+    reload(page)
     expect(page.locator("#guidelines")).to_have_attribute("data-news", "changed")
     press(page, "g")
     expect(page.locator("#guide-news")).to_be_visible()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import Event
-from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
+from tests.browser.annotate.steps import open_note, painted, press, quotes, reload, saved
 
 
 @pytest.fixture
@@ -61,8 +61,7 @@ def test_in_place_there_and_back(ready, world, live):
     is_open(ready, second)
     assert ready.evaluate("window.stayed")
     assert Event.objects.filter(verb="note.read", document_id=second.pk).count() == 3
-    ready.reload()
-    ready.wait_for_selector("html[data-workbench=ready]")
+    reload(ready)
     expect(ready.locator("#note .is-selected")).to_have_text("Paziente")
     stored = ready.evaluate("JSON.stringify([Object.values(sessionStorage), Object.values(localStorage)])")
     assert "Paziente" not in stored

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AuditMark, AuditNote
 from tests import factories as make
+from tests.browser.annotate.steps import press
 from tests.browser.widths import PHONE, fits
 from tests.worlds.audited import audited_world, planned
 
@@ -35,35 +36,32 @@ def marks() -> list[tuple[str, str]]:
 def test_a_note_by_keyboard(ward, page_of, live):
     page = opened(page_of(ward.rev, **PHONE), live)
     assert fits(page)
-    keyboard = page.keyboard
-    keyboard.press("ArrowRight")
+    press(page, "ArrowRight")
     expect(page.locator("#chosen")).to_have_text("[")
-    keyboard.press("ArrowDown")  # the next sentence: behind the point of “dott.”
+    press(page, "ArrowDown")  # the next sentence: behind the point of “dott.”
     expect(page.locator("#chosen")).to_have_text("Bianchi")
-    keyboard.press("Shift+ArrowLeft")
-    keyboard.press("Shift+ArrowLeft")
+    press(page, "Shift+ArrowLeft", "Shift+ArrowLeft")
     expect(page.locator("#chosen")).to_have_text("dott. Bianchi")
-    keyboard.press("Escape")
+    press(page, "Escape")
     expect(page.get_by_role("button", name="DOCTOR")).to_be_disabled()
-    keyboard.press("ArrowLeft")
-    keyboard.press("ArrowDown")
+    press(page, "ArrowLeft", "ArrowDown")
     expect(page.locator("#chosen")).to_have_text("Bianchi")
-    keyboard.press("2")  # the key of DOCTOR
+    press(page, "2")  # the key of DOCTOR
     expect(page.get_by_role("list").filter(has_text="Bianchi")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")
     assert marks() == [("DOCTOR", "Bianchi")]
-    keyboard.press("u")
+    press(page, "u")
     expect(page.get_by_text("No leak marked in this note.")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")
-    keyboard.press("?")
+    press(page, "?")
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Mark the selected text with the label")
-    keyboard.press("Escape")
+    press(page, "Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
     # Chromium moves the focus back to the page a moment after it has closed the dialog.
     expect(page.locator("dialog :focus")).to_have_count(0)
-    keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.get_by_text("You have read 1 note.")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")
-    keyboard.press("p")  # a key that no label can have
+    press(page, "p")  # a key that no label can have
     expect(page.get_by_text("You have read")).to_have_count(0)
     assert AuditNote.objects.get(state="reading").position == 1

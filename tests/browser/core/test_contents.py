@@ -3,9 +3,21 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.core.test_sorting import make_ward
+from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def make_ward():
+    """Four notes of two annotators who differ. Return a reviewer."""
+    project = make.make_project("ward", name="Ward")
+    annotators = [make.make_member(project, user=name) for name in ("anna", "bruno")]
+    for number in range(4):
+        note = make.make_note(project, annotators=annotators)
+        for position, person in enumerate(annotators):
+            spans = [(0, 11, "PATIENT"), (13, 15 if (number + position) % 3 else 20, "AGE"), (43, 49, "CITY")]
+            make.make_set(note, person, spans[: 3 - (number == 1)], submitted=True)
+    return make.make_member(project, "reviewer")
 
 
 @pytest.mark.nightly

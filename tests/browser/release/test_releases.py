@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.models import LeakFinding
+from tests.browser.annotate.steps import press
 from tests.browser.widths import fits_everywhere
 from tests.waiting import wait_for
 from tests.worlds.released import make_clinic, make_release
@@ -76,22 +77,21 @@ def test_findings_are_decided(clinic, page_of, live):
 
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-findings", "ready")
-    page.keyboard.press("j")
+    press(page, "j")
     expect(first).to_be_focused()
-    page.keyboard.press("r")
+    press(page, "r")
     expect(first).to_contain_text("replaced")
     expect(page.locator("#count-open")).to_have_text("2")
     expect(first).to_be_focused()
-    page.keyboard.press("u")
+    press(page, "u")
     expect(page.locator("#count-open")).to_have_text("3")
-    page.keyboard.press("Shift+A")
+    press(page, "Shift+A")
     expect(page.locator("#count-open")).to_have_text("1")
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    press(page, "j", "j")
     expect(items.nth(2)).to_be_focused()
-    page.keyboard.press("a")
+    press(page, "a")
     expect(page.locator("#count-open")).to_have_text("0")
     assert sorted(LeakFinding.objects.values_list("decision", flat=True)) == ["allow"] * 3
-    page.keyboard.press("?")
+    press(page, "?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert fits_everywhere(page)

@@ -95,6 +95,10 @@ def act(page: Page, name: str) -> Any:
     return page.locator(f"#chosen [data-act={name}]")
 
 
+def listed(page: Page) -> list[str]:
+    return page.locator("#suggestions .de-quote").all_inner_texts()
+
+
 def states(page: Page) -> list[str]:
     return page.locator("#suggestions .de-state").all_inner_texts()
 

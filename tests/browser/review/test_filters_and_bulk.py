@@ -3,15 +3,15 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from annotations.jobs.runner import run as work
 from annotations.models import Decision, Label, Review, Span, SuggestedString
 from annotations.review.services.planting import draw_leaks
 from models_runtime.models import Run
 from tests import factories as make
-from tests.browser.annotate.steps import label_button, press, saved
-from tests.browser.review.steps import TEXT, chosen, gold, open_review, states, suggest
+from tests.browser.annotate.steps import label_button, press, reload, saved
+from tests.browser.review.steps import TEXT, chosen, gold, listed, open_review, states, suggest
 
 
 @pytest.fixture
@@ -21,10 +21,6 @@ def scored(world):
         Span.objects.filter(start=start).update(confidence=confidence)
     world.other = make.make_author(world.project, kind="run", name="crf-1")
     return world
-
-
-def listed(page: Page) -> list[str]:
-    return page.locator("#suggestions .de-quote").all_inner_texts()
 
 
 def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(scored, page_of, live):
@@ -223,8 +219,7 @@ def test_a_planted_leak_by_keys(scored, page_of, live, axe, monkeypatch):
         press(page, key)
         expect(notice).to_contain_text("planted leak")
     assert Review.objects.get(document=scored.note).finished_at is None
-    page.reload()
-    page.wait_for_selector("html[data-review=ready]")
+    reload(page, "review")
     expect(chosen(page)).to_contain_text("Mario Rossi")
     press(page, "a")
     saved(page)

@@ -1,11 +1,11 @@
 """Review of a refined run in Chromium: what the refiner did and why, the filter, proposed removals."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from annotations.models import Review
-from tests.browser.annotate.steps import press, saved
-from tests.browser.review.steps import chosen, gold, open_review, states
+from tests.browser.annotate.steps import press, reload, saved
+from tests.browser.review.steps import chosen, gold, listed, open_review, states
 from tests.worlds.refined import refine
 
 
@@ -13,10 +13,6 @@ from tests.worlds.refined import refine
 def refined(world):
     vars(world).update(vars(refine(world.project, world.note)))
     return world
-
-
-def listed(page: Page) -> list[str]:
-    return page.locator("#suggestions .de-quote").all_inner_texts()
 
 
 def test_keys_alone(refined, page_of, live):
@@ -44,8 +40,7 @@ def test_keys_alone(refined, page_of, live):
     press(page, "u")
     saved(page)
     assert gold(refined.note)[-1] == ("DATE", "12/03/2021")
-    page.reload()
-    page.wait_for_selector("html[data-review=ready]")
+    reload(page, "review")
     press(page, "c")  # the key of CITY keeps the annotation with this label
     saved(page)
     assert gold(refined.note)[-1] == ("CITY", "Torino")

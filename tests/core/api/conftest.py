@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-import pytest
-
 from annotations.models import Document, Project, User
 from tests.factories import make_member, make_note, make_project
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.programs import Program
 
 
@@ -24,11 +22,4 @@ def build_world() -> ApiWorld:
     return ApiWorld(project, manager, make_note(project, annotators=[manager]), Program(manager))
 
 
-@pytest.fixture(scope="module")
-def made(once) -> ApiWorld | None:
-    return once(build_world)
-
-
-@pytest.fixture
-def world(db, made) -> ApiWorld:
-    return fresh(made, build_world)
+made, world = made_once(build_world)

@@ -1,13 +1,11 @@
 """A prepared release of two patients' notes from a frozen gold version."""
 
-import pytest
-
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import GoldVersionNote, Release, ReleasedNote, ReleasedNoteState, ReleasePolicy, ReleaseState
 from annotations.release.services.settling import settle
 from annotations.text.hashes import text_sha256
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.pages import make_world, sign_in
 
 __all__ = ["sign_in"]
@@ -34,15 +32,7 @@ def make_released():
     return world
 
 
-@pytest.fixture(scope="module")
-def made_released(once):
-    return once(make_released)
-
-
-@pytest.fixture
-def released(made_released, db):
-    """The release of `make_released`, made once for the module."""
-    return fresh(made_released, make_released)
+made, released = made_once(make_released)
 
 
 def prepared_release(world, number):

@@ -19,7 +19,7 @@ from annotations.release.rules.certificates.signatures import fingerprint_of, si
 from annotations.release.services.certificates.verifying import files_at, verify_certificate, zip_files
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
-from tests.held import fresh
+from tests.held import made_once
 from tests.release.certificates.conftest import make_released, prepared_release
 from tests.release.certificates.test_signing import signed
 from tests.release.rules.certificates.sample import KEY, PRIVATE, content
@@ -31,17 +31,14 @@ def make_certified():
     return released
 
 
-@pytest.fixture(scope="module")
-def made_certified(once):
-    return once(make_certified)
+made, held_certified = made_once(make_certified)
 
 
 @pytest.fixture
-def certified(made_certified, db, tmp_path):
-    certified = fresh(made_certified, make_certified)
-    certified.file = tmp_path / "certificate.json"
-    certified.file.write_bytes(bytes(certified.certificate.json))
-    return certified
+def certified(held_certified, tmp_path):
+    held_certified.file = tmp_path / "certificate.json"
+    held_certified.file.write_bytes(bytes(held_certified.certificate.json))
+    return held_certified
 
 
 def exported(world, out, format="text"):

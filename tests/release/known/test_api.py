@@ -1,7 +1,5 @@
 """The patient master and the lists through the API."""
 
-import csv
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -46,16 +44,3 @@ def test_from_the_upload_to_the_values_of_a_patient(program):
     assert Event.objects.filter(verb=PERSON_SHOWN).exists()
     assert program.delete(f"{KNOWN}/patients/{person['id']}").status_code == 204
     assert program.get(KNOWN).json()["patients"] == 0
-
-
-def test_the_lists(program):
-    added = program.post(f"{KNOWN}/terms", {"kind": "deny", "terms": ["Villa Verde", "Rione Alto"], "label": "CITY"})
-    assert added.json() == {"added": 2, "already": 0}
-    assert uploaded(program, f"{KNOWN}/lists", b"list,term,label\nallow,Parkinson,\n").json() == {
-        "allow": {"added": 1, "already": 0}
-    }
-    terms = program.get(f"{KNOWN}/terms").json()["items"]
-    assert [term["term"] for term in terms] == ["Villa Verde", "Rione Alto"]
-    assert program.delete(f"{KNOWN}/terms/{terms[0]['id']}").status_code == 204
-    lines = program.get(f"{KNOWN}/lists.csv").content.decode().splitlines()
-    assert list(csv.reader(lines))[1:] == [["allow", "Parkinson", ""], ["deny", "Rione Alto", "CITY"]]
