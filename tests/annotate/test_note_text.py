@@ -84,17 +84,23 @@ def test_a_span_whose_label_was_deleted_is_still_drawn() -> None:
 TEXTS = st.text(st.sampled_from("ab \r\n<>&\"'\u2028😀\u0301\u05d0"), max_size=40)
 
 
-@given(TEXTS, PLACES)
-def test_the_text_of_each_line_is_in_the_page_to_the_last_character(
-    text: str, found: list[tuple[int, int, int]]
-) -> None:
+def spans_in(text: str, found: list[tuple[int, int, int]]) -> list[SpanItem]:
     bounds = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
-    spans = [span(pk, *each) for pk, each in enumerate(sorted(bounds))]
-    drawn = note_text(text, spans, LABELS)
-    lines = re.findall(r'data-start="(\d+)" data-end="(\d+)">(.*?)</div></div>', drawn, re.DOTALL)
+    return [span(pk, *each) for pk, each in enumerate(sorted(bounds))]
+
+
+def lines_of(drawn: str) -> list[tuple[int, int, str]]:
+    """Start, end and markup of each line."""
+    rows = re.findall(r'data-start="(\d+)" data-end="(\d+)">(.*?)</div></div>', drawn, re.DOTALL)
+    return [(int(start), int(end), markup) for start, end, markup in rows]
+
+
+@given(TEXTS, PLACES)
+def test_the_text_of_each_line_is_in_the_page_to_the_last_character(text, found):
+    lines = lines_of(note_text(text, spans_in(text, found), LABELS))
     for start, end, markup in lines:
-        assert html.unescape(re.sub(r"</?span[^<>]*>", "", markup)) == text[int(start) : int(end)]
-    assert "".join(text[int(start) : int(end)] for start, end, _ in lines) == re.sub(r"[\r\n]", "", text)
+        assert html.unescape(re.sub(r"</?span[^<>]*>", "", markup)) == text[start:end]
+    assert "".join(text[start:end] for start, end, _ in lines) == re.sub(r"[\r\n]", "", text)
 
 
 # ── So many pieces that only innermost spans are drawn ───────────────────────────────────────────────────────────────
@@ -124,18 +130,13 @@ def test_a_note_at_the_limit_has_few_bytes(kind: str) -> None:
 
 
 @given(TEXTS, PLACES)
-def test_of_a_crowded_note_the_innermost_span_of_each_character_is_drawn(
-    text: str, found: list[tuple[int, int, int]]
-) -> None:
-    bounds = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
-    spans = [span(pk, *each) for pk, each in enumerate(sorted(bounds))]
+def test_of_a_crowded_note_the_innermost_span_of_each_character_is_drawn(text, found):
+    spans = spans_in(text, found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing_rules, "MOST_PIECES", -1)
         drawn = note_text(text, spans, LABELS)
-    lines = re.findall(r'data-start="(\d+)" data-end="(\d+)">(.*?)</div></div>', drawn, re.DOTALL)
-    for start, end, markup in lines:
+    for at, end, markup in lines_of(drawn):
         shown = re.findall(r'<span [^<>]*data-span="(\d+)"[^<>]*>([^<]*)</span>|([^<]+)', markup)
-        at = int(start)
         for pk, marked, plain in shown:
             for character in html.unescape(marked or plain):
                 assert character == text[at]
@@ -147,4 +148,4 @@ def test_of_a_crowded_note_the_innermost_span_of_each_character_is_drawn(
                 else:
                     assert not over
                 at += 1
-        assert at == int(end)
+        assert at == end

@@ -7,7 +7,7 @@ A page that logs an error or violates the content-security policy fails its test
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,6 @@ FRAME = (".site-head", ".site-foot")
 def _patience():
     """Set long timeouts: both databases are tested at once on two cores, so a state that comes late is not an error."""
     expect.set_options(timeout=in_browser())
-
-
-Live = Callable[..., str]
-PageOf = Callable[..., Page]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
-from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, JobState, Label, Release, ReleasePolicy
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import answer_chosen
@@ -99,23 +98,6 @@ def test_the_page_shows_no_figures_until_the_job_has_computed_them(clinic, sign_
     assert f'hx-get="{path}"' not in html and "What was done" in html
     # The header doesn't count the job any more.
     assert 'id="job-indicator" hx-swap-oob="true"' in html and "job is running" not in html
-
-
-def test_an_export_waits_for_decisions_unless_notes_are_left_out(clinic, sign_in):
-    client = sign_in(clinic.mia)
-    for about in ({"format": "text"}, {"format": "audio"}):
-        check_page(client.post(url("release_export"), about, follow=True))
-    assert not Job.objects.filter(kind="release_export").exists()
-    about = {"format": "jsonl", "leave_out": "on", "token": form()["token"]}
-    first, second = (client.post(url("release_export"), about) for _click in range(2))
-    assert first.url == second.url
-    job = Job.objects.get(kind="release_export")
-    run_job(job.pk)
-    job.refresh_from_db()
-    assert job.result["held_back"] == 2
-    file = reverse("file_download", args=["covid", job.result["file_id"]])
-    assert file in check_page(client.get(url("release")))
-    assert url("release") in check_page(client.get(first.url))
 
 
 def test_a_released_note_is_beside_its_original(clinic, sign_in):

@@ -221,13 +221,6 @@ def test_a_label_set_has_attributes() -> None:
 PAST, CURRENT, KIN = ("Status", "past"), ("Status", "current"), ("Family", True)
 
 
-TIES = [
-    ([(PAST,), (PAST,)], False), ([(PAST,), ()], True), ([(PAST,), (PAST,), ()], False),
-    ([(PAST,), (), ()], False),  # most say that it has none
-    ([(PAST,), (CURRENT,), ()], True), ([(KIN, PAST), (KIN, CURRENT)], True), ([], False),
-]  # fmt: skip
-
-
 def test_votes_and_hashes() -> None:
     # More than half decides.
     votes = [(KIN, ("S", "a")), (KIN, ("S", "b")), (("S", "c"),)]

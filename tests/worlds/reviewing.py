@@ -20,7 +20,6 @@ from tests.worlds.pages import TEXT, make_world, signed_in
 
 NAMES = ("review_next", "review", "review_decide", "review_state", "review_finish", "review_reopen")
 LOOKS = ("review_next", "review", "review_state")
-JSON = ("review_decide", "review_state", "review_finish", "review_reopen")
 
 
 @pytest.fixture

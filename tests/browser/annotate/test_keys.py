@@ -199,22 +199,6 @@ def test_submitting_by_a_held_key(walk_over):
     assert AnnotationSet.objects.filter(state="submitted").count() == 2
 
 
-def test_labels_with_keys_of_the_program(walk_over):
-    """A label file may use a key of the program: the label gets it, and the sheet shows the remaining keys."""
-    walk = walk_over(TEXT, labels=[("name", [("PATIENT", "1"), ("DOT", "."), ("PLUS", "+")])])
-    page = walk.page
-    press(page, ",", ".", "Control+Home", "Alt+ArrowUp", "+")
-    assert walk.made[0] == ("PLUS", "Nome: Mario Rossi.")
-    press(page, "?")
-    sheet = page.get_by_role("dialog", name="Keys")
-    row = sheet.locator("dl > div")
-    expect(row.filter(has_text="Use the last label again").locator("kbd")).to_have_text(["Space"])
-    expect(row.filter(has_text="DOT").locator("kbd")).to_have_text(["."])
-    expect(row.filter(has_text="Widen: word").locator("kbd")).to_have_text(["Alt+↑"])
-    expect(sheet.get_by_role("heading", level=3).last).to_have_text("Labels")
-    expect(sheet).to_contain_text("Double click")
-
-
 def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_first(walk_over):
     names = ["NOMBRE", "ID_TITULACION_SANITARIO", "ID SUJETO", "NUMERO-FAX", "CALLE"]
     page = walk_over("uno dos tres cuatro", labels=[("ALL", [(name, "") for name in names])]).page

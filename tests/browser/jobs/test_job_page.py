@@ -1,16 +1,15 @@
 """A job's page moves by itself, keeps the focus, and stops asking when the job is over."""
 
 from datetime import timedelta
-from io import BytesIO
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.exchange.services.staged import pack, stage_import
 from annotations.jobs.runner import take
 from annotations.jobs.services import status
 from annotations.models import Job
 from tests import factories as make
+from tests.exchange.brat_files import stage, zipped
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,17 +19,7 @@ def staged(settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     project = make.make_project("covid")
     manager = make.make_member(project, "manager")
-    content = BytesIO(pack([("a.txt", b"Seen on 12/03/2021.")]).read())
-    row = stage_import(
-        project=project,
-        name="a.zip",
-        content=content,
-        format="text",
-        written_as="",
-        language="",
-        take_duplicates=False,
-        actor=manager,
-    )
+    row = stage(project, zipped(("a.txt", b"Seen on 12/03/2021.")), format="text", written_as="", actor=manager)
     return manager, project, row
 
 

@@ -9,14 +9,8 @@ from playwright.sync_api import Page
 from annotations.models import Event, Role, Span
 from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE
 from tests import factories as make
-from tests.browser.annotate.steps import saved
+from tests.browser.annotate.steps import TEXT, saved
 
-TEXT = (
-    "Paziente Mario Rossi, 54 anni, ricoverato il 12/03/2021 a Torino.\r\n"
-    "\r\n"
-    "Visto dal dott. Bianchi; controllo il 20/03/2021.\r\n"
-    "Torna a casa.\r\n"
-)
 SUGGESTED = [("Mario Rossi", "PATIENT"), ("12/03/2021", "DATE"), ("Torino", "HOSPITAL"), ("Bianchi", "DOCTOR")]
 
 

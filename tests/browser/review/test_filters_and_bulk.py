@@ -10,8 +10,8 @@ from annotations.models import Decision, Label, Review, Span, SuggestedString
 from annotations.review.services.planting import draw_leaks
 from models_runtime.models import Run
 from tests import factories as make
-from tests.browser.annotate.steps import label_button, press, reload, saved
-from tests.browser.review.steps import TEXT, chosen, gold, listed, open_review, states, suggest
+from tests.browser.annotate.steps import TEXT, label_button, press, reload, saved
+from tests.browser.review.steps import chosen, gold, listed, open_review, states, suggest
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from itertools import pairwise
 from playwright.sync_api import Route, expect
 
 from annotations.models import Decision, DocumentSource, Label, Review, Span, StoredFile, StoredFileKind
-from tests.browser.annotate.steps import click_text, drag, label_button, press, saved, wait_for_held
-from tests.browser.review.steps import TEXT, act, chosen, gold, open_review, states
+from tests.browser.annotate.steps import TEXT, click_text, drag, label_button, press, saved, wait_for_held
+from tests.browser.review.steps import act, chosen, gold, open_review, states
 
 # The smallest PNG.
 PIXEL = base64.b64decode(
@@ -90,13 +90,6 @@ def test_decisions_by_mouse(many):
     assert many.gold == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
     click_text(page, "Mario")
     expect(offered).to_have_count(0)
-    # By mouse, the button does the same.
-    click_text(page, "12/03/2021")
-    press(page, "Alt+ArrowRight", "Alt+ArrowRight")
-    offered.click()
-    assert page.evaluate(selected) == "12"
-    press(page, "Escape")
-    assert page.evaluate(selected) == ""
 
 
 def test_keys(many):

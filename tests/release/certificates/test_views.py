@@ -44,29 +44,28 @@ def test_signing_lists_the_risks_and_signs(released, sign_in):
     assert keys_in(check_page(client.get(SIGN))) == [], "they are accepted already"
 
 
-def upload(name, data):
-    return SimpleUploadedFile(name, data)
-
-
 def test_the_page_verifies_a_certificate_with_its_release(released, sign_in, tmp_path):
     certificate = signed(released)
     packed = tmp_path / "out.zip"
     release = Release.objects.get(pk=released.release.pk)
     export_release_to_path(release=release, out=packed, format="brat")
     client = sign_in(released.out)
-    files = {"certificate": upload("c.pdf", bytes(certificate.pdf)), "release": upload("r.zip", packed.read_bytes())}
+    files = {
+        "certificate": SimpleUploadedFile("c.pdf", bytes(certificate.pdf)),
+        "release": SimpleUploadedFile("r.zip", packed.read_bytes()),
+    }
     html = check_page(client.post(VERIFY, files))
     assert "The certificate is verified" in html and "Certificate 1 of release 1." in html
     # The page names the zip file and its fields, where the command names the folder and its options.
     assert "folder" not in html and "--key" not in html
     changed = bytes(certificate.json).replace(b"Teaching", b"Teachinh")
-    html = check_page(client.post(VERIFY, {"certificate": upload("c.json", changed)}))
+    html = check_page(client.post(VERIFY, {"certificate": SimpleUploadedFile("c.json", changed)}))
     assert "The certificate is not verified" in html and "changed after signing" in html
     for wrong in (
         {},
-        {"certificate": upload("c", b"{}"), "release": upload("r", b"no zip")},
-        {"certificate": upload("c", b"{}"), "key": "12"},
-        {"certificate": upload("c", b"x" * (MOST_BYTES + 1))},
+        {"certificate": SimpleUploadedFile("c", b"{}"), "release": SimpleUploadedFile("r", b"no zip")},
+        {"certificate": SimpleUploadedFile("c", b"{}"), "key": "12"},
+        {"certificate": SimpleUploadedFile("c", b"x" * (MOST_BYTES + 1))},
     ):
         response = client.post(VERIFY, wrong)
         assert response.status_code == 422 and "Nothing was verified." in check_page(response)

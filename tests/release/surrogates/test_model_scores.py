@@ -14,7 +14,6 @@ from models_runtime.core import registry
 from models_runtime.refining.jobs.model_scores import compare, store
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.programs import Program
 from tests.worlds.released import clinic, made_clinic, make_release
 
 __all__ = ["clinic", "made_clinic"]
@@ -72,15 +71,6 @@ def test_both_f1_and_their_difference_are_stored_in_the_release(released):
     released.refresh_from_db()
     assert released.figures["surrogates"] == {"entities": 2, "f1": found}
     assert Event.objects.get(verb="surrogates.scored").data == {"release": 1, "backend": "knows", "notes": 2}
-
-
-def test_a_program_compares_the_first_notes(released, no_redis):
-    program = Program(make.make_member(released.project, "manager", "max"))
-    assert program.post("/projects/ward/releases/1/model-scores", {"backend": "knows", "notes": 1}).status_code == 202
-    job = Job.objects.get()
-    run_job(job.pk)
-    job.refresh_from_db()
-    assert (job.result["notes"], job.result["original"], job.result["released"]) == (1, 1.0, 1.0)
 
 
 @pytest.fixture
