@@ -12,7 +12,6 @@ from annotations.core.access import enter
 from annotations.models import AnnotationSet, AnnotationSetState, Comment, Event, Span, User
 from annotations.notes.selectors.comments import CommentThread, threads
 from annotations.notes.services import talk as service
-from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.annotate.conftest import alter, do, made, step
 from tests.annotate.test_views import client_of, post
@@ -190,14 +189,6 @@ def test_events_hold_no_text(world: SimpleNamespace) -> None:
     verbs = list(Event.objects.values_list("verb", flat=True))
     assert verbs == [f"comment.{verb}" for verb in ("added", "added", "changed", "resolved", "deleted")]
     assert "ecretword" not in json.dumps(list(Event.objects.values_list("data", flat=True)))
-
-
-def test_comments_go_with_an_erased_note(world: SimpleNamespace) -> None:
-    type(world.note).objects.filter(pk=world.note.pk).update(patient_id="P1")
-    say(world, world.ann, text="x")
-    say(world, world.rev, "answer", comment=Comment.objects.get().pk, text="y")
-    erase_patient(project=world.project, patient_id="P1", actor=world.mia)
-    assert Comment.objects.count() == 0
 
 
 def test_reviewers_see_and_answer_on_the_notes_page(world: SimpleNamespace) -> None:

@@ -7,10 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Document, Event, Search
+from annotations.models import Event, Search
 from annotations.notes.selectors import searching
 from annotations.notes.services.searching import purge_searches
-from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
@@ -46,9 +45,6 @@ def test_hits_with_their_location(world, sign_in):
     assert (event.actor, event.project_id, event.data["hits"]) == (world.ann, world.project.pk, 2)
     assert "ossi" not in json.dumps(event.data) and "ossi" not in answer.request["PATH_INFO"]
     assert "searched the notes" in sign_in(world.mia).get(reverse("audit", args=["covid"])).content.decode()
-    Document.objects.filter(pk=world.note.pk).update(patient_id="P1")
-    erase_patient(project=world.project, patient_id="P1", actor=world.mia)
-    assert not Search.objects.exists()
 
 
 def test_offsets_are_code_points_of_the_original_text(world, sign_in):

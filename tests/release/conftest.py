@@ -12,7 +12,7 @@ from django.core.management import call_command
 from annotations.models import Author, AuthorKind, Document, Label, Project, Span
 from annotations.projects.services.projects import create_project
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import no_redis
 from tests.worlds.released import clinic, made_clinic
@@ -89,12 +89,10 @@ def make_ward():
     return SimpleNamespace(project=project, manager=manager, notes=notes)
 
 
-@pytest.fixture(scope="module")
-def made_ward(once):
-    return once(make_ward)
+made, held_ward = made_once(make_ward)
 
 
 @pytest.fixture
-def ward(made_ward, db, no_redis):
+def ward(held_ward, no_redis):
     """The project of `make_ward`, made once for the module."""
-    return fresh(made_ward, make_ward)
+    return held_ward

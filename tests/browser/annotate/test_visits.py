@@ -13,12 +13,9 @@ from tests.browser.annotate.steps import open_note, painted, press, quotes, relo
 @pytest.fixture
 def ready(world, page_of, live):
     """The first note, with the next one fetched; `stayed` tells whether the page was never loaded again."""
-    return with_next(page_of(world.ann), live, world.notes[0])
-
-
-def with_next(page: Page, live: Any, note: Any) -> Page:
+    page = page_of(world.ann)
     with page.expect_response("**/data?ahead=1"):
-        open_note(page, live, note)
+        open_note(page, live, world.notes[0])
     page.evaluate("window.stayed = true")
     return page
 

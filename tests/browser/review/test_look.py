@@ -72,14 +72,3 @@ def test_a_phone(world, page_of, live, axe):
     saved(page)
     assert gold(world.note)[-1] == ("HOSPITAL", "casa")
     assert axe(page) == []
-
-
-def test_no_text_in_any_url(opened, world):
-    seen = []
-    opened.on("request", lambda request: seen.append(request.url))
-    press(opened, "a", "x", "c", "u")
-    drag(opened, "54 anni")
-    press(opened, "d")
-    saved(opened)
-    assert len(seen) >= 5
-    assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]

@@ -143,13 +143,6 @@ def test_one_patient_and_the_whole_master_can_be_deleted(patients, mia):
     assert stored() == []
 
 
-def test_erasing_a_patient_deletes_the_row_and_waiting_uploads(patients, mia):
-    imported(mia)
-    upload(mia)
-    erase_patient(project=patients.project, patient_id="P-1", actor=patients.mia)
-    assert stored() == ["P-2"] and not KnownUpload.objects.exists()
-
-
 def test_a_patient_without_notes_can_be_erased(patients, mia):
     imported(mia)
     page = "/projects/covid/patients/"
