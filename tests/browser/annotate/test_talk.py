@@ -8,7 +8,6 @@ from tests.browser.annotate.steps import (
     drag,
     label_button,
     open_note,
-    painted,
     press,
     quotes,
     reload,
@@ -127,7 +126,6 @@ def test_flagging(world, opened, live):
 
 def test_guidelines_beside_the_text(world, page_of, live):
     Project.objects.filter(pk=world.project.pk).update(guidelines=GUIDELINES, guidelines_version=3)
-    Label.objects.filter(name="PATIENT").update(description="The patient's name, without titles.")
     page = open_note(page_of(world.ann), live, world.note)
     guide, body = page.locator("#guide"), page.locator("#guide-body")
     press(page, "g")
@@ -135,11 +133,6 @@ def test_guidelines_beside_the_text(world, page_of, live):
     expect(body).to_contain_text("Version 3")
     expect(page.locator("#guide-news")).to_be_hidden()
     expect(page.locator("#guide-scroll")).to_be_focused()
-    # Beside the text: both are there, and labeling goes on.
-    drag(page, "Mario Rossi")
-    press(page, "1")
-    expect(page.locator("#guide-label")).to_contain_text("The patient's name, without titles.")
-    assert painted(page) == [("PATIENT", "Mario Rossi")]
     body.get_by_role("link", name="Dates").click()
     expect(body.locator("h2", has_text="Dates")).to_be_focused()
     assert body.get_by_role("link", name="Law").get_attribute("target") == "_blank"
@@ -147,7 +140,6 @@ def test_guidelines_beside_the_text(world, page_of, live):
     press(page, "Escape")
     expect(guide).to_be_hidden()
     expect(page.locator("#note")).to_be_focused()
-    saved(page)
     Project.objects.filter(pk=world.project.pk).update(guidelines=GUIDELINES + "New rule.", guidelines_version=4)
     reload(page)
     expect(page.locator("#guidelines")).to_have_attribute("data-news", "changed")
