@@ -6,6 +6,7 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 import os
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -415,7 +416,9 @@ if USE_I18N:
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [SHIPPED / "static", ("guide", str(SHIPPED / "docs" / "guide" / "images"))]
+# The page about the API uses files of ninja, which is no application here, so that only the API loads it.
+_NINJA = Path(str(find_spec("ninja").origin)).parent / "static"  # type: ignore[union-attr]  # it is installed
+STATICFILES_DIRS = [SHIPPED / "static", ("guide", str(SHIPPED / "docs" / "guide" / "images")), _NINJA]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "deidreview.storage.StaticFiles"},
@@ -442,4 +445,4 @@ LOGGING = {
     },
 }
 # W021: preloading HSTS binds a whole domain for years, which only the owner of the domain may decide.
-SILENCED_SYSTEM_CHECKS = ["security.W021"]
+SILENCED_SYSTEM_CHECKS = ["security.W021", "templates.W003"]  # Our library `static` replaces Django's.

@@ -8,7 +8,7 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import OtherSecretKey, project_key
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job, JobState, KnownPerson, Release, SigningKey, SurrogateEntity
+from annotations.models import Document, Job, JobState, KnownPerson, ProjectKey, Release, SigningKey, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.services.certificates.signing import sign
@@ -109,6 +109,7 @@ def test_nothing_of_a_patient_is_erased_by_half(clinic):
 
 def test_an_old_certificate_verifies_and_no_new_one_is_signed(clinic, settings):
     other, settings.SECRET_KEY = settings.SECRET_KEY, "before" * 10
+    ProjectKey.objects.all().delete()  # It is made anew, with the key from before.
     release = Release.objects.get(pk=clinic.release.pk)
     certificate = sign(release=release, terms=TERMS, accepted=(), actor=clinic.mia, everything=True)
     settings.SECRET_KEY = other

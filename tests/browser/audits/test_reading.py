@@ -1,5 +1,6 @@
-"""Reading a released note in Chromium: by keyboard alone on a phone."""
+"""Reading a released note in Chromium: by mouse, and by keyboard alone on a phone."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,13 +8,12 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AuditMark, AuditNote
 from tests import factories as make
-from tests.browser.annotate.steps import press
 from tests.browser.widths import PHONE, fits
 from tests.worlds.audited import audited_world, planned
 
 
 @pytest.fixture
-def ward(transactional_db):
+def ward(transactional_db: None) -> SimpleNamespace:
     world = audited_world(make.make_project("covid", name="Covid ward", language="it"))
     world.plan = planned(world.release)
     return world
@@ -33,35 +33,73 @@ def marks() -> list[tuple[str, str]]:
     ]
 
 
-def test_a_note_by_keyboard(ward, page_of, live):
+@pytest.mark.nightly
+def test_a_note_by_mouse(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = opened(page_of(ward.rev), live)
+    expect(page.get_by_role("button", name="No leak")).to_be_visible()
+    expect(page.get_by_role("button", name="DOCTOR")).to_be_disabled()
+    box = page.evaluate(
+        """() => {
+            const node = document.querySelector("#note .line-text").lastChild;
+            const range = document.createRange();
+            range.setStart(node, node.data.indexOf("Bianchi"));
+            range.setEnd(node, node.data.indexOf("Bianchi") + 7);
+            const { x, y, width, height } = range.getBoundingClientRect();
+            return { x, y: y + height / 2, past: x + width };
+        }"""
+    )
+    page.mouse.move(box["x"] + 8, box["y"])
+    page.mouse.down()
+    page.mouse.move(box["past"] - 8, box["y"], steps=4)
+    page.mouse.up()
+    expect(page.locator("#chosen")).to_have_text("Bianchi")  # widened to the word
+    assert axe(page) == []
+    page.get_by_role("button", name="DOCTOR").click()
+    page.wait_for_selector("html[data-audit=ready]")
+    expect(page.get_by_role("list").filter(has_text="Bianchi")).to_be_visible()
+    assert marks() == [("DOCTOR", "Bianchi")]
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("No leak marked in this note.")).to_be_visible()
+    page.get_by_role("button", name="No leak").click()
+    expect(page.get_by_text("You have read 1 note.")).to_be_visible()
+    assert marks() == []
+    # A reload goes on with the same note.
+    page.reload()
+    assert AuditNote.objects.get(state="reading").position == 2
+
+
+def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = opened(page_of(ward.rev, **PHONE), live)
     assert fits(page)
-    press(page, "ArrowRight")
+    keyboard = page.keyboard
+    keyboard.press("ArrowRight")
     expect(page.locator("#chosen")).to_have_text("[")
-    press(page, "ArrowDown")  # the next sentence: behind the point of “dott.”
+    keyboard.press("ArrowDown")  # the next sentence: behind the point of “dott.”
     expect(page.locator("#chosen")).to_have_text("Bianchi")
-    press(page, "Shift+ArrowLeft", "Shift+ArrowLeft")
+    keyboard.press("Shift+ArrowLeft")
+    keyboard.press("Shift+ArrowLeft")
     expect(page.locator("#chosen")).to_have_text("dott. Bianchi")
-    press(page, "Escape")
+    keyboard.press("Escape")
     expect(page.get_by_role("button", name="DOCTOR")).to_be_disabled()
-    press(page, "ArrowLeft", "ArrowDown")
+    keyboard.press("ArrowLeft")
+    keyboard.press("ArrowDown")
     expect(page.locator("#chosen")).to_have_text("Bianchi")
-    press(page, "2")  # the key of DOCTOR
+    keyboard.press("2")  # the key of DOCTOR
     expect(page.get_by_role("list").filter(has_text="Bianchi")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")
     assert marks() == [("DOCTOR", "Bianchi")]
-    press(page, "u")
+    keyboard.press("u")
     expect(page.get_by_text("No leak marked in this note.")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")
-    press(page, "?")
+    keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Mark the selected text with the label")
-    press(page, "Escape")
+    keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
     # Chromium moves the focus back to the page a moment after it has closed the dialog.
     expect(page.locator("dialog :focus")).to_have_count(0)
-    press(page, "Enter")
+    keyboard.press("Enter")
     expect(page.get_by_text("You have read 1 note.")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")
-    press(page, "p")  # a key that no label can have
+    keyboard.press("p")  # a key that no label can have
     expect(page.get_by_text("You have read")).to_have_count(0)
     assert AuditNote.objects.get(state="reading").position == 1

@@ -1,10 +1,11 @@
 """Tables that are complete on one page are sorted by their columns, by mouse and by keyboard."""
 
 from datetime import UTC, datetime
+from typing import Any
 from unittest.mock import patch
 
 import pytest
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from annotations.core.events import NOTE_READ
 from tests import factories as make
@@ -16,7 +17,43 @@ def column(table: Locator, number: int) -> list[str]:
     return [text.split("\n")[0].strip() for text in table.locator(f"tbody tr > :nth-child({number})").all_inner_texts()]
 
 
-def test_times_are_sorted_as_times(page_of, live):
+@pytest.mark.nightly
+def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
+    project = make.make_project("ward", name="Ward")
+    annotators = [make.make_member(project, user=name) for name in ("anna", "bruno")]
+    for number in range(4):
+        note = make.make_note(project, annotators=annotators)
+        for position, person in enumerate(annotators):
+            spans = [(0, 11, "PATIENT"), (13, 15 if (number + position) % 3 else 20, "AGE"), (43, 49, "CITY")]
+            make.make_set(note, person, spans[: 3 - (number == 1)], submitted=True)
+    page = page_of(make.make_member(project, "reviewer"))
+    page.goto(live("agreement", "ward") + "?granularity=label")
+    table = page.get_by_role("table", name="Krippendorff's alpha for each label against all other labels")
+    labels, alphas = column(table, 1), [float(value) for value in column(table, 2)]
+    assert len(set(alphas)) > 1
+
+    head = table.get_by_role("columnheader", name="α")
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    assert [float(value) for value in column(table, 2)] == sorted(alphas, reverse=True)
+
+    page.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    assert [float(value) for value in column(table, 2)] == sorted(alphas)
+
+    page.keyboard.press("Enter")
+    expect(head).not_to_have_attribute("aria-sort", "ascending")
+    assert column(table, 1) == labels
+
+    table.get_by_role("columnheader", name="Label", exact=True).get_by_role("button").press("Space")
+    assert column(table, 1) == sorted(labels)
+    expect(table.get_by_role("columnheader", name="Plot").get_by_role("button")).to_have_count(0)
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(head.get_by_role("button")).to_be_disabled()
+
+
+def test_times_are_sorted_as_times(page_of: Any, live: Any) -> None:
     """The newest first. As words, 1 Dec 2025 would come before 3 Oct 2026, and 25 Nov 2026 after both."""
     project = make.make_project("ward", name="Ward")
     mia = make.make_member(project, "manager", "mia")

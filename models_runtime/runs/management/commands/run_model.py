@@ -159,6 +159,27 @@ class Command(JourneyCommand):
             may_leave=options["may_leave"], wanted=wanted,
         )  # fmt: skip
 
+    def say(self, result: dict[str, Any]) -> str:
+        said = (
+            f"Run {result['run']} (job {result['job']}: {JobState(result['state']).label}): "
+            f"{result['done']} notes done, {result['failed']} failed, {result['pending']} remaining."
+        )
+        if result["masking_threshold"] is not None:
+            said += f" Masking threshold: {result['masking_threshold']:g}."
+        if (found := result["on_hold_out"]) is not None:
+            said += (
+                f" On held-out notes at {found['threshold']:g}: character recall {found['recall'] or 0:.4f}, "
+                f"precision {found['precision'] or 0:.4f}, leak-free notes {found['leak_free'] or 0:.4f}."
+            )
+        if again := result.get("rules_again"):
+            said += (
+                f" The rules vote, and their tags are features of {', '.join(again)}. An error of the rules can have "
+                "several votes."
+            )
+        if result.get("left_out"):
+            said += f" Excluded because not every member annotated them: {result['left_out']} notes."
+        return said
+
     def failure(self, result: dict[str, Any]) -> str:
         return failed_notes(result)
 
