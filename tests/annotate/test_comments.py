@@ -12,6 +12,7 @@ from annotations.core.access import enter
 from annotations.models import AnnotationSet, AnnotationSetState, Comment, Event, Span, User
 from annotations.notes.selectors.comments import CommentThread, threads
 from annotations.notes.services import talk as service
+from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.annotate.conftest import alter, do, made, step
 from tests.annotate.test_views import client_of, post
@@ -228,3 +229,11 @@ def test_what_is_refused(world: SimpleNamespace) -> None:
     path = reverse("comments", args=["covid", world.note.pk])
     answer = client_of(world.rev).post(path, {"act": "add", "text": " "}, follow=True)
     assert "Not saved." in check_page(answer)
+
+
+def test_comments_go_with_an_erased_note(world: SimpleNamespace) -> None:
+    type(world.note).objects.filter(pk=world.note.pk).update(patient_id="P1")
+    say(world, world.ann, text="x")
+    say(world, world.rev, "answer", comment=Comment.objects.get().pk, text="y")
+    erase_patient(project=world.project, patient_id="P1", actor=world.mia)
+    assert Comment.objects.count() == 0

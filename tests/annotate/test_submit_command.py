@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.models import AnnotationSet, Assignment, AssignmentState, Event
+from annotations.models import AnnotationSet, Assignment, AssignmentState, Event, Project
 from annotations.projects.services.projects import archive_project
 from tests import factories as make
 
@@ -53,3 +53,12 @@ def test_a_note_that_is_refused_leaves_the_others(world):
     assert out.getvalue().startswith("caso-001: ")
     archive_project(project=world.project, actor=world.mia)
     assert submit("caso-001", "--by", "ann")[0]["code"] == "archived"
+
+
+def test_the_spans_of_a_run_are_never_submitted_unseen(world):
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    make.make_set(world.note, run, [(0, 11, "PATIENT")], submitted=True)
+    Project.objects.update(seed_from=run)
+    found, error = submit("caso-001", "--by", "ann")
+    assert found["refused"][0]["code"] == "unseen" and error
+    assert AnnotationSet.objects.get(author__user=world.ann).state == "draft"

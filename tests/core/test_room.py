@@ -8,7 +8,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.exchange.services import importing, staged
 from annotations.gold.services.making import make_gold, make_gold_bulk
-from annotations.models import AnnotationSet, BulkAct, Decision, Document, Event, Resolution, Span
+from annotations.models import AnnotationSet, BulkAct, Decision, Document, Event, Project, Resolution, Span
 from annotations.models.project import SecondReview
 from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.bulk_rules import BulkRule
@@ -146,3 +146,14 @@ def test_merging_labels_makes_no_set_larger_or_deeper(at_most):
     at_most(3, 3)
     merge_labels(source=label_of(project, "DOCTOR"), target=label_of(project, "PATIENT"), actor=None)
     assert made.spans.count() == 2 and crowd_in(made.spans.values_list("start", "end")) is None
+
+
+def test_an_annotator_begins_without_the_spans_of_a_set_that_is_too_large(at_most, client, ward):
+    ann = make_member(ward.project, user="ann")
+    note = make_note(ward.project, annotators=[ann])
+    make_set(note, ward.run, [ROSSI, AGE], submitted=True)
+    Project.objects.update(seed_from=ward.run)
+    at_most(1)
+    client.force_login(ann)
+    assert client.get(f"/projects/covid/notes/{note.pk}/data").json()["spans"] == []
+    assert not AnnotationSet.objects.filter(author__user=ann).exists()

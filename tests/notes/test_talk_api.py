@@ -48,6 +48,16 @@ def test_a_thread_from_the_question_to_its_end(note):
     assert len(table) == 3
 
 
+def test_annotators_stay_blind_to_each_other(note):
+    made = note.ada.post(f"{note.path}/comments", {"text": "A name?"}).json()
+    assert note.ben.get(f"{note.path}/comments").json()["items"] == []
+    assert note.ben.post(f"{note.path}/comments/{made['id']}/answers", {"text": "No."}).status_code == 404
+    # Whatever set an annotator names, the comment is about their own annotations.
+    note.ben.post(f"{note.path}/comments", {"text": "Mine", "annotation_set": note.sets[0].pk})
+    assert Comment.objects.latest("pk").annotator.username == "ben"
+    assert not Event.objects.filter(verb="note.read").exists()
+
+
 def test_hidden_annotators_are_numbers(note):
     note.project.anonymous_adjudication = True
     note.project.save()

@@ -142,3 +142,14 @@ def test_an_erased_note_that_was_held_back_is_no_longer_counted(clinic):
     delete_note(project=clinic.project, note=clinic.notes[1].pk, actor=clinic.mia)
     figures = Release.objects.get().figures
     assert (figures["notes"], figures["held_back"], figures["patients"], figures["leaks"]["open"]) == (1, 1, 1, 1)
+
+
+def test_a_double_click_makes_one_release(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    # The policy is saved by its first use, and the second click still means the same.
+    about = form(policy="limited:1", purpose="Research", recipient="A university", expires_on="2099-01-01")
+    first, second = client.post(NEW, about), client.post(NEW, about)
+    assert first.url == second.url == reverse("release", args=["covid", 2])
+    release = Release.objects.get(number=2)
+    assert (release.purpose, release.recipient, str(release.expires_on)) == ("Research", "A university", "2099-01-01")
+    assert release.policy.slug == "limited"

@@ -3,8 +3,8 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.models import BulkAct, Decision, PlantedLeak, SuggestedString
-from annotations.review.selectors.bulk_rules import BulkRule, open_of
+from annotations.models import BulkAct, Decision, PlantedLeak, Span, SuggestedString
+from annotations.review.selectors.bulk_rules import BulkRule, open_of, preview, waiting_by_string
 from annotations.review.selectors.planted import hints_of
 from annotations.review.selectors.reviewing import NoteOrder
 from annotations.review.selectors.state import review_state
@@ -92,3 +92,16 @@ def test_a_note_with_nothing_else_open_is_still_offered(world):
             world.decide(world.rita, Act.ACCEPT, start, note)
     for order in ("note", "uncertainty"):
         assert next_in_queue(world.run, world.project, NoteOrder(order), world.rita) == world.note.pk
+
+
+def test_counts_of_doubtful_suggestions_leave_hidden_leaks_out(world):
+    hidden = world.suggestion(NAME)
+    world.store()
+    Span.objects.update(provenance={"removed": [], "unsupported": [], "places": 2})
+    rule = BulkRule("threshold", [world.run.pk], least=0.5)
+    found = preview(rule, BulkAct.Act.ACCEPT, world.project, world.rosa)
+    assert (found.open, found.doubtful) == (0, 8)
+    name = hidden.string_key, hidden.label_id
+    assert waiting_by_string([name], [world.run.pk], world.project, world.rosa)[name].doubtful == 2
+    bulk = accept_in_bulk(world, rule, with_doubtful=True)
+    assert not Decision.objects.filter(suggestion=hidden).exists() and bulk.decided == 8

@@ -2,15 +2,18 @@
 
 import pytest
 
+from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
-from annotations.models import Decision, Event, PlantedLeak, Review, Span
+from annotations.models import BulkAct, Decision, Event, PlantedLeak, Review, Span
 from annotations.models.project import SecondReview
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.events import REVIEW_REVEALED
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.planted import measured_by, together, unsuggested
 from annotations.review.selectors.reviewing import review_list
+from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.effort import effort_between
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
@@ -264,3 +267,36 @@ def test_a_correction_of_another_suggestion_finds_the_leak_that_it_covers(world)
     world.decide(world.rita, Act.CORRECT, CITY, bounds=bounds, quote=TEXT[:30])
     world.finish(world.rita, rest=world.rest())
     assert PlantedLeak.objects.get().result == "found"
+
+
+def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
+    assert world.review(world.rita).finished_at is None
+    assert world.shown()[NAME] == ("open", "missed")
+    assert world.gold == [(24, 30, "CITY"), (41, 48, "DOCTOR")], "the leak is not added to gold unseen"
+    assert not gold_sets(world.project).exists()
+    # A second click on finish, and a second press of the key that accepts the rest.
+    for rest in ((), world.rest()):
+        with pytest.raises(ServiceError) as error:
+            world.finish(world.rita, rest=rest)
+        assert error.value.code == "open"
+    assert PlantedLeak.objects.filter(result="missed").count() == 1
+    assert Event.objects.filter(verb=REVIEW_REVEALED).count() == 1
+    rule = BulkRule("threshold", [world.run.pk], least=0.5)
+    bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
+    begin_bulk(bulk=bulk, user=world.rosa)
+    at_once(bulk, run_bulk)
+    assert world.shown()[NAME] == ("open", "missed"), "nor by a bulk act"
+    world.decide(world.rita, Act.ACCEPT, NAME)
+    assert world.finish(world.rita).finished_by == world.rita
+    assert (0, 11, "PATIENT") in world.gold
+    (mine,) = measured_by(world.project)
+    assert (mine.reviewer, mine.missed, mine.rate.decided) == ("rita", 1, 1)
+    check_strings()
+    # The outcome stays when somebody reopens the note, which is not drawn again.
+    reopen_review(document=world.note, author=world.run, user=world.rosa)
+    world.store()
+    assert PlantedLeak.objects.count() == 1 and world.shown()[NAME] == ("accepted", "missed")
+    with pytest.raises(ServiceError, match="nothing to undo"):
+        world.decide(world.rosa, Act.UNDO)
+    world.finish(world.rosa)
+    assert [one.reviewer for one in measured_by(world.project)] == ["rita"]

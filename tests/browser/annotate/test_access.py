@@ -1,5 +1,7 @@
 """The annotate page for a screen reader, and on paper. tests/browser/test_axe.py has more."""
 
+import re
+from types import SimpleNamespace
 from typing import Any
 
 from playwright.sync_api import expect
@@ -38,3 +40,15 @@ def test_a_screen_reader_hears_a_label_once_and_paper_has_the_whole_note(opened,
         expect(opened.locator(part)).to_be_visible()
     for part in (".site-head", "#notes", "#side", "#submit-form", "#show-find", "#save-state"):
         expect(opened.locator(part)).to_be_hidden()
+
+
+def test_without_scripts_the_note_can_be_read_and_handed_in(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = page_of(world.ann, java_script_enabled=False)
+    response = page.goto(live("annotate", "covid", world.note.pk))
+    expect(page.locator("#note")).to_contain_text("Mario Rossi, 54 anni")
+    # Playwright's selectors ignore the text of noscript elements.
+    assert response is not None and re.search(r"<noscript>.*Marking spans needs JavaScript", response.text())
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator("#note-name")).to_have_text(world.notes[1].name)
+    page.get_by_role("link", name="Previous").click()
+    expect(page.get_by_text("Submitted", exact=True)).to_be_visible()

@@ -1,5 +1,7 @@
 """The annotate page by keyboard alone: spans at two keys each, every key of the sheet, hard texts."""
 
+from typing import Any
+
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Event
@@ -213,3 +215,44 @@ def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_f
     expect(found).to_have_count(5)
     titles = found.evaluate_all("all => all.map(one => one.title)")
     assert titles == [names[3], names[2], names[1], names[0], names[4]]
+
+
+def test_submitting_by_a_held_key_and_a_comment_that_waits(walk_over: Any) -> None:
+    walk = walk_over(*[LINES] * 3)
+    page = walk.page
+    # A note without spans is submitted after a question; what a submitted note refuses is told, and the notice closes.
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Yes, submit").click()
+    expect(page.locator("#note-name")).to_have_text("n01")
+    page.locator("#previous-note").click()
+    expect(page.locator("#reopen")).to_be_visible()
+    press(page, "ArrowRight", "1")
+    notice = page.locator("#notice")
+    expect(notice).to_contain_text("This note is submitted. Reopen it to change it.")
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_be_hidden()
+    # From a submitted note to the next one, without loading a page.
+    page.evaluate("window.stayed = true")
+    page.locator("#next-open").click()
+    expect(page.locator("#note-name")).to_have_text("n01")
+    assert page.evaluate("window.stayed")
+    # A key that is held down hands in one note.
+    press(page, "ArrowRight", "1")
+    saved(page)
+    page.keyboard.press("Escape")
+    page.keyboard.down("Enter")
+    expect(page.locator("#note-name")).to_have_text("n02")
+    page.keyboard.down("Enter")
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    press(page, "ArrowRight", "1")
+    saved(page)
+    expect(page.locator("#note-name")).to_have_text("n02")
+    assert AnnotationSet.objects.filter(state="submitted").count() == 2
+    # Words that wait in a comment warn too.
+    press(page, "m")
+    page.keyboard.type("Half a thought")
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"

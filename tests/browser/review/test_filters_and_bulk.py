@@ -1,6 +1,8 @@
 """Fast review in Chromium: filters, orders, the masked note with hints, strings and bulk acts."""
 
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -228,3 +230,31 @@ def test_a_planted_leak_by_keys(scored, page_of, live, axe, monkeypatch):
     page.wait_for_selector("html[data-review=ready]")
     assert gold(scored.note)[0] == ("PATIENT", "Mario Rossi")
     assert listed(page) == ["12/03/2021", "Torino", "Bianchi"]
+
+
+def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
+) -> None:
+    start = TEXT.index("Mario")
+    author = make.make_author(scored.project, kind="gold", name="gold")
+    make.make_set(scored.note, author, [(start, start + 11, "PATIENT")], submitted=True)
+    page = open_review(page_of(scored.rita), live, scored)
+    expect(page.locator("#has-gold")).to_contain_text("This note already has gold")
+    skipped = page.locator("#rest-skipped")
+    expect(skipped).to_have_text(
+        re.compile(r"“Accept the rest” skips \d open suggestions because this note already has gold\.")
+    )
+    number = page.locator("#rest-count").inner_text()
+    expect(skipped).to_contain_text(f"skips {number} open")
+    button = page.locator("#finish-rest")
+    for _ in range(2):  # the first press shows hints, if there are any
+        if not page.locator("#notice").is_visible():
+            button.click()
+    expect(page.locator("#notice")).to_contain_text("This note already has gold, so nothing was accepted")
+    assert gold(scored.note) == [("PATIENT", "Mario Rossi")]
+    assert axe(page) == []
+    page.get_by_label("Let “Accept the rest” add to this gold").check()
+    expect(skipped).to_have_text("")
+    button.click()
+    page.wait_for_url(f"**/{scored.notes[1].pk}/*")
+    assert len(gold(scored.note)) == 4

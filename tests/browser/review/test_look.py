@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from annotations.models import Role
 from tests import factories as make
@@ -72,3 +72,14 @@ def test_a_phone(world, page_of, live, axe):
     saved(page)
     assert gold(world.note)[-1] == ("HOSPITAL", "casa")
     assert axe(page) == []
+
+
+def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
+    seen = []
+    opened.on("request", lambda request: seen.append(request.url))
+    press(opened, "a", "x", "c", "u")
+    drag(opened, "54 anni")
+    press(opened, "d")
+    saved(opened)
+    assert len(seen) >= 5
+    assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]

@@ -8,8 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.core.access import enter
-from annotations.models import Certificate, Release, SigningKey
+from annotations.models import Certificate, Event, Release, SigningKey
 from annotations.ops.services.erasing import erase_patient
+from annotations.release.events import CERTIFICATE_DOWNLOADED
 from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.services.exporting import export_release_to_path
 from tests.release.certificates.test_signing import finding, signed
@@ -105,3 +106,16 @@ def test_the_section_of_the_release_page(released, sign_in):
     for state in ("preparing", "withdrawn"):
         Release.objects.filter(pk=released.release.pk).update(state=state)
         assert SIGN not in section(released, released.mia)
+
+
+def test_downloads_are_the_same_bytes_every_time(released, sign_in):
+    certificate = signed(released)
+    client = sign_in(released.rev)
+    for format in ("json", "pdf"):
+        url = reverse(f"certificate_{format}", args=["covid", 1, 1])
+        first, second = client.get(url), client.get(url)
+        assert first.content == second.content == bytes(getattr(certificate, format))
+        assert first.headers["Content-Disposition"] == f'attachment; filename="release-1-certificate-1.{format}"'
+        event = Event.objects.filter(verb=CERTIFICATE_DOWNLOADED).latest("pk")
+        assert event.data == {"release": 1, "certificate": 1, "format": format}
+        assert client.get(reverse(f"certificate_{format}", args=["covid", 1, 2])).status_code == 404

@@ -176,3 +176,10 @@ def test_two_projects_seal_the_same_person_differently(patients):
     for project in (patients.project, make.make_project()):
         store_people(project=project, people={"P-1": MasterPerson(given=("Ida",))}, problems=0, actor=None)
     assert len(set(KnownPerson.objects.values_list("digest", flat=True))) == 2
+
+
+def test_erasing_a_patient_deletes_the_row_and_waiting_uploads(patients, mia):
+    imported(mia)
+    upload(mia)
+    erase_patient(project=patients.project, patient_id="P-1", actor=patients.mia)
+    assert stored() == ["P-2"] and not KnownUpload.objects.exists()
