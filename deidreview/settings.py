@@ -268,6 +268,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "annotations.core.requests.entered_project",
             ],
         },
     },

@@ -127,13 +127,18 @@ def refusal(
         return JsonResponse({"error": code, "message": message}, status=status)
     if wants_fragment(request):
         return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
-    return render(request, template, {"message": message, "status": status, **context}, status=status)
+    return _error_page(request, status, template, {"message": message, "status": status, **context})
 
 
 def _error(request: HttpRequest, status: int, code: str, template: str, **context: object) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"error": code}, status=status)
-    return render(request, template, context, status=status)
+    return _error_page(request, status, template, context)
+
+
+def _error_page(request: HttpRequest, status: int, template: str, context: dict[str, object]) -> HttpResponse:
+    """Render an error page without the menus of the project that the view had entered."""
+    return render(request, template, {"access": None, **context}, status=status)
 
 
 def _plain_error(request: HttpRequest, status: int, code: str, template: str) -> HttpResponse:

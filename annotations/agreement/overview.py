@@ -47,7 +47,7 @@ def agreement_card(access: Access) -> list[overview.OverviewCard]:
 
 @overview.steps.part(50, Can.MANAGE)
 def measure(access: Access) -> list[overview.Step]:
-    url = reverse("agreement", args=[access.project.slug])
+    url = reverse("agreement", args=[access.slug])
     text = _("Look where annotators differ, and make the guidelines clearer there.")
     return [overview.Step(_("Measure agreement"), text, url, _("Show agreement"), has_agreement(access.project))]
 
@@ -64,12 +64,12 @@ def waiting(access: Access) -> list[overview.Need]:
     if not n:
         return []
     text = ngettext("%(n)d note waits for adjudication.", "%(n)d notes wait for adjudication.", n) % {"n": n}
-    return [overview.Need(text, reverse("adjudications", args=[access.project.slug]), _("Adjudicate"))]
+    return [overview.Need(text, reverse("adjudications", args=[access.slug]), _("Adjudicate"))]
 
 
 @overview.stages.part(30, Can.READ_NOTES)
 def adjudicated(access: Access) -> list[overview.Stage]:
-    url = f"{reverse('adjudications', args=[access.project.slug])}?show={Show.FINISHED}"
+    url = f"{reverse('adjudications', args=[access.slug])}?show={Show.FINISHED}"
     n = adjudicated_sets(access.project).count()
     return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "")]
 
@@ -82,7 +82,7 @@ def own_outcomes(access: Access) -> list[overview.OverviewCard]:
 
 @overview.steps.part(60, Can.MANAGE)
 def adjudicate_step(access: Access) -> list[overview.Step]:
-    url = reverse("adjudications", args=[access.project.slug])
+    url = reverse("adjudications", args=[access.slug])
     text = _("Decide where annotators differ, beginning with the notes of lowest agreement.")
     done = adjudicated_sets(access.project).exists()
     return [overview.Step(_("Adjudicate"), text, url, _("Adjudicate"), done)]

@@ -62,7 +62,7 @@ def own_replies(access: Access) -> list[overview.OverviewCard]:
 @overview.stages.part(20, Can.READ_NOTES)
 def annotated(access: Access) -> list[overview.Stage]:
     n = submitted_sets(access.project).aggregate(n=Count("document_id", distinct=True))["n"]
-    return [overview.Stage(_("Annotated"), f"{n:,}", reverse("notes", args=[access.project.slug]))]
+    return [overview.Stage(_("Annotated"), f"{n:,}", reverse("notes", args=[access.slug]))]
 
 
 @overview.steps.part(40, Can.MANAGE)
@@ -75,6 +75,6 @@ def pilot(access: Access) -> list[overview.Step]:
         "Let two annotators submit the same %(n)d notes before all others.",
         wanted,
     ) % {"n": wanted}
-    url = reverse("notes", args=[access.project.slug])
+    url = reverse("notes", args=[access.slug])
     title = ngettext("Annotate a pilot of %(n)d note", "Annotate a pilot of %(n)d notes", wanted) % {"n": wanted}
     return [overview.Step(title, text, url, _("Show notes"), 0 < notes <= shared)]

@@ -77,6 +77,11 @@ class Access:
         return right in RIGHTS[self.membership.role]
 
     @property
+    def slug(self) -> str:
+        """The project's short name, for addresses."""
+        return self.project.slug
+
+    @property
     def archived(self) -> bool:
         return self.project.archived_at is not None
 

@@ -3,19 +3,21 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can, enter
 from annotations.core.changes import ChangeRefused, LabeledBounds, not_whole
 from annotations.core.errors import ServiceError
 from annotations.models import User
@@ -25,6 +27,8 @@ JSON = "application/json"
 UPLOADS = "takes_uploads"
 Row = TypeVar("Row")
 View = TypeVar("View", bound=Callable[..., Any])
+FORM: Final = ("GET", "HEAD", "POST")
+"""The methods of a page with a form."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,37 @@ class Request(HttpRequest):
     user: User
     htmx: HtmxDetails
     json: dict[str, Any]
+    access: Access
+
+
+def enter_page(request: Request, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
+    """Enter a project as `annotations.core.access.enter` does. Its templates get the access as `access`."""
+    request.access = enter(request.user, slug, right)
+    return request.access
+
+
+def entered_project(request: HttpRequest) -> dict[str, Access | None]:
+    """Give the access to the project that the view has entered to its templates."""
+    return {"access": getattr(request, "access", None)}
+
+
+def in_project(
+    right: Can, *methods: str
+) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+    """Decorate a view of a project: it gets the person's access in place of the project's short name.
+
+    `methods` are those that it answers, by default GET and HEAD. Raises what `enter_page` raises.
+    """
+
+    def decorated(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+        @require_http_methods(methods or ("GET", "HEAD"))
+        @wraps(view)
+        def wrapped(request: Request, slug: str, **kwargs: Any) -> HttpResponseBase:
+            return view(request, enter_page(request, slug, right), **kwargs)
+
+        return wrapped
+
+    return decorated
 
 
 def body_of(request: Request) -> dict[str, Any]:

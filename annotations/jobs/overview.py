@@ -24,4 +24,4 @@ def failed(access: Access) -> list[overview.Need]:
     text = ngettext(
         "%(n)d job failed in the last %(days)d days.", "%(n)d jobs failed in the last %(days)d days.", n
     ) % {"n": n, "days": RECENT_DAYS}
-    return [overview.Need(text, reverse("jobs", args=[access.project.slug]), _("Show jobs"))]
+    return [overview.Need(text, reverse("jobs", args=[access.slug]), _("Show jobs"))]

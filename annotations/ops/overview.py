@@ -24,7 +24,7 @@ def stopped(access: Access) -> Iterable[overview.Need]:
             "%(count)d webhooks were stopped after repeated failures.",
             count,
         ) % {"count": count}
-        yield overview.Need(text, reverse("webhooks", args=[access.project.slug]), _("Open webhooks"))
+        yield overview.Need(text, reverse("webhooks", args=[access.slug]), _("Open webhooks"))
 
 
 # What a project's overview says of imported work.

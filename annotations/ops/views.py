@@ -12,14 +12,22 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods
 
-from annotations.core.access import Access, Can, enter, may_create_projects, note_for
+from annotations.core.access import Access, Can, may_create_projects, note_for
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED
 from annotations.core.forms import attempted, error_beside
-from annotations.core.requests import Request, error_as_message, paged, takes_uploads, wants_fragment
+from annotations.core.requests import (
+    FORM,
+    Request,
+    error_as_message,
+    in_project,
+    paged,
+    takes_uploads,
+    wants_fragment,
+)
 from annotations.jobs.tokens import form_token
 from annotations.models import DeliveryState, Document, Webhook
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm, WebhookForm
@@ -34,12 +42,10 @@ from annotations.ops.services.webhooks import webhooks as hooks
 from annotations.projects.selectors.projects import live_jobs
 
 
-@require_safe
-def archive_export(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.ARCHIVE)
+def archive_export(request: Request, access: Access) -> HttpResponse:
     """What an archive holds and leaves out, the button that starts it, and the archives that are ready."""
-    access = enter(request.user, slug, Can.ARCHIVE)
     context = {
-        "access": access,
         "token": uuid.uuid4(),
         "files": staging.ready_archives(access.project),
         "left_out": LEFT_OUT.items(),
@@ -48,16 +54,14 @@ def archive_export(request: Request, slug: str) -> HttpResponse:
     return render(request, "ops/archives/export.html", context)
 
 
-@require_POST
-def archive_start(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.ARCHIVE)
+@in_project(Can.ARCHIVE, "POST")
+def archive_start(request: Request, access: Access) -> HttpResponse:
     job = staging.start_archive(project=access.project, actor=access.user, token=form_token(request))
-    return redirect("job", slug, job.number)
+    return redirect("job", access.slug, job.number)
 
 
-@require_safe
-def archive_file(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
-    access = enter(request.user, slug, Can.ARCHIVE)
+@in_project(Can.ARCHIVE)
+def archive_file(request: Request, access: Access, pk: int) -> HttpResponse | StreamingHttpResponse:
     return attachment(request, access, staging.ready_archive(access.project, pk))
 
 
@@ -76,28 +80,26 @@ def archive_import(request: Request) -> HttpResponse:
     return render(request, "ops/archives/import.html", {"form": form}, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def archive_confirm(request: Request, access: Access, pk: int) -> HttpResponse:
     """The people of the archive, and which accounts here have their names; a POST starts the import."""
-    access = enter(request.user, slug, Can.MANAGE)
     stored = staging.upload_of(access.project, pk)
     if stored is None:
         raise Http404("This upload does not exist.")
     with error_as_message(request):
         if request.method == "POST":
             job = staging.start_loading(project=access.project, stored=stored, actor=access.user)
-            return redirect("job", slug, job.number)
+            return redirect("job", access.slug, job.number)
         found = staging.staged(stored)
         counts = [(_(name.replace("_", " ").capitalize()), count) for name, count in found.counts.items()]
-        context = {"access": access, "stored": stored, "found": found, "counts": counts}
+        context = {"stored": stored, "found": found, "counts": counts}
         return render(request, "ops/archives/confirm.html", context)
-    return redirect("project", slug)
+    return redirect("project", access.slug)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def archive_claim(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.SEE_PROJECT, *FORM)
+def archive_claim(request: Request, access: Access) -> HttpResponse:
     """What an archive brought under the person's user name; a POST takes it over."""
-    access = enter(request.user, slug)
     author = staging.imported_self(access.project, access.user)
     if author is None:
         raise Http404("No archive brought work under this user name.")
@@ -106,23 +108,22 @@ def archive_claim(request: Request, slug: str) -> HttpResponse:
         try:
             staging.claim(project=access.project, user=access.user)
             messages.success(request, _("The imported work is shown under your name now."))
-            return redirect("project", slug)
+            return redirect("project", access.slug)
         except ServiceError as refused:
             error = str(refused)
-    context = {"access": access, "sets": author.annotation_sets.count(), "error": error}
+    context = {"sets": author.annotation_sets.count(), "error": error}
     return render(request, "ops/archives/claim.html", context, status=409 if error else 200)
 
 
 # Pages that delete an archived project, or one note.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def project_delete(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.ARCHIVE, *FORM)
+def project_delete(request: Request, access: Access) -> HttpResponse:
     """Say what is deleted with the project; delete it by POST if its name was typed."""
-    access = enter(request.user, slug, Can.ARCHIVE)
     if not access.archived:
         messages.error(request, _("Only an archived project can be deleted. Archive it first."))
-        return redirect("project_settings", slug)
+        return redirect("project_settings", access.slug)
     form = DeleteProjectForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         with error_beside(form):
@@ -131,7 +132,6 @@ def project_delete(request: Request, slug: str) -> HttpResponse:
             messages.success(request, text % {"n": n})
             return redirect("projects")
     context = {
-        "access": access,
         "form": form,
         "preview": deletion_preview(access.project),
         "jobs": live_jobs(access.project),
@@ -141,22 +141,21 @@ def project_delete(request: Request, slug: str) -> HttpResponse:
     return render(request, "ops/project_delete.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def note_delete(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def note_delete(request: Request, access: Access, pk: int) -> HttpResponse:
     """Say what is deleted with the note; delete it by POST."""
-    access = enter(request.user, slug, Can.MANAGE)
     if request.method == "POST" and NOTE_DELETED.happened(access.project.pk, document_id=pk):
-        return redirect("notes", slug)
+        return redirect("notes", access.slug)
     document = note_for(access, pk)
-    context: dict[str, object] = {"access": access, "note": document}
+    context: dict[str, object] = {"note": document}
     if request.method == "POST":
         try:
             delete_note(project=access.project, note=pk, actor=access.user)
             messages.success(request, _("The note was deleted, with everything made from it."))
-            return redirect("notes", slug)
+            return redirect("notes", access.slug)
         except ServiceError as error:
             if error.code == "none":
-                return redirect("notes", slug)
+                return redirect("notes", access.slug)
             context["refused"] = str(error)
     context |= {"preview": note_preview(project=access.project, note=pk), "backups": backups_of(access.project)}
     context["weights"] = seen_weights(access.project, access.user)
@@ -171,11 +170,10 @@ SHOWN = 50
 
 @takes_uploads(Can.MANAGE)
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
-def patients(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def patients(request: Request, access: Access) -> HttpResponse:
     """Show both forms. A POST names its action in `do`: preview, erase or ids. No address contains a patient id."""
-    access = enter(request.user, slug, Can.MANAGE)
-    context: dict[str, Any] = {"access": access, "form": PatientForm(), "file_form": PatientsFileForm()}
+    context: dict[str, Any] = {"form": PatientForm(), "file_form": PatientsFileForm()}
     if request.method == "POST":
         acts = {"preview": _preview, "erase": _erase, "ids": _set_ids}
         context |= acts.get(request.POST.get("do", ""), _preview)(request, access)
@@ -237,22 +235,21 @@ def _set_ids(request: Request, access: Access) -> dict[str, Any]:
 ROWS = 50
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def webhooks(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def webhooks(request: Request, access: Access) -> HttpResponse:
     """The webhooks of a project. A POST adds one, and only its answer shows the secret."""
-    access = enter(request.user, slug, Can.MANAGE)
     form = WebhookForm(request.POST if request.method == "POST" else None, auto_id="webhook-%s")
     made = attempted(form, lambda: hooks.add_webhook(project=access.project, actor=access.user, **form.cleaned_data))
     if made:
         return _show_secret(request, access, made.webhook, made.secret, new=True)
-    context = {"access": access, "rows": webhook_rows(access.project), "form": form}
+    context = {"rows": webhook_rows(access.project), "form": form}
     return render(request, "ops/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def webhook(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def webhook(request: Request, access: Access, pk: int) -> HttpResponse:
     """One webhook with its log. POST `do`: change, secret, on, off, test or remove."""
-    access, row = _found(request, slug, pk)
+    row = webhook_of(access.project, pk)
     if request.method != "POST":
         form = WebhookForm(initial={"url": row.url, "kinds": row.kinds}, auto_id="webhook-%s")
         return _page(request, access, row, form)
@@ -270,26 +267,20 @@ def webhook(request: Request, slug: str, pk: int) -> HttpResponse:
     elif do == "remove":
         hooks.remove_webhook(webhook=row, actor=access.user)
         messages.success(request, _("The webhook was removed."))
-        return redirect("webhooks", slug)
+        return redirect("webhooks", access.slug)
     else:
         messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
-    return redirect("webhook", slug, pk)
+    return redirect("webhook", access.slug, pk)
 
 
-@require_POST
-def webhook_resend(request: Request, slug: str, pk: int, delivery: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def webhook_resend(request: Request, access: Access, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery again."""
-    access, row = _found(request, slug, pk)
-    found = delivery_of(row, delivery)
+    found = delivery_of(webhook_of(access.project, pk), delivery)
     with error_as_message(request):
         hooks.send_again(delivery=found, actor=access.user)
         messages.success(request, _("The delivery is being sent again."))
-    return redirect("webhook", slug, pk)
-
-
-def _found(request: Request, slug: str, pk: int) -> tuple[Access, Webhook]:
-    access = enter(request.user, slug, Can.MANAGE)
-    return access, webhook_of(access.project, pk)
+    return redirect("webhook", access.slug, pk)
 
 
 def _change(request: Request, access: Access, row: Webhook) -> HttpResponse:
@@ -298,7 +289,7 @@ def _change(request: Request, access: Access, row: Webhook) -> HttpResponse:
         with error_beside(form):
             hooks.change_webhook(webhook=row, actor=access.user, **form.cleaned_data)
             messages.success(request, _("The webhook was changed."))
-            return redirect("webhook", access.project.slug, row.pk)
+            return redirect("webhook", access.slug, row.pk)
     return _page(request, access, row, form)
 
 
@@ -307,7 +298,6 @@ def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> 
     page = paged(request, deliveries_of(row), ROWS)
     rows = [delivery_row(one) for one in page]
     context = {
-        "access": access,
         "webhook": row,
         "form": form,
         "page": page,
@@ -320,5 +310,5 @@ def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> 
 
 
 def _show_secret(request: Request, access: Access, row: Webhook, secret: str, *, new: bool) -> HttpResponse:
-    context = {"access": access, "webhook": row, "secret": secret, "new": new}
+    context = {"webhook": row, "secret": secret, "new": new}
     return render(request, "ops/webhooks/secret.html", context)

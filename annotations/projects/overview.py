@@ -19,12 +19,12 @@ def guidelines_missing(access: Access) -> list[overview.Need]:
     if _has_guidelines(access):
         return []
     text = _("The guidelines are missing. Annotators see them beside each note.")
-    return [overview.Need(text, reverse("guidelines_edit", args=[access.project.slug]), _("Write guidelines"))]
+    return [overview.Need(text, reverse("guidelines_edit", args=[access.slug]), _("Write guidelines"))]
 
 
 @overview.steps.part(30, Can.MANAGE)
 def guidelines_step(access: Access) -> list[overview.Step]:
-    url = reverse("guidelines_edit", args=[access.project.slug])
+    url = reverse("guidelines_edit", args=[access.slug])
     text = _("Say what to mark and which label to use; annotators see it beside the note.")
     return [overview.Step(_("Write the guidelines"), text, url, _("Write guidelines"), _has_guidelines(access))]
 
@@ -47,12 +47,12 @@ def idle(access: Access) -> list[overview.Need]:
         "%(n)d people with open notes were not active for %(days)d days: %(names)s.",
         len(people),
     ) % {"n": len(people), "days": IDLE_DAYS, "names": shown}
-    return [overview.Need(text, reverse("people", args=[access.project.slug]), _("Show people"))]
+    return [overview.Need(text, reverse("people", args=[access.slug]), _("Show people"))]
 
 
 @overview.steps.part(20, Can.MANAGE)
 def invite(access: Access) -> list[overview.Step]:
     done = Membership.objects.filter(project=access.project, role=Role.ANNOTATOR, active=True).exists()
-    url = reverse("people", args=[access.project.slug])
+    url = reverse("people", args=[access.slug])
     text = _("Add at least two annotators, so that you can measure agreement.")
     return [overview.Step(_("Invite people"), text, url, _("Invite people"), done)]

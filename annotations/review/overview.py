@@ -41,6 +41,6 @@ def review_queues(access: Access) -> list[overview.OverviewCard]:
 def review_step(access: Access) -> list[overview.Step]:
     authors = Author.objects.filter(project=access.project, kind__in=Author.MODELS).values_list("pk", flat=True)
     reviewed = Review.objects.filter(author__in=list(authors), finished_at__isnull=False).exists()
-    url = reverse("review_strings", args=[access.project.slug])
+    url = reverse("review_strings", args=[access.slug])
     text = _("Accept or reject what the model suggests, note by note or string by string.")
     return [overview.Step(_("Review suggestions"), text, url, _("Review"), reviewed)]

@@ -17,13 +17,22 @@ from annotations.agreement.services.deciding import decide, finish_adjudication,
 from annotations.agreement.services.disagreements import change_cause
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as AdjudicateRequest
-from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import json_answers
 from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import LabelItem, labels_of
-from annotations.core.requests import Request, body_of, bounds_of, is_json, paged, whole_of
+from annotations.core.requests import (
+    Request,
+    body_of,
+    bounds_of,
+    enter_page,
+    in_project,
+    is_json,
+    paged,
+    whole_of,
+)
 from annotations.core.spans import Stored, spans_of
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import threads
@@ -39,7 +48,7 @@ FATES = {Fate.KEPT: _("Kept"), Fate.CHANGED: _("Changed"), Fate.LEFT_OUT: _("Rem
 
 
 def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
-    access = enter(request.user, slug, Can.MAKE_GOLD)
+    access = enter_page(request, slug, Can.MAKE_GOLD)
     note = note_for(access, pk)
     note.project = access.project
     return access, note
@@ -61,7 +70,6 @@ def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
     state = _state(access, note)
     urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "finish", "state")}
     context = {
-        "access": access,
         "note": note,
         "labels": labels,
         "nothing": [],  # The script draws the locations.
@@ -133,7 +141,7 @@ def adjudicate_state(request: Request, access: Access, note: Document) -> HttpRe
 @as_json
 def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpResponse:
     """Finish the adjudication of this note. The script gets JSON, a form the page again."""
-    here = reverse("adjudicate", args=[access.project.slug, note.pk])
+    here = reverse("adjudicate", args=[access.slug, note.pk])
     try:
         finish_adjudication(project=access.project, document=note, user=access.user)
     except ServiceError as error:
@@ -148,16 +156,15 @@ def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpR
 def adjudicate_reopen(request: Request, access: Access, note: Document) -> HttpResponse:
     """Reopen the adjudication of this note, and redirect to its page."""
     reopen(project=access.project, document=note, user=access.user)
-    return redirect("adjudicate", access.project.slug, note.pk)
+    return redirect("adjudicate", access.slug, note.pk)
 
 
 # ── The outcome, which names no other annotator ──────────────────────────────────────────────────────────────────────
 
 
-@require_safe
-def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.ANNOTATE)
+def outcome(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show the outcome: 404 until the adjudication is finished, 403 where the project doesn't show outcomes."""
-    access = enter(request.user, slug, Can.ANNOTATE)
     note = note_for(access, pk)
     adjudicated, lines = open_outcome(access=access, note=note)
     labels = labels_of(access.project.pk)
@@ -165,7 +172,6 @@ def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
     counts = {fate: sum(line.fate == fate for line in lines) for fate in Fate}
     page = paged(request, lines, ROWS)
     context: dict[str, Any] = {
-        "access": access,
         "note": note,
         "page": page,
         "lines": [_line(note, line, by_id) for line in page],

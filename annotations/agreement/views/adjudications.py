@@ -9,25 +9,23 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from annotations.agreement.selectors import adjudications as adjudication_selectors
 from annotations.agreement.services.comparing import bring_up_to_date, waiting
 from annotations.agreement.services.deciding import finish_unanimous
 from annotations.agreement.services.majority import last_job, recent_votes, start_majority, start_undo
 from annotations.agreement.views.disagreements import AT_ONCE, compared
-from annotations.core.access import Can, enter
-from annotations.core.requests import Request, error_as_message, number, paged
+from annotations.core.access import Access, Can
+from annotations.core.requests import Request, error_as_message, in_project, number, paged
 from annotations.jobs.tokens import form_key
 from annotations.models import MajorityAct
 
 PAGE = 50
 
 
-@require_safe
-def adjudications(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def adjudications(request: Request, access: Access) -> HttpResponse:
     """List the notes that two or more annotators have submitted, lowest agreement first."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     project = access.project
     context = compared(request, access)
     if isinstance(context, HttpResponse):
@@ -52,22 +50,20 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
     return render(request, "agreement/adjudicate/adjudications.html", context)
 
 
-@require_safe
-def adjudicate_next(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def adjudicate_next(request: Request, access: Access) -> HttpResponse:
     """Redirect to the next unfinished note after ?after=ID in the list's order, or to the list if none is left."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     bring_up_to_date(access.project, seconds=AT_ONCE)
     found = adjudication_selectors.next_to_adjudicate(access.project, number(request.GET, "after"))
     if found is not None:
-        return redirect("adjudicate", slug, found)
+        return redirect("adjudicate", access.slug, found)
     messages.success(request, _("No note is left to adjudicate."))
-    return redirect(f"{reverse('adjudications', args=[slug])}?show=finished")
+    return redirect(f"{reverse('adjudications', args=[access.slug])}?show=finished")
 
 
-@require_POST
-def adjudicate_unanimous(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def adjudicate_unanimous(request: Request, access: Access) -> HttpResponse:
     """Finish the notes on which all annotators agree, in a project that accepts unanimous annotations."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     with error_as_message(request):
         bring_up_to_date(access.project, seconds=AT_ONCE)
         done = finish_unanimous(project=access.project, user=access.user)
@@ -80,16 +76,15 @@ def adjudicate_unanimous(request: Request, slug: str) -> HttpResponse:
                 done.left,
             )
             messages.success(request, more % {"n": done.left})
-    return redirect("adjudications", slug)
+    return redirect("adjudications", access.slug)
 
 
 # ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@require_safe
-def majority(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def majority(request: Request, access: Access) -> HttpResponse:
     """The preview of a vote. Notes with changed annotations are compared first, if many with a progress bar."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     context = compared(request, access)
     if isinstance(context, HttpResponse):
         return context
@@ -99,30 +94,27 @@ def majority(request: Request, slug: str) -> HttpResponse:
     return render(request, "agreement/adjudicate/majority.html", context)
 
 
-@require_POST
-def majority_start(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def majority_start(request: Request, access: Access) -> HttpResponse:
     """Start a vote as a job. The form's `token` keeps a form that is sent twice from starting two."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     if not waiting(access.project):
         with error_as_message(request):
             job = start_majority(project=access.project, user=access.user, key=form_key(request, access))
-            return redirect("job", slug, job.number)
-    return redirect("majority", slug)
+            return redirect("job", access.slug, job.number)
+    return redirect("majority", access.slug)
 
 
-@require_safe
-def majority_act(request: Request, slug: str, vote: UUID) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def majority_act(request: Request, access: Access, vote: UUID) -> HttpResponse:
     """One vote: what it did, and the button to undo it."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     row = get_object_or_404(MajorityAct.objects.select_related("user"), project=access.project, pk=vote)
-    context = {"access": access, "vote": row, "job": last_job(row)}
+    context = {"vote": row, "job": last_job(row)}
     return render(request, "agreement/adjudicate/majority_act.html", context)
 
 
-@require_POST
-def majority_undo(request: Request, slug: str, vote: UUID) -> HttpResponse:
-    access = enter(request.user, slug, Can.MAKE_GOLD)
+@in_project(Can.MAKE_GOLD, "POST")
+def majority_undo(request: Request, access: Access, vote: UUID) -> HttpResponse:
     row = get_object_or_404(MajorityAct.objects.select_related("project"), project=access.project, pk=vote)
     with error_as_message(request):
-        return redirect("job", slug, start_undo(act=row, user=access.user).number)
-    return redirect("majority_act", slug, row.pk)
+        return redirect("job", access.slug, start_undo(act=row, user=access.user).number)
+    return redirect("majority_act", access.slug, row.pk)

@@ -12,19 +12,18 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from annotations.agreement.rules.shown import AgreementFigure, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
 from annotations.agreement.selectors.figures import left_out, table_lines
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS, Agreement, agreement_of, shown_names
 from annotations.agreement.services import figures as figure_services
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.labels import UNDERLINES
-from annotations.core.requests import Request, paged
+from annotations.core.requests import Request, in_project, paged
 from annotations.core.templatetags.plots import Point
 from annotations.core.tokenizers import KINDS
 from annotations.jobs.services.status import status_of
@@ -51,19 +50,17 @@ MEASURES: dict[Measure, tuple[object, object]] = {
 }
 
 
-@require_safe
-def agreement(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def agreement(request: Request, access: Access) -> HttpResponse:
     """Show the figures of one unit. Unknown values in the query mean the default.
 
     A worker computes those of large projects, and those on the tokens of another tokenizer.
     """
-    access = enter(request.user, slug, Can.READ_NOTES)
     unit, granularity = _chosen(request)
     tokenizer = request.GET.get("tokenizer", "") if unit in ON_TOKENS else ""
     tokenizer = tokenizer if tokenizer in KINDS else ""
     kinds = {"": _("Words, numbers and single symbols")} | {name: _(kind.title) for name, kind in KINDS.items()}
     context: dict[str, Any] = {
-        "access": access,
         "unit": unit,
         "granularity": granularity,
         "units_offered": [(key, name, key == unit) for key, (name, _text) in UNITS.items()],
@@ -86,14 +83,13 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     return render(request, "agreement/agreement.html", context)
 
 
-@require_safe
-def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
+@in_project(Can.EXPORT)
+def agreement_table(request: Request, access: Access) -> StreamingHttpResponse:
     """The units with each annotator's value as CSV. The download is recorded as an event."""
-    access = enter(request.user, slug, Can.EXPORT)
     unit, granularity = _chosen(request)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(unit)})
     lines = table_lines(access.project, unit, granularity, hidden=access.unnamed)
-    return csv_answer(lines, f"{slug}-agreement-{unit}-{granularity}.csv")
+    return csv_answer(lines, f"{access.slug}-agreement-{unit}-{granularity}.csv")
 
 
 def _chosen(request: Request) -> tuple[ComparedUnit, Granularity]:
@@ -117,7 +113,7 @@ def _figures(
         "found": found,
         "report": report,
         "granularity_name": GRANULARITIES[granularity],
-        "disagreements_url": f"{reverse('disagreements', args=[access.project.slug])}?unit={unit}",
+        "disagreements_url": f"{reverse('disagreements', args=[access.slug])}?unit={unit}",
         # A fixed order: PostgreSQL's JSON doesn't keep the order of keys.
         "overview": [(key, GRANULARITIES[key], found["granularities"][key]) for key in granularities(unit)],
         "measures": [(key, name, key == measure) for key, (name, _text) in MEASURES.items()],
@@ -207,10 +203,9 @@ def trend_of(rounds: Sequence[RoundFigures]) -> list[Point]:
 # ── The job ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@require_POST
-def agreement_start(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES, "POST")
+def agreement_start(request: Request, access: Access) -> HttpResponse:
     """Start the job for `unit` and `tokenizer`; redirect to its page, or show its progress to htmx."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     asked, tokenizer = request.POST.get("unit", ""), request.POST.get("tokenizer", "")
     if asked not in list(ComparedUnit) or tokenizer not in ("", *KINDS):
         raise Http404("no such unit or tokenizer")
@@ -218,23 +213,22 @@ def agreement_start(request: Request, slug: str) -> HttpResponse:
         project=access.project, unit=ComparedUnit(asked), tokenizer=tokenizer, actor=access.user
     )
     if not request.htmx:
-        return redirect("job", slug, job.number)
+        return redirect("job", access.slug, job.number)
     return _progress(request, access, job)
 
 
-@require_safe
-def agreement_progress(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def agreement_progress(request: Request, access: Access, number: int) -> HttpResponse:
     """Show the progress of such a job to htmx, which reloads the page when the job is done."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     job = get_object_or_404(Job, project=access.project, number=number, kind="agreement")
     if not request.htmx:
-        return redirect("job", slug, job.number)
+        return redirect("job", access.slug, job.number)
     return _progress(request, access, job)
 
 
 def _progress(request: Request, access: Access, job: Job) -> HttpResponse:
     status = status_of(job, access)
-    response = render(request, "agreement/job.html", {"access": access, "status": status})
+    response = render(request, "agreement/job.html", {"status": status})
     if job.state == JobState.DONE:
         response["HX-Refresh"] = "true"
     patch_vary_headers(response, ["HX-Request"])

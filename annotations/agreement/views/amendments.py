@@ -7,39 +7,36 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.selectors.disagreements import rounds
 from annotations.agreement.services.disagreements import amend, amended, next_number
-from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.access import Access, Can, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
-from annotations.core.requests import Request, number, paged, posted
+from annotations.core.requests import FORM, Request, in_project, number, paged, posted
 from annotations.models import Amendment, Document
 
 ROWS = 30
 
 
-@require_safe
-def amendments(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.SEE_PROJECT)
+def amendments(request: Request, access: Access) -> HttpResponse:
     """List the amendments, newest first, with the locations that led to them for people who may read all notes."""
-    access = enter(request.user, slug)
     rows = Amendment.objects.filter(project=access.project).select_related("by", "document").defer("document__text")
     page = paged(request, rows.order_by("-number"), ROWS)
-    context = {"access": access, "page": page, "rounds": rounds(access.project)}
+    context = {"page": page, "rounds": rounds(access.project)}
     return render(request, "agreement/amendments.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def amend_guidelines(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def amend_guidelines(request: Request, access: Access) -> HttpResponse:
     """Write an amendment (`do`: preview or save), with or without a location in the query."""
-    access = enter(request.user, slug, Can.MANAGE)
     project = access.project
     location = _location(request, access)
     initial = {"seen_version": project.guidelines_version}
     form = AmendmentForm(posted(request), initial=initial)
-    context: dict[str, Any] = {"access": access, "form": form, "location": location, "number": next_number(project)}
+    context: dict[str, Any] = {"form": form, "location": location, "number": next_number(project)}
     if request.method == "POST" and form.is_valid():
         text = form.cleaned_data["text"]
         if request.POST.get("do") == "preview":
@@ -51,7 +48,7 @@ def amend_guidelines(request: Request, slug: str) -> HttpResponse:
                 values = {"n": made.number, "version": made.guidelines_version}
                 message = _("Amendment %(n)d was added in version %(version)d of the guidelines.")
                 messages.success(request, message % values)
-                return redirect("amendments", slug)
+                return redirect("amendments", access.slug)
             except ServiceError as error:
                 add_error(form, error)
                 project.refresh_from_db()

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.agreement.rules.disagreement import DisagreementKind
@@ -21,12 +21,12 @@ from annotations.agreement.selectors.sentences import SENTENCES, columns, senten
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.disagreements import change_cause
 from annotations.agreement.templatetags.differences import KINDS
-from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.core.labels import labels_of
-from annotations.core.requests import Request, number, uuid_of
+from annotations.core.requests import Request, enter_page, in_project, number, uuid_of
 from annotations.models import Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.talk import ThreadSubject, add_comment, answer
@@ -37,10 +37,9 @@ CAUSES = [(kind.value, kind.label) for kind in CauseKind]
 AT_ONCE, IN_STEPS = 0.4, 1.5
 
 
-@require_safe
-def disagreements(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def disagreements(request: Request, access: Access) -> HttpResponse:
     """Show a page of locations. Notes with changed annotations are compared first, if many with a progress bar."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     context = compared(request, access)
     if isinstance(context, HttpResponse):
         return context
@@ -57,9 +56,9 @@ def compared(request: Request, access: Access) -> dict[str, Any] | HttpResponse:
     """
     left = bring_up_to_date(access.project, seconds=IN_STEPS if request.htmx else AT_ONCE)
     if not left:
-        return HttpResponseClientRefresh() if request.htmx else {"access": access, "left": 0}
+        return HttpResponseClientRefresh() if request.htmx else {"left": 0}
     notes = Document.objects.filter(project=access.project).count()
-    context = {"access": access, "left": left, "notes": notes, "done": max(0, notes - left)}
+    context = {"left": left, "notes": notes, "done": max(0, notes - left)}
     return render(request, "agreement/disagreements_comparing.html", context) if request.htmx else context
 
 
@@ -149,10 +148,9 @@ def pair_of(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
 # ── By sentence: one row for each sentence, one column for each annotator ────────────────────────────────────────────
 
 
-@require_safe
-def disagreement_sentences(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def disagreement_sentences(request: Request, access: Access) -> HttpResponse:
     """Show a page of sentences. Notes with changed annotations are compared first, if many with a progress bar."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     context = compared(request, access)
     if isinstance(context, HttpResponse):
         return context
@@ -179,24 +177,23 @@ def _sentences(request: Request, access: Access, filters: Filters) -> dict[str, 
     }
 
 
-@require_safe
-def sentences_export(request: Request, slug: str) -> HttpResponse | StreamingHttpResponse:
+@in_project(Can.EXPORT)
+def sentences_export(request: Request, access: Access) -> HttpResponse | StreamingHttpResponse:
     """The sentences that pass the filters, as CSV. The download is recorded as an event."""
-    access = enter(request.user, slug, Can.EXPORT)
     filters, _notice = filters_of(request, access)
     if bring_up_to_date(access.project, seconds=AT_ONCE):
         messages.info(request, _("The annotations are still being compared. Download the table after that."))
-        return redirect("disagreement_sentences", slug)
+        return redirect("disagreement_sentences", access.slug)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
     lines = sentence_lines(access.project, filters, hidden=access.unnamed)
-    return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")
+    return csv_answer(lines, f"{access.slug}-disagreements-{timezone.localdate().isoformat()}.csv")
 
 
 # ── Acts at one location ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _entered(request: Request, slug: str, pk: int, start: int, end: int, right: Can) -> tuple[Access, Document]:
-    access = enter(request.user, slug, right)
+    access = enter_page(request, slug, right)
     note = note_for(access, pk)
     if not 0 <= start < end <= note.length or end > MAX_OFFSET:
         raise Http404("no such location")
@@ -214,7 +211,7 @@ def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: in
     except ServiceError as error:
         message = str(error)
     context = {
-        "access": access, "pk": pk, "start": start, "end": end, "chosen": chosen, "error": message,
+        "pk": pk, "start": start, "end": end, "chosen": chosen, "error": message,
         "causes": CAUSES, "may_tag": True,
     }  # fmt: skip
     if request.htmx:
@@ -233,7 +230,7 @@ def disagreement_talk(request: Request, slug: str, pk: int, start: int, end: int
         if not message and not request.htmx:
             return redirect("disagreement_talk", slug, pk, start, end)
     context = {
-        "access": access, "pk": pk, "start": start, "end": end, "note": note, "error": message,
+        "pk": pk, "start": start, "end": end, "note": note, "error": message,
         "text": text if message else "",
         "threads": [
             thread for thread in threads(access, note)

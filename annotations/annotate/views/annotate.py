@@ -22,7 +22,7 @@ from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
 from annotations.core.changes import ChangeRefused, not_whole, read_change
 from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
-from annotations.core.requests import Request, body_of, is_json, number
+from annotations.core.requests import Request, body_of, in_project, is_json, number
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.exchange.selectors import places_in
 from annotations.models import AnnotationSet, AnnotationSetState, Document, Flag
@@ -52,7 +52,7 @@ def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
 
     The data lack the labels, which the page has; `labels_stamp` tells whether they have changed.
     """
-    note, slug = note_for(access, pk, with_source=True), access.project.slug
+    note, slug = note_for(access, pk, with_source=True), access.slug
     verb: Verb[NoteRead] = NOTE_FETCHED if ahead else NOTE_READ
     verb.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
     annotation_set = own_set(note.pk, access.user)
@@ -73,17 +73,15 @@ def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
     return OpenedNote(note, labels, work, data)
 
 
-@require_GET
-def annotate(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.ANNOTATE, "GET")
+def annotate(request: Request, access: Access, pk: int) -> HttpResponse:
     """The page of one note."""
-    access = enter(request.user, slug, Can.ANNOTATE)
     note, labels, work, data = _open(access, pk)
     # The data that are the same for all notes of the project.
     names = ("guidelines", "guidelines_beside", "keys", "search")
-    urls = {name: reverse(name, args=[slug]) for name in names}
-    project = {"slug": slug, "guidelines": access.project.guidelines_version, "urls": urls}
+    urls = {name: reverse(name, args=[access.slug]) for name in names}
+    project = {"slug": access.slug, "guidelines": access.project.guidelines_version, "urls": urls}
     context = {
-        "access": access,
         "submitted": _submitted(access, request),
         "note": note,
         "labels": labels,
@@ -110,7 +108,7 @@ def _outcome(access: Access, note: Document, state: str) -> str:
     """Address of the page that compares the person's spans with the outcome; empty until the note is adjudicated."""
     if state != AnnotationSetState.SUBMITTED or outcome_set(access.project, note.pk) is None:
         return ""
-    return address("note.outcome", access.project.slug, note.pk)
+    return address("note.outcome", access.slug, note.pk)
 
 
 @lru_cache(maxsize=128)
@@ -140,17 +138,16 @@ def _note_address(slug: str, pk: int | None) -> dict[str, Any] | None:
     return {"id": pk, "url": reverse("annotate", args=[slug, pk]), "data": reverse("note_data", args=[slug, pk])}
 
 
-@require_GET
-def next_open_note(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.ANNOTATE, "GET")
+def next_open_note(request: Request, access: Access) -> HttpResponse:
     """Redirect to the person's next open note after ?after=ID, or show that there is none."""
-    access = enter(request.user, slug, Can.ANNOTATE)
     found = next_note(access, number(request.GET, "after"))
     submitted = _submitted(access, request)
     if found is not None:
-        here = reverse("annotate", args=[slug, found])
+        here = reverse("annotate", args=[access.slug, found])
         return redirect(f"{here}?{SUBMITTED}={submitted.pk}" if submitted else here)
     total = own_work(access).total
-    context = {"access": access, "total": total.text if total.n else "", "submitted": submitted}
+    context = {"total": total.text if total.n else "", "submitted": submitted}
     return render(request, "annotate/done.html", context)
 
 

@@ -10,14 +10,13 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from annotations.annotate.selectors.personal import KeyLine, key_lines, program_keys
 from annotations.annotate.services.personal import check_key, reset_keys, set_keys
-from annotations.core.access import Access, Can, enter, notes_for
+from annotations.core.access import Access, Can, notes_for
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
-from annotations.core.requests import Request, number, posted
+from annotations.core.requests import FORM, Request, in_project, number, posted
 
 # The form for a person's own keys, with a field for every label.
 
@@ -64,12 +63,11 @@ class KeysForm(forms.Form):
         }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def keys(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.ANNOTATE, *FORM)
+def keys(request: Request, access: Access) -> HttpResponse:
     """Show all labels with the project's key and one's own; a POST changes one's own, or with do=reset deletes them."""
-    access = enter(request.user, slug, Can.ANNOTATE)
     note = notes_for(access).only("id", "name").filter(pk=number(request.GET, "note") or 0).first()
-    here = reverse("keys", args=[slug]) + (f"?note={note.pk}" if note else "")
+    here = reverse("keys", args=[access.slug]) + (f"?note={note.pk}" if note else "")
     if request.method == "POST" and request.POST.get("do") == "reset":
         reset_keys(access=access)
         messages.success(request, _("Your keys are reset to the project's keys."))
@@ -79,7 +77,6 @@ def keys(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and _saved(request, access, form):
         return redirect(here)
     context = {
-        "access": access,
         "form": form,
         "note": note,
         "here": here,

@@ -9,13 +9,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST
 
-from annotations.core.access import Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error, attempted, error_beside
 from annotations.core.labels import COLORS, UNDERLINES
-from annotations.core.requests import Request, error_as_message, number, posted
+from annotations.core.requests import FORM, Request, error_as_message, in_project, number, posted
 from annotations.core.spans import definitions
 from annotations.models import Label, LabelSet
 from annotations.projects.events import CATEGORY_DELETED, LABEL_DELETED
@@ -27,22 +26,20 @@ from annotations.text.attributes import as_lines
 from annotations.text.names import whole
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def labels(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def labels(request: Request, access: Access) -> HttpResponse:
     """All labels by category. A POST adds a label."""
-    access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     form = label_forms.AddLabelForm(
         posted(request), label_set=label_set, initial={"category": number(request.GET, "category")}
     )
     if request.method == "POST":
         if _sent_twice(label_set, request.POST):
-            return redirect("labels", slug)
+            return redirect("labels", access.slug)
         add = partial(label_services.add_label, label_set=label_set, actor=access.user)
         if attempted(form, lambda: add(**form.cleaned_data)):
-            return redirect("labels", slug)
+            return redirect("labels", access.slug)
     context = {
-        "access": access,
         "label_set": label_set,
         "groups": label_selectors.used_labels(access.project),
         "merged": label_selectors.merged_labels(access.project),
@@ -61,18 +58,17 @@ def _sent_twice(label_set: LabelSet, data: QueryDict) -> bool:
     return there.exists()
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def label_edit(request: Request, access: Access, pk: int) -> HttpResponse:
     """Edit name, category, key, placeholder and description of a label.
 
     If somebody else changed them meanwhile, nothing is saved and the page shows both.
     """
-    access = enter(request.user, slug, Can.MANAGE)
     label = label_selectors.label_at(access.project, pk)
     if label.merged_into_id:
-        return redirect("label_edit", slug, label.merged_into_id)
+        return redirect("label_edit", access.slug, label.merged_into_id)
     form = label_forms.EditLabelForm(posted(request), label_set=label.label_set, initial=label_services.current(label))
-    context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": label_selectors.seen_of(label)}
+    context: dict[str, Any] = {"label": label, "form": form, "seen": label_selectors.seen_of(label)}
     if request.method == "POST":
         context["seen"] = form["seen"].value() or ""
     if request.method == "POST" and form.is_valid():
@@ -80,7 +76,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         try:
             label_services.update_label(label=label, actor=access.user, seen=seen, **form.cleaned_data)
             messages.success(request, _("The label %(name)s was saved.") % {"name": label.name})
-            return redirect("labels", slug)
+            return redirect("labels", access.slug)
         except ServiceError as error:
             add_error(form, error)
             if error.code == "stale":
@@ -90,56 +86,53 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-def label_move(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def label_move(request: Request, access: Access, pk: int) -> HttpResponse:
     """Move a label to a position in its category, counted from 0."""
-    access = enter(request.user, slug, Can.MANAGE)
     label = label_selectors.label_at(access.project, pk)
     form = label_forms.MoveForm(request.POST)
     with error_as_message(request):
         if not form.is_valid():
             raise ServiceError(_("The position is missing. The label was not moved."), code="position")
         categories.move_label(label=label, position=form.cleaned_data["position"], actor=access.user)
-    return redirect(f"{reverse('labels', args=[slug])}#label-{pk}")
+    return redirect(f"{reverse('labels', args=[access.slug])}#label-{pk}")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def label_delete(request: Request, access: Access, pk: int) -> HttpResponse:
     """Say where a label is used; delete it by POST if nothing uses it."""
-    access = enter(request.user, slug, Can.MANAGE)
     if request.method == "POST" and LABEL_DELETED.happened(access.project.pk, data__id=pk):
-        return redirect("labels", slug)
+        return redirect("labels", access.slug)
     label = label_selectors.label_at(access.project, pk)
-    context: dict[str, Any] = {"access": access, "label": label}
+    context: dict[str, Any] = {"label": label}
     if request.method == "POST":
         try:
             label_services.delete_label(label=label, actor=access.user)
             messages.success(request, _("The label %(name)s was deleted.") % {"name": label.name})
-            return redirect("labels", slug)
+            return redirect("labels", access.slug)
         except ServiceError as error:
             context["refused"] = str(error)
     context["uses"] = label_selectors.label_uses(label)
     return render(request, "projects/label_delete.html", context, status=409 if "refused" in context else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def label_merge(request: Request, access: Access, pk: int) -> HttpResponse:
     """Choose the target (`into`) and preview the merge by GET; merge by POST."""
-    access = enter(request.user, slug, Can.MANAGE)
     source = label_selectors.label_at(access.project, pk)
     data = request.POST if request.method == "POST" else request.GET
     if source.merged_into and str(source.merged_into_id) == data.get("into"):
         # The label is already merged, as after a double click or going back in the browser.
-        return redirect("labels", slug)
+        return redirect("labels", access.slug)
     form = label_forms.MergeForm(data if "into" in data or request.method == "POST" else None, source=source)
-    context: dict[str, Any] = {"access": access, "label": source, "form": form}
+    context: dict[str, Any] = {"label": source, "form": form}
     if form.is_valid():
         target = form.cleaned_data["into"]
         with error_beside(form):
             if request.method == "POST":
                 done = label_services.merge_labels(source=source, target=target, actor=access.user)
                 messages.success(request, _merged(source, target, done["spans"]))
-                return redirect("labels", slug)
+                return redirect("labels", access.slug)
             context |= {"target": target, "preview": label_services.merge_preview(source=source, target=target)}
             context["frozen"] = label_selectors.frozen_versions(access.project)
     return render(request, "projects/label_merge.html", context, status=422 if form.errors else 200)
@@ -157,9 +150,8 @@ def _merged(source: Label, target: Label, spans: int) -> str:
 # Pages of the categories of labels: add, edit, move and delete.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def category_add(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.MANAGE)
+@in_project(Can.MANAGE, *FORM)
+def category_add(request: Request, access: Access) -> HttpResponse:
     label_set = get_object_or_404(LabelSet, project=access.project)
     others = list(label_set.categories.all())
     form = label_forms.CategoryForm(posted(request), others=others, initial={"hue": label_forms.rarest_hue(others)})
@@ -170,15 +162,14 @@ def category_add(request: Request, slug: str) -> HttpResponse:
             # The category is already there after a double click.
             category = same or categories.add_category(label_set=label_set, name=name, hue=hue, actor=access.user)
             messages.success(request, _("The category %(name)s was added.") % {"name": category.name})
-            return redirect(f"{reverse('labels', args=[slug])}?category={category.pk}#add")
-    context = {"access": access, "form": form, "underline": len(others) % UNDERLINES}
+            return redirect(f"{reverse('labels', args=[access.slug])}?category={category.pk}#add")
+    context = {"form": form, "underline": len(others) % UNDERLINES}
     return render(request, "projects/category_edit.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def category_edit(request: Request, access: Access, pk: int) -> HttpResponse:
     """Edit name and color. If somebody else changed them meanwhile, nothing is saved and the page shows both."""
-    access = enter(request.user, slug, Can.MANAGE)
     category = label_selectors.category_at(access.project, pk)
     seen = label_selectors.seen_of(category)
     form = label_forms.CategoryForm(
@@ -186,7 +177,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         others=list(category.label_set.categories.exclude(pk=pk)),
         initial={"name": category.name, "hue": category.hue},
     )
-    context: dict[str, Any] = {"access": access, "form": form, "underline": category.position % UNDERLINES}
+    context: dict[str, Any] = {"form": form, "underline": category.position % UNDERLINES}
     if request.method == "POST":
         seen = str(form["seen"].value() or "")
         if form.is_valid():
@@ -195,7 +186,7 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
                     category=category, **form.cleaned_data | {"seen": seen or None}, actor=access.user
                 )
                 messages.success(request, _("The category %(name)s was saved.") % {"name": saved.name})
-                return redirect("labels", slug)
+                return redirect("labels", access.slug)
             except ServiceError as error:
                 add_error(form, error)
                 if error.code == "stale":
@@ -206,32 +197,30 @@ def category_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "projects/category_edit.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-def category_move(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def category_move(request: Request, access: Access, pk: int) -> HttpResponse:
     """Move a category to a position in the list, counted from 0."""
-    access = enter(request.user, slug, Can.MANAGE)
     category = label_selectors.category_at(access.project, pk)
     form = label_forms.MoveForm(request.POST)
     if form.is_valid():
         categories.move_category(category=category, position=form.cleaned_data["position"], actor=access.user)
     else:
         messages.error(request, _("The position is missing. The category was not moved."))
-    return redirect(f"{reverse('labels', args=[slug])}#category-{pk}")
+    return redirect(f"{reverse('labels', args=[access.slug])}#category-{pk}")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def category_delete(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def category_delete(request: Request, access: Access, pk: int) -> HttpResponse:
     """Name the labels of a category; delete it by POST if it has none."""
-    access = enter(request.user, slug, Can.MANAGE)
     if request.method == "POST" and CATEGORY_DELETED.happened(access.project.pk, data__id=pk):
-        return redirect("labels", slug)
+        return redirect("labels", access.slug)
     category = label_selectors.category_at(access.project, pk)
-    context: dict[str, Any] = {"access": access, "category": category}
+    context: dict[str, Any] = {"category": category}
     if request.method == "POST":
         try:
             categories.delete_category(category=category, actor=access.user)
             messages.success(request, _("The category %(name)s was deleted.") % {"name": category.name})
-            return redirect("labels", slug)
+            return redirect("labels", access.slug)
         except ServiceError as error:
             context["refused"] = str(error)
     context["labels"] = Label.objects.filter(category=category, merged_into__isnull=True)

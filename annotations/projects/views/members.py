@@ -15,11 +15,11 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, SecondFactorMissing, enter, has_app
+from annotations.core.access import Access, Can, SecondFactorMissing, has_app
 from annotations.core.api.tokens import create_token, revoke_token
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error, error_beside
-from annotations.core.requests import Request, error_as_message, paged, posted
+from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, posted
 from annotations.models import Membership, Role, User
 from annotations.projects.forms.members import AddMemberForm, GroupForm, RemoveForm, RoleForm, TokenForm
 from annotations.projects.selectors.members import TOKEN_STATES, members, memberships, projects_of, state_of, tokens_of
@@ -32,10 +32,9 @@ from annotations.projects.services.providers.checking import map_group, unmap_gr
 ROWS = 50
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def people(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def people(request: Request, access: Access) -> HttpResponse:
     """The members. A POST adds one; for a new account, only its answer shows the one-time link."""
-    access = enter(request.user, slug, Can.MANAGE)
     form = AddMemberForm(posted(request))
     if request.method == "POST" and form.is_valid():
         try:
@@ -51,7 +50,6 @@ def people(request: Request, slug: str) -> HttpResponse:
     active, removed = list(page), list(gone)
     shown = members([*active, *removed], access.user)
     context = {
-        "access": access,
         "page": page,
         "members": shown[: len(active)],
         "gone": gone,
@@ -73,13 +71,13 @@ def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpRespon
         if new:
             return _show_link(request, access, member.user, made=True)
     messages.success(request, _("%(name)s is now a member.") % {"name": member.user.username})
-    return redirect("people", access.project.slug)
+    return redirect("people", access.slug)
 
 
 def _show_link(request: Request, access: Access, user: User, *, made: bool = False) -> HttpResponse:
     """Page with the one-time link, which is shown only here and not stored. The answer is not cached."""
     path = member_services.reset_link_path(project=access.project, user=user, actor=access.user)
-    context = {"access": access, "person": user, "made": made, "link": request.build_absolute_uri(path)}
+    context = {"person": user, "made": made, "link": request.build_absolute_uri(path)}
     return render(request, "projects/accounts/reset_link.html", context)
 
 
@@ -91,19 +89,18 @@ def _back(request: Request, access: Access) -> HttpResponse:
     """Redirect to the members, or to the projects if the user is no longer a manager here."""
     still = Membership.objects.filter(project=access.project, user=request.user, active=True, role=Role.MANAGER)
     if still.exists():
-        return redirect("people", access.project.slug)
+        return redirect("people", access.slug)
     return redirect("projects")
 
 
-@require_POST
-def member_role(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def member_role(request: Request, access: Access, pk: int) -> HttpResponse:
     """Change the role of a member, or restore a former member."""
-    access = enter(request.user, slug, Can.MANAGE)
     member = _member(access, pk)
     form = RoleForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("This role does not exist. Nothing was changed."))
-        return redirect("people", slug)
+        return redirect("people", access.slug)
     with error_as_message(request):
         changed = member_services.add_member(
             project=access.project, user=member.user, role=form.cleaned_data["role"], actor=access.user
@@ -114,14 +111,13 @@ def member_role(request: Request, slug: str, pk: int) -> HttpResponse:
     return _back(request, access)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def member_remove(request: Request, access: Access, pk: int) -> HttpResponse:
     """Preview of removing a member. A POST removes the member."""
-    access = enter(request.user, slug, Can.MANAGE)
     member = _member(access, pk)
     if not member.active:
         # The member is already removed, as after a double click.
-        return redirect("people", slug)
+        return redirect("people", access.slug)
     heirs = member_services.heirs_of(project=access.project, user=member.user)
     form = RemoveForm(posted(request), heirs=heirs)
     if request.method == "POST" and form.is_valid():
@@ -133,7 +129,6 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
             messages.success(request, message % {"name": member.user.username})
             return _back(request, access)
     context = {
-        "access": access,
         "member": member,
         "preview": member_services.removal_preview(project=access.project, user=member.user),
         "heirs": heirs,
@@ -142,25 +137,23 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "projects/accounts/member_remove.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-def member_link(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def member_link(request: Request, access: Access, pk: int) -> HttpResponse:
     """Create a one-time link for a member who forgot their password."""
-    access = enter(request.user, slug, Can.MANAGE)
     member = _member(access, pk)
     try:
         return _show_link(request, access, member.user)
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect("people", slug)
+        return redirect("people", access.slug)
 
 
 # The page of the groups whose members get a role in a project.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def groups(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def groups(request: Request, access: Access) -> HttpResponse:
     """The groups and their roles. A POST gives a group a role."""
-    access = enter(request.user, slug, Can.MANAGE)
     providers = configured()
     form = GroupForm(posted(request), providers=providers)
     if request.method == "POST" and form.is_valid():
@@ -172,10 +165,9 @@ def groups(request: Request, slug: str) -> HttpResponse:
                 if pushes_groups(form.cleaned_data["provider"])
                 else _("The group has its role. Its members get it at their next sign-in."),
             )
-            return redirect("groups", slug)
+            return redirect("groups", access.slug)
     names = {one.id: one.name for one in providers}
     context = {
-        "access": access,
         "form": form,
         "providers": providers,
         "rows": [(row, names.get(row.provider, row.provider)) for row in roles_of_groups(access.project)],
@@ -183,10 +175,9 @@ def groups(request: Request, slug: str) -> HttpResponse:
     return render(request, "projects/providers/groups.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-def group_remove(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def group_remove(request: Request, access: Access, pk: int) -> HttpResponse:
     """Take the role from a group."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(roles_of_groups(access.project), pk=pk)
     unmap_group(row=row, actor=access.user)
     messages.success(
@@ -195,7 +186,7 @@ def group_remove(request: Request, slug: str, pk: int) -> HttpResponse:
         if pushes_groups(row.provider)
         else _("The group has no role any more. Its members lose it at their next check or sign-in."),
     )
-    return redirect("groups", slug)
+    return redirect("groups", access.slug)
 
 
 # The page of a person's API tokens: list, create (shown once), revoke.

@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core import overview
-from annotations.core.access import Access, Can, enter, may_create_projects, require
+from annotations.core.access import Access, Can, may_create_projects, require
 from annotations.core.errors import ServiceError
 from annotations.core.events import sentences
 from annotations.core.forms import add_error, error_beside
-from annotations.core.requests import Request, number, posted
+from annotations.core.requests import FORM, Request, in_project, number, posted
 from annotations.models import Document, Handover, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people
@@ -98,14 +98,13 @@ def _just_made(request: Request, wanted: dict[str, str]) -> Project | None:
     ).first()
 
 
-@require_safe
-def project(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.SEE_PROJECT)
+def project(request: Request, access: Access) -> HttpResponse:
     """Overview of a project. Annotators see only their own work. A large project loads its counts as a fragment."""
-    access = enter(request.user, slug)
     if request.htmx:
         require(access, Can.READ_NOTES)
-        return render(request, "projects/overview.html", {"access": access} | _state(access))
-    context: dict[str, object] = {"access": access, "own": overview.own.of(access)}
+        return render(request, "projects/overview.html", _state(access))
+    context: dict[str, object] = {"own": overview.own.of(access)}
     if access.can(Can.READ_NOTES):
         late = is_large(access.project)
         context |= {"late": True} if late else _state(access)
@@ -147,41 +146,38 @@ def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Any, Au
 # Buttons that archive and restore a project.
 
 
-@require_POST
-def archive(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.ARCHIVE)
+@in_project(Can.ARCHIVE, "POST")
+def archive(request: Request, access: Access) -> HttpResponse:
     try:
         project_services.archive_project(project=access.project, actor=access.user)
         messages.success(request, _("The project is archived. Nobody can change it until a manager restores it."))
     except ServiceError as error:
         messages.error(request, _("The project was not archived. %(reason)s") % {"reason": error})
-    return redirect(reverse("project_settings", args=[slug]) + "#archive")
+    return redirect(reverse("project_settings", args=[access.slug]) + "#archive")
 
 
-@require_POST
-def restore(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.ARCHIVE)
+@in_project(Can.ARCHIVE, "POST")
+def restore(request: Request, access: Access) -> HttpResponse:
     project_services.restore_project(project=access.project, actor=access.user)
     messages.success(request, _("The project is restored. People can work in it again."))
-    return redirect("project_settings", slug)
+    return redirect("project_settings", access.slug)
 
 
 # Page of a project's settings and assignments.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def project_settings(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.ARCHIVE)
+@in_project(Can.ARCHIVE, *FORM)
+def project_settings(request: Request, access: Access) -> HttpResponse:
     if request.method == "POST":
         require(access, Can.MANAGE)
     elif access.archived:
-        return render(request, "projects/settings_archived.html", {"access": access, "jobs": live_jobs(access.project)})
+        return render(request, "projects/settings_archived.html", {"jobs": live_jobs(access.project)})
     form = SettingsForm(posted(request), initial=settings_of(access.project), runs=runs_with_notes(access.project))
     if request.method == "POST" and form.is_valid():
         with error_beside(form):
             project_services.update_project(project=access.project, actor=access.user, **form.cleaned_data)
             messages.success(request, _("The settings were saved."))
-            return redirect("project_settings", slug)
+            return redirect("project_settings", access.slug)
     return _page(request, access, form)
 
 
@@ -191,7 +187,6 @@ def _page(
     project = Project.objects.get(pk=access.project.pk)
     annotators = annotators_of(project)
     context = {
-        "access": access,
         "form": form or SettingsForm(initial=settings_of(project), runs=runs_with_notes(project)),
         "assigning": assigning or AssignForm(annotators=annotators),
         "by_list": project.distribution == Project.Distribution.LIST,
@@ -205,10 +200,9 @@ def _page(
     return render(request, "projects/settings.html", context, status=422 if failed else 200)
 
 
-@require_POST
-def assign_notes(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def assign_notes(request: Request, access: Access) -> HttpResponse:
     """Assign notes to one annotator by name. Assigns nothing if a name is unknown."""
-    access = enter(request.user, slug, Can.MANAGE)
     form = AssignForm(request.POST, annotators=annotators_of(access.project))
     if form.is_valid():
         annotator, names = form.cleaned_data["annotator"], form.cleaned_data["names"]
@@ -220,52 +214,48 @@ def assign_notes(request: Request, slug: str) -> HttpResponse:
                 len(names),
             )
             messages.success(request, message % {"name": annotator.username, "count": len(names)})
-            return redirect("project_settings", slug)
+            return redirect("project_settings", access.slug)
     return _page(request, access, assigning=form)
 
 
-@require_POST
-def fill_notes(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def fill_notes(request: Request, access: Access) -> HttpResponse:
     """Add missing assignments of existing notes by the project's rule."""
-    access = enter(request.user, slug, Can.MANAGE)
     try:
         made = fill_up(project=access.project, actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect("project_settings", slug)
+        return redirect("project_settings", access.slug)
     message = ngettext("%(count)d assignment was made.", "%(count)d assignments were made.", made)
     messages.success(request, message % {"count": made} if made else _("All notes already have enough annotators."))
-    return redirect("project_settings", slug)
+    return redirect("project_settings", access.slug)
 
 
 # Pages of the annotation guidelines, which every member reads and managers edit.
 
 
-@require_safe
-def guidelines(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug)
-    return render(request, "projects/guidelines.html", {"access": access, "guide": guide_of(access.project)})
+@in_project(Can.SEE_PROJECT)
+def guidelines(request: Request, access: Access) -> HttpResponse:
+    return render(request, "projects/guidelines.html", {"guide": guide_of(access.project)})
 
 
-@require_safe
-def guidelines_beside(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.SEE_PROJECT)
+def guidelines_beside(request: Request, access: Access) -> HttpResponse:
     """Fragment with the guidelines, for the panel beside a note."""
-    access = enter(request.user, slug)
-    context = {"access": access, "guide": guide_of(access.project)}
+    context = {"guide": guide_of(access.project)}
     return render(request, "projects/guidelines_beside.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def guidelines_edit(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def guidelines_edit(request: Request, access: Access) -> HttpResponse:
     """Edit, preview or save the guidelines (`do`: preview or save).
 
     If somebody else saved in the meantime, nothing is saved and the page shows both versions.
     """
-    access = enter(request.user, slug, Can.MANAGE)
     project = access.project
     now = {"text": project.guidelines, "seen_version": project.guidelines_version}
     form = GuidelinesForm(posted(request), initial=now)
-    context: dict[str, Any] = {"access": access, "form": form}
+    context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         text = form.cleaned_data["text"]
         if request.POST.get("do") == "preview":
@@ -277,12 +267,12 @@ def guidelines_edit(request: Request, slug: str) -> HttpResponse:
                     project=project, text=text, actor=request.user, seen_version=seen
                 )
                 messages.success(request, _("Saved as version %(n)d.") % {"n": fresh.guidelines_version})
-                return redirect("guidelines", slug)
+                return redirect("guidelines", access.slug)
             except ServiceError as error:
                 project.refresh_from_db()
                 if project.guidelines == text:
                     # The same text is already saved, as after a double click.
-                    return redirect("guidelines", slug)
+                    return redirect("guidelines", access.slug)
                 add_error(form, error)
                 context |= {"stale": error.code == "stale", "theirs": project.guidelines}
     # The version that saving replaces. After a conflict, that is the version shown next to the text.
@@ -297,10 +287,9 @@ def guidelines_edit(request: Request, slug: str) -> HttpResponse:
 # Page of the audit trail.
 
 
-@require_safe
-def audit(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.SEE_AUDIT)
+def audit(request: Request, access: Access) -> HttpResponse:
     """Events, newest first. The URL holds the filters and the page's position as ids and verbs only."""
-    access = enter(request.user, slug, Can.SEE_AUDIT)
     verbs = sentences()
     verb = request.GET.get("verb", "")
     wanted = Filter(verb=verb if verb in verbs else "", person=number(request.GET, "person"))
@@ -308,7 +297,6 @@ def audit(request: Request, slug: str) -> HttpResponse:
         access.project, wanted, older_than=number(request.GET, "before"), newer_than=number(request.GET, "after")
     )
     context = {
-        "access": access,
         "page": page,
         "wanted": wanted,
         "verbs": verbs.items(),

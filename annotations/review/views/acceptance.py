@@ -4,12 +4,11 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.labels import labels_of
-from annotations.core.requests import Request
+from annotations.core.requests import Request, in_project
 from annotations.models import Span
 from annotations.review.rules.precision import BANDS
 from annotations.review.selectors.decision_log import FORMATS, TYPES, export_decisions, overruled
@@ -19,14 +18,12 @@ from annotations.review.selectors.reviewing import chosen_runs, pairs, run_autho
 from annotations.review.services.queue import ONE_IN
 
 
-@require_safe
-def acceptance(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def acceptance(request: Request, access: Access) -> HttpResponse:
     """The acceptance page. Query string: ?run=ID… limits the figures to some runs."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     chosen = chosen_runs(access.project, request.GET.getlist("run"), merged=True)
     spans = suggestions_by(access.project, [run.pk for run in chosen])
     context = {
-        "access": access,
         "runs": run_authors(access.project),
         "chosen": chosen,
         "tables": _tables(access, spans),
@@ -61,10 +58,9 @@ def _band(index: int) -> str:
     return _("%(low)d to %(high)d%%") % {"low": round(100 * low), "high": round(100 * high)}
 
 
-@require_safe
-def decisions_export(request: Request, slug: str, format: str) -> HttpResponse | StreamingHttpResponse:
+@in_project(Can.EXPORT)
+def decisions_export(request: Request, access: Access, format: str) -> HttpResponse | StreamingHttpResponse:
     """The decision log as CSV or JSONL. The download is recorded as an event."""
-    access = enter(request.user, slug, Can.EXPORT)
     if format not in FORMATS:
         raise Http404("Unknown format.")
     lines, name = export_decisions(project=access.project, actor=access.user, format=format)

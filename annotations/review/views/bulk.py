@@ -9,14 +9,13 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
-from annotations.core.requests import Request, number, numbers, posted
+from annotations.core.requests import FORM, Request, in_project, number, numbers, posted
 from annotations.jobs.services.batch_acts import job_of
 from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
 from annotations.review.forms import BulkForm
@@ -32,10 +31,9 @@ from annotations.review.services.bulk import AT_ONCE, plan_bulk, plan_string, st
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def review_bulk_new(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, *FORM)
+def review_bulk_new(request: Request, access: Access) -> HttpResponse:
     """The form of a bulk act. A POST plans the act and redirects to its preview, without deciding anything."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     runs = run_authors(access.project)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     form = BulkForm(
@@ -49,9 +47,9 @@ def review_bulk_new(request: Request, slug: str) -> HttpResponse:
         except ServiceError as error:
             add_error(form, error)
         else:
-            return _to(slug, bulk)
+            return _to(access.slug, bulk)
     recent = acts_in(access.project)
-    context = {"access": access, "form": form, "runs": runs, "chosen": chosen, "recent": recent[:RECENT]}
+    context = {"form": form, "runs": runs, "chosen": chosen, "recent": recent[:RECENT]}
     return render(request, "review/bulk_new.html", context, status=422 if form.errors else 200)
 
 
@@ -59,14 +57,12 @@ def _may_agree(runs: Sequence[Author]) -> bool:
     return len(runs) > 1 or any(run.merged_from is not None for run in runs)
 
 
-@require_safe
-def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def review_bulk(request: Request, access: Access, bulk: UUID) -> HttpResponse:
     """One bulk act: its preview with the button to start it, or its result with the button to undo it."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     row = act_for(access.project, bulk)
     rule, labels = rule_of(row.rule), _labels_by_id(access)
     context = {
-        "access": access,
         "bulk": row,
         "rule": rule,
         "runs": _names(access, rule.runs),
@@ -108,10 +104,9 @@ def _planned(access: Access, row: BulkAct, rule: BulkRule, labels: Mapping[int |
 # ── By string ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@require_safe
-def review_strings(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def review_strings(request: Request, access: Access) -> HttpResponse:
     """The strings of the chosen runs. Query string: ?run=ID…, ?label=ID, ?order=open|uncertainty, ?page=N."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     label = number(request.GET, "label")
     order: Order = "uncertainty" if request.GET.get("order") == "uncertainty" else "open"
@@ -122,7 +117,6 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="strings")
     labels = _labels_by_id(access)
     context = {
-        "access": access,
         "runs": run_authors(access.project),
         "chosen": chosen,
         "page": page,
@@ -135,20 +129,19 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
     return render(request, "review/strings.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, *FORM)
+def review_string(request: Request, access: Access, pk: int) -> HttpResponse:
     """All occurrences of one string, selected. A POST plans a bulk act on the selected ones and redirects to it.
 
     POST fields: `act` (accept, reject), `to` (id of the label to accept with), `shown` and `tick` (aliases of the shown
     and of the selected suggestions).
     """
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     string = string_for(access.project, pk)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     runs = [run.pk for run in chosen]
     if request.method == "POST":
         try:
-            return _to(slug, _plan_string(request, access, string, runs))
+            return _to(access.slug, _plan_string(request, access, string, runs))
         except ServiceError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(request.get_full_path(), status=303)
@@ -159,7 +152,6 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
     waiting = waiting_by_string([key], runs, access.project, access.user)[key]
     labels, by_order = _labels_by_id(access), chosen_by_order(runs)
     context = {
-        "access": access,
         "string": string,
         "text": rows[0].marked if rows else "",
         "label": labels.get(string.label_id),
@@ -223,38 +215,36 @@ def _names(access: Access, runs: Sequence[int]) -> list[str]:
 # The buttons of a bulk act: start and undo. They redirect to the page of the job, or of the act if there is no job.
 
 
-@require_POST
-def bulk_start(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def bulk_start(request: Request, access: Access, bulk: UUID) -> HttpResponse:
     """Start the act.
 
     POST `with_gold`: 1 to include notes that already have gold. `with_doubtful`: 1 to include doubtful suggestions.
     """
     with_gold, with_doubtful = (request.POST.get(name) == "1" for name in ("with_gold", "with_doubtful"))
-    return _begin(request, slug, bulk, partial(start_bulk, with_gold=with_gold, with_doubtful=with_doubtful))
+    return _begin(request, access, bulk, partial(start_bulk, with_gold=with_gold, with_doubtful=with_doubtful))
 
 
-@require_POST
-def bulk_undo(request: Request, slug: str, bulk: UUID) -> HttpResponse:
-    return _begin(request, slug, bulk, start_undo)
+@in_project(Can.MAKE_GOLD, "POST")
+def bulk_undo(request: Request, access: Access, bulk: UUID) -> HttpResponse:
+    return _begin(request, access, bulk, start_undo)
 
 
-@require_safe
-def bulk_job(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def bulk_job(request: Request, access: Access, bulk: UUID) -> HttpResponse:
     """Redirect from an act to its job; 404 if the act needed no job."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     row = act_for(access.project, bulk)
     job = job_of(row, "bulk_undo") or job_of(row, "bulk")
     if job is None:
         raise Http404("No such job.")
-    return redirect("job", slug, job.number)
+    return redirect("job", access.slug, job.number)
 
 
-def _begin(request: Request, slug: str, bulk: UUID, begin: Callable[..., Job | None]) -> HttpResponse:
-    access = enter(request.user, slug, Can.MAKE_GOLD)
+def _begin(request: Request, access: Access, bulk: UUID, begin: Callable[..., Job | None]) -> HttpResponse:
     row = act_for(access.project, bulk)
     try:
         job = begin(bulk=row, actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
         job = None
-    return redirect("job", slug, job.number) if job else redirect("review_bulk", slug, row.pk)
+    return redirect("job", access.slug, job.number) if job else redirect("review_bulk", access.slug, row.pk)

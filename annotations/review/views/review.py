@@ -17,14 +17,24 @@ from django.views.decorators.http import require_POST, require_safe
 from pydantic import Field, TypeAdapter, ValidationError
 
 from annotations.annotate.selectors.personal import own_labels
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.addresses import address
 from annotations.core.answers import json_answers
 from annotations.core.changes import Offset, Whole, malformed, read_request
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import placeholders_of
-from annotations.core.requests import Request, body_of, bounds_of, error_as_message, is_json, number, paged
+from annotations.core.requests import (
+    Request,
+    body_of,
+    bounds_of,
+    enter_page,
+    error_as_message,
+    in_project,
+    is_json,
+    number,
+    paged,
+)
 from annotations.exchange.selectors import places_in
 from annotations.models import Author, Document
 from annotations.review.selectors import reviewing
@@ -49,7 +59,7 @@ RUNS = 30
 
 
 def _entered(request: Request, slug: str, author: int, pk: int) -> tuple[Access, Author, Document]:
-    access = enter(request.user, slug, Can.MAKE_GOLD)
+    access = enter_page(request, slug, Can.MAKE_GOLD)
     return access, *reviewing.review_for(access, author, pk)
 
 
@@ -60,31 +70,29 @@ def _state(access: Access, run: Author, note: Document) -> ReviewState:
 as_json = json_answers(_("You don't have permission to review in this project."), enter=_entered, now=_state)
 
 
-@require_safe
-def reviews(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def reviews(request: Request, access: Access) -> HttpResponse:
     """List the runs whose suggestions can be reviewed, newest first. A single run opens at its next note."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     runs = reviewing.run_authors(access.project)
     if len(runs) == 1:
-        return redirect("review_next", slug, runs[0].pk)
+        return redirect("review_next", access.slug, runs[0].pk)
     page = paged(request, runs, RUNS)
     rows = [(run, reviewing.review_progress(run, access.user)) for run in page]
-    return render(request, "review/reviews.html", {"access": access, "page": page, "rows": rows})
+    return render(request, "review/reviews.html", {"page": page, "rows": rows})
 
 
-@require_safe
-def review_next(request: Request, slug: str, author: int) -> HttpResponse:
+@in_project(Can.MAKE_GOLD)
+def review_next(request: Request, access: Access, author: int) -> HttpResponse:
     """Redirect to the next note after ?after=ID in the order of ?order= and ?label=, or say that none is left.
 
     The note's address says how it was chosen.
     """
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     run = reviewing.run_author(access.project, author)
     queue, after = reviewing.NoteOrder.of(request.GET), number(request.GET, "after") or 0
     found = next_in_queue(run, access.project, queue, access.user, after)
     if found is not None:
-        return redirect(f"{reverse('review', args=[slug, run.pk, found])}{kept(request, **queue.chosen)}")
-    context = {"access": access, "run": run, "progress": reviewing.review_progress(run, access.user)}
+        return redirect(f"{reverse('review', args=[access.slug, run.pk, found])}{kept(request, **queue.chosen)}")
+    context = {"run": run, "progress": reviewing.review_progress(run, access.user)}
     return render(request, "review/done.html", context)
 
 
@@ -109,7 +117,6 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     planting = state["planting"]
     state = shown_to(access, state)
     context = {
-        "access": access,
         "run": run,
         "note": note,
         "labels": labels,
@@ -173,7 +180,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     """
     hidden = hidden_at(run, note)
     queue = reviewing.NoteOrder.that_chose(request.GET)
-    following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
+    following = f"{reverse('review_next', args=[access.slug, run.pk])}{kept(request, after=note.pk)}"
     if is_json(request):
         known = suggestion_named(access.project, run, note)
         asked = _finishing_of(body_of(request))
@@ -184,7 +191,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
             return JsonResponse(state | {"next": None})
         _tell_found(request, hidden)
         return JsonResponse({"next": following})
-    here = f"{reverse('review', args=[access.project.slug, run.pk, note.pk])}{kept(request, **queue.chosen)}"
+    here = f"{reverse('review', args=[access.slug, run.pk, note.pk])}{kept(request, **queue.chosen)}"
     try:
         stage = request.POST.get("stage", "first")
         finish_review(document=note, author=run, user=access.user, stage=stage, queue=queue)
@@ -215,7 +222,7 @@ def review_reopen(request: Request, access: Access, run: Author, note: Document)
     """Reopen the review of this note, and redirect to its page, which shows the error if that is refused."""
     with error_as_message(request):
         reopen_review(document=note, author=run, user=access.user)
-    return redirect("review", access.project.slug, run.pk, note.pk)
+    return redirect("review", access.slug, run.pk, note.pk)
 
 
 # ── Parsing the request ──────────────────────────────────────────────────────────────────────────────────────────────

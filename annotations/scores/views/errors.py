@@ -10,13 +10,12 @@ from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, error_as_message, number, paged
+from annotations.core.requests import Request, error_as_message, in_project, number, paged
 from annotations.models import CauseKind
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, with_context
 from annotations.scores.rules.causes import Causes, ErrorId
@@ -47,10 +46,9 @@ class ShownError(Entry):
     causes: set[str]
 
 
-@require_safe
-def error_list(request: Request, slug: str, version: int, author: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def error_list(request: Request, access: Access, version: int, author: int) -> HttpResponse:
     """Show the errors in their sentences, filtered by ?kind= ?label= ?gold= ?predicted= ?category= ?cause= ?note=."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     listed = _listed(request, access, version, author)
     if isinstance(listed, HttpResponse):
         return listed
@@ -60,7 +58,6 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
     shown = _shown(access, list(page.object_list), looks, causes)
     used = {span[2] for row in errors for span in row[2:] if span}
     context = {
-        "access": access,
         "wanted": wanted,
         "page": page,
         "entries": shown,
@@ -88,7 +85,7 @@ def _listed(request: Request, access: Access, version: int, author: int) -> List
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
-    back = reverse("score", args=[access.project.slug, version, author]) + query_of(wanted)
+    back = reverse("score", args=[access.slug, version, author]) + query_of(wanted)
     with error_as_message(request):
         if found := score_now(wanted):
             errors = score_errors(wanted, found)
@@ -96,10 +93,9 @@ def _listed(request: Request, access: Access, version: int, author: int) -> List
     return redirect(back)
 
 
-@require_safe
-def errors_export(request: Request, slug: str, version: int, author: int) -> HttpResponse | StreamingHttpResponse:
+@in_project(Can.EXPORT)
+def errors_export(request: Request, access: Access, version: int, author: int) -> HttpResponse | StreamingHttpResponse:
     """The errors that pass the filters, as CSV. The download is recorded as an event."""
-    access = enter(request.user, slug, Can.EXPORT)
     listed = _listed(request, access, version, author)
     if isinstance(listed, HttpResponse):
         return listed
@@ -114,7 +110,7 @@ def _shown(access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], c
 
 def _tagging(access: Access, wanted: ScoreRequest, request: Request) -> dict[str, Any]:
     """What the buttons of causes need. Their address keeps the filters, for the way back without scripts."""
-    here = [access.project.slug, wanted.reference.number, wanted.author.pk]
+    here = [access.slug, wanted.reference.number, wanted.author.pk]
     query = request.GET.urlencode()
     return {
         "may_tag": access.can(Can.MAKE_GOLD),
@@ -145,10 +141,9 @@ def _filters_of(request: Request) -> ErrorFilters:
     )
 
 
-@require_POST
-def error_cause(request: Request, slug: str, version: int, author: int) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def error_cause(request: Request, access: Access, version: int, author: int) -> HttpResponse:
     """Add a cause to an error (POST `added`) or remove it (`removed`). htmx gets the updated buttons."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
@@ -159,7 +154,7 @@ def error_cause(request: Request, slug: str, version: int, author: int) -> HttpR
         found = score_now(wanted)
         if found is None:
             # The list of errors redirects to the score's page, which says why there is none.
-            back = reverse("score_errors", args=[slug, version, author]) + query_of(wanted)
+            back = reverse("score_errors", args=[access.slug, version, author]) + query_of(wanted)
             return HttpResponseClientRefresh() if request.htmx else redirect(back)
         causes = change_error_cause(
             wanted=wanted, found=found, error=error, kind=kind, present=present, user=access.user
@@ -172,7 +167,7 @@ def error_cause(request: Request, slug: str, version: int, author: int) -> HttpR
     if message:
         messages.error(request, message)
     query = request.GET.urlencode()
-    return redirect(reverse("score_errors", args=[slug, version, author]) + (f"?{query}" if query else ""))
+    return redirect(reverse("score_errors", args=[access.slug, version, author]) + (f"?{query}" if query else ""))
 
 
 # ── What the pages of one score have in common: the score that is asked for, and the addresses of its errors ──────────
@@ -191,7 +186,7 @@ def wanted_of(request: Request, access: Access, version: int, author: int) -> Sc
         return score_request(access.project, version=version, author_id=author, **choices)
     except ServiceError as error:
         messages.warning(request, str(error))
-        return redirect("score", access.project.slug, version, author)
+        return redirect("score", access.slug, version, author)
 
 
 def choices_of(data: QueryDict) -> Choices:

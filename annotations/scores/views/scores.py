@@ -9,13 +9,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from annotations.agreement.templatetags.coefficients import percent
 from annotations.core import tokenizers
-from annotations.core.access import Can, authors_for, enter
+from annotations.core.access import Access, Can, authors_for
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, error_as_message, number, one_of
+from annotations.core.requests import Request, error_as_message, in_project, number, one_of
 from annotations.core.templatetags.plots import PlotLine
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
@@ -88,13 +87,12 @@ LIST_CHARACTERS = 1_000_000
 COUNTINGS = {CountingRule.TOKENS: gettext_lazy("Whole tokens"), CountingRule.SUBSTRING: gettext_lazy("Substrings")}
 
 
-@require_safe
-def scores(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def scores(request: Request, access: Access) -> HttpResponse:
     """List the authors that can be scored against the gold version ?gold=, by default the newest.
 
     With ?language=, only notes in it count.
     """
-    access = enter(request.user, slug, Can.READ_NOTES)
     gold = {"": None, "current": 0}.get(request.GET.get("gold", ""), number(request.GET, "gold") or -1)
     reference = selectors.Reference.of(access.project, gold)
     languages = selectors.note_languages(access.project)
@@ -110,7 +108,6 @@ def scores(request: Request, slug: str) -> HttpResponse:
         comparable = comparable or author.shared > 0
         rows.append({"counts": author, "table": table})
     context = {
-        "access": access,
         "versions": versions(access.project),
         "chosen": reference.version,
         "languages": languages,
@@ -131,14 +128,13 @@ def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
-@require_safe
-def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def score_page(request: Request, access: Access, version: int, author: int) -> HttpResponse:
     """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
 
     ?split=, ?into=, ?threshold=, ?tokenizer=, ?language= and ?type= (several) as for `score_request`.
     ?counting= is a `CountingRule`.
     """
-    access = enter(request.user, slug, Can.READ_NOTES)
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
@@ -149,7 +145,6 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     found = kept_score(wanted)
     late = found is None and too_long(wanted, notes)
     context: dict[str, Any] = {
-        "access": access,
         "wanted": wanted,
         "query": query_of(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
@@ -176,7 +171,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
             found = score(wanted)
         except ServiceError as error:
             messages.error(request, str(error))
-            return redirect("score", slug, version, author)
+            return redirect("score", access.slug, version, author)
     if found is not None and found.table["notes"]:
         context |= _figures(wanted, found.table, looks, categories) | rewritten_text(found.table, counting, looks)
         try:
@@ -330,14 +325,13 @@ def rewritten_text(table: ScoredTable, counting: CountingRule, looks: dict[str, 
     }
 
 
-@require_POST
-def job_start_score(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES, "POST")
+def job_start_score(request: Request, access: Access) -> HttpResponse:
     """Start the job for a score.
 
     POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `tokenizer`, `language`,
     `type` (several).
     """
-    access = enter(request.user, slug, Can.READ_NOTES)
     with error_as_message(request):
         wanted = score_request(
             access.project,
@@ -347,5 +341,5 @@ def job_start_score(request: Request, slug: str) -> HttpResponse:
             **choices_of(request.POST),
         )
         job = start_score(wanted=wanted, actor=access.user, token=form_token(request))
-        return redirect("job", slug, job.number)
-    return redirect("scores", slug)
+        return redirect("job", access.slug, job.number)
+    return redirect("scores", access.slug)

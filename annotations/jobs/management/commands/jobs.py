@@ -73,7 +73,7 @@ def _check_job(access: Access, job: Job, *, acts: bool) -> None:
         raise
     except (Http404, PermissionDenied) as error:
         raise ServiceError(
-            f"“{access.user.username}” doesn't have permission to {what} job {job.number} in “{access.project.slug}”.",
+            f"“{access.user.username}” doesn't have permission to {what} job {job.number} in “{access.slug}”.",
             code="access",
         ) from error
 

@@ -111,7 +111,7 @@ def _runs(access: Access, names: Sequence[str]) -> list[int]:
         ids.append(author.pk)
     found = ids or [run.pk for run in chosen_runs(access.project, ())]
     if not found:
-        raise ServiceError(f"“{access.project.slug}” has no runs to review.", code="set")
+        raise ServiceError(f"“{access.slug}” has no runs to review.", code="set")
     return sorted(set(found))
 
 
