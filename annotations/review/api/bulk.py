@@ -1,25 +1,26 @@
 """Routes of bulk acts: many suggestions decided by rule or by string, after a preview, and undone by one request."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from django.http import HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema
 from ninja.responses import Status
+from pydantic import BeforeValidator
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
 from annotations.models import BulkAct, BulkActState, Job
 from annotations.notes.api import codes_of, label_coded
-from annotations.review.api.reviewing import Codes
+from annotations.review.api.reviewing import Code, Codes, coded
 from annotations.review.forms import BulkForm
 from annotations.review.selectors import suggested_strings
 from annotations.review.selectors.bulk_rules import BulkPreview, act_for, acts_in, rule_of
@@ -38,17 +39,19 @@ SHOWN = 200
 # ── Answers and bodies ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class RuleOut(Schema):
+class RuleOut(Answer):
     """The rule of a bulk act. `least` is a confidence from 0 to 1; `exceptions` counts excepted suggestions."""
 
     kind: str
     runs: list[int]
-    label: str | None
+    label: Code | None
     source: str | None
     least: float | None
     agree: int
-    to: str | None
-    exceptions: int
+    to: Code | None
+    exceptions: Annotated[int, BeforeValidator(lambda but: but if isinstance(but, int) else len(but))] = Field(
+        validation_alias="but"
+    )
     with_gold: bool
     with_doubtful: bool
 
@@ -69,10 +72,8 @@ class BulkItem(ModelSchema):
 
     @classmethod
     def of(cls, row: BulkAct, codes: Codes, **more: Any) -> Self:
-        rule = rule_of(row.rule)
-        coded = {"label": codes.get(rule.label or 0), "to": codes.get(rule.to or 0), "exceptions": len(rule.but)}
-        shown = RuleOut(**asdict(rule) | coded)
-        return cls(**vars(row) | {"user": row.user.username, "rule": shown} | more)
+        rule = RuleOut.model_validate(rule_of(row.rule), context={"codes": codes})
+        return cls(**vars(row) | {"user": row.user.username, "rule": rule} | more)
 
 
 @dataclass(frozen=True)
@@ -130,37 +131,33 @@ class StringFilters(Chosen):
     order: suggested_strings.Order = "open"
 
 
-class StringItem(Schema):
+class StringItem(Answer):
     """A string that runs suggest with one label. `open` suggestions wait for a decision, out of `count`.
 
     `skipped` are in notes that already have gold, and `doubtful` ones elsewhere: acts skip both unless asked.
     """
 
-    id: int
+    id: int = Field(validation_alias="pk")
     text: str
-    label: str
+    label: Code
     count: int
     open: int
     skipped: int
     doubtful: int
     confidence: float | None
 
-    @classmethod
-    def of(cls, row: suggested_strings.StringRow, codes: Codes) -> Self:
-        return cls(**asdict(row) | {"id": row.pk, "label": codes[row.label]})
 
-
-class OccurrenceOut(Schema):
+class OccurrenceOut(Answer):
     """A suggestion in its context. Offsets are in code points, end-exclusive.
 
     `state` is open, accepted, rejected, gold, draft or unavailable.
     """
 
-    suggestion: int
+    suggestion: int = Field(validation_alias="alias")
     note: int
     name: str
     run: str
-    label: str
+    label: Code
     start: int
     end: int
     before: str
@@ -170,10 +167,6 @@ class OccurrenceOut(Schema):
     source: str
     state: str
     by: str
-
-    @classmethod
-    def of(cls, one: suggested_strings.Occurrence, codes: Codes) -> Self:
-        return cls(**asdict(one) | {"suggestion": one.alias, "label": codes[one.label]})
 
 
 class StringAct(Body):
@@ -268,7 +261,7 @@ def list_suggested_strings(
     access = enter(request, slug, Can.MAKE_GOLD)
     runs = [run.pk for run in chosen_runs(access.project, wanted.words)]
     label = label_coded(access.project, wanted.label) if wanted.label else None
-    codes = codes_of(access.project.pk)
+    item = coded(StringItem, access)
 
     def page_of(number: int) -> tuple[list[tuple[int, suggested_strings.StringRow]], bool]:
         """The rows of a page that wait for something, each with its place in the whole list."""
@@ -288,7 +281,7 @@ def list_suggested_strings(
         record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="strings")
         return rows[:size]
 
-    return paged(request, paging, fetch, lambda row: StringItem.of(row[1], codes), lambda row: row[0])
+    return paged(request, paging, fetch, lambda row: item(row[1]), lambda row: row[0])
 
 
 @router.get(f"{STRINGS}/{{int:string}}/suggestions", response=Page[OccurrenceOut])
@@ -298,16 +291,14 @@ def list_occurrences(
     """List all suggestions of a string in their contexts, note by note. The audit log records the notes."""
     access = enter(request, slug, Can.MAKE_GOLD)
     runs = [run.pk for run in chosen_runs(access.project, wanted.words)]
-    spans, codes = (
-        suggested_strings.spans_of(suggested_strings.string_for(access.project, string), runs),
-        codes_of(access.project.pk),
-    )
+    spans = suggested_strings.spans_of(suggested_strings.string_for(access.project, string), runs)
+    item = coded(OccurrenceOut, access)
 
     def fetch(after: int | None, size: int) -> Sequence[tuple[int, suggested_strings.Occurrence]]:
         first = after or 0
         return list(enumerate(suggested_strings.looked_at(spans[first : first + size], access, size), first + 1))
 
-    return paged(request, paging, fetch, lambda row: OccurrenceOut.of(row[1], codes), lambda row: row[0])
+    return paged(request, paging, fetch, lambda row: item(row[1]), lambda row: row[0])
 
 
 @router.post(f"{STRINGS}/{{int:string}}/bulk-acts", response={201: BulkWithPreview})

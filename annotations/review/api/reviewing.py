@@ -1,17 +1,19 @@
 """Routes of review note by note: runs, the next note, suggestions, decisions, finishing and reopening."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any, Final, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
 from uuid import uuid4
 
 from ninja import Field, Query, Router, Schema
+from pydantic import BeforeValidator, ValidationInfo
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
@@ -29,14 +31,37 @@ from annotations.text.names import MAX_ID, MAX_OFFSET
 
 
 Codes = Mapping[int, str]
+Shown = TypeVar("Shown", bound=Schema)
 
 
-class Bounds(Schema):
+def _code(label: Any, info: ValidationInfo) -> Any:
+    """The code of a label id of an answer, by the `codes` of the context."""
+    return info.context["codes"][label] if type(label) is int and info.context and "codes" in info.context else label
+
+
+def _as_object(row: Any) -> Any:
+    """Start, end and label as an object with these names."""
+    return dict(zip(BOUNDS, row, strict=True)) if isinstance(row, list | tuple) else row
+
+
+def coded(item: type[Shown], access: Access) -> Callable[[Any], Shown]:
+    """A function that makes such an answer, with the codes of the project's labels."""
+    return partial(item.model_validate, context={"codes": codes_of(access.project.pk)})
+
+
+BOUNDS: Final = ["start", "end", "label"]
+Code = Annotated[str, BeforeValidator(_code)]
+
+
+class Bounds(Answer):
     """Offsets in code points, end-exclusive, and the code of a label."""
 
     start: int = Field(ge=0, le=MAX_OFFSET)
     end: int = Field(ge=0, le=MAX_OFFSET)
-    label: str = Field(max_length=60)
+    label: Code = Field(max_length=60)
+
+
+InGold = Annotated[Bounds, BeforeValidator(_as_object)]
 
 
 class RefinedOut(Bounds):
@@ -55,9 +80,14 @@ class RemovalOut(Bounds):
     number: int
     reason: str
     state: str
-    kept: Bounds | None
+    kept: InGold | None = Field(validation_alias="bounds")
     by: str | None
     at: str | None
+
+
+def _before_refining(one: Any) -> Any:
+    """The label that the annotation had, as its code where the label was deleted since."""
+    return one | {"label": one["label"] or one["code"]} if isinstance(one, dict) and "code" in one else one
 
 
 class SuggestionOut(Bounds):
@@ -73,7 +103,7 @@ class SuggestionOut(Bounds):
     confidence: float | None
     source: str
     state: str
-    accepted: Bounds | None
+    accepted: InGold | None = Field(validation_alias="bounds")
     by: str | None
     at: str | None
     runs: list[dict[str, Any]] | None = None
@@ -81,7 +111,7 @@ class SuggestionOut(Bounds):
     conflicting: list[int] | None = None
     differing: list[str] | None = None
     doubt: dict[str, Any] | None = None
-    refined: RefinedOut | None = None
+    refined: Annotated[RefinedOut | None, BeforeValidator(_before_refining)] = None
     planted: str | None = None
     attributes: dict[str, Any] = {}
 
@@ -89,26 +119,31 @@ class SuggestionOut(Bounds):
 class GoldSpanOut(Bounds):
     """A gold span. `origin` names the annotation set from which it is, `by` and `at` the decision."""
 
-    origin: str
+    origin: str = Field(validation_alias="from")
     by: str | None
     at: str | None
     attributes: dict[str, Any] = {}
 
 
-class FirstReview(Schema):
+class FirstReview(Answer):
     """The first review of two. Its decisions are hidden in a blind review.
 
     `suggestions` (null: rejected) and `removals` (null: accepted) have the bounds in gold; `others` are added spans.
     """
 
-    reviewer: str
+    reviewer: str = Field(validation_alias="first")
     blind: bool
-    suggestions: dict[str, Bounds | None] | None = None
-    removals: dict[str, Bounds | None] | None = None
-    others: list[Bounds] | None = None
+    suggestions: dict[str, InGold | None] | None = None
+    removals: dict[str, InGold | None] | None = None
+    others: list[InGold] | None = None
 
 
-class ReviewOut(Schema):
+def _with_outcome(between: Any) -> Any:
+    """The first review together with its outcome, if the person may see it."""
+    return between | (between["outcome"] or {}) if isinstance(between, dict) else between
+
+
+class ReviewOut(Answer):
     """A review. `stage`: first, finished, waiting (for another person), second, or resolving (differences).
 
     `version` counts the changes of gold. `open` counts open suggestions and proposed removals. `has_finished_gold`: the
@@ -121,58 +156,15 @@ class ReviewOut(Schema):
     open: int
     has_finished_gold: bool
     gold_is_draft: bool
-    first_review: FirstReview | None
+    first_review: Annotated[FirstReview | None, BeforeValidator(_with_outcome)] = Field(validation_alias="between")
     suggestions: list[SuggestionOut]
     removals: list[RemovalOut]
     gold: list[GoldSpanOut]
 
 
-class CodedState:
-    """The state of a review as the API answers it: with codes instead of ids of labels."""
-
-    def __init__(self, codes: Codes) -> None:
-        self._codes = codes
-
-    def review(self, state: state_selectors.ReviewState) -> ReviewOut:
-        between = state["between"]
-        shown: dict[str, Any] = dict(state) | {
-            "first_review": self._first(between) if between else None,
-            "suggestions": [self._suggestion(one) for one in state["suggestions"]],
-            "removals": [
-                RemovalOut(**self._with_code(one) | {"kept": self._bounds(one["bounds"])}) for one in state["removals"]
-            ],
-            "gold": [GoldSpanOut(**self._with_code(one) | {"origin": one["from"]}) for one in state["gold"]],
-        }
-        return ReviewOut(**shown)
-
-    def _suggestion(self, one: state_selectors.SuggestionView) -> SuggestionOut:
-        shown = self._with_code(one) | {"accepted": self._bounds(one["bounds"])}
-        if refined := one.get("refined"):
-            label = self._codes[refined["label"]] if refined["label"] else refined["code"]
-            shown["refined"] = dict(refined) | {"label": label}
-        return SuggestionOut(**shown)
-
-    def _first(self, one: state_selectors.BetweenShown) -> FirstReview:
-        outcome, known = one["outcome"], FirstReview(reviewer=one["first"], blind=one["blind"])
-        if outcome is None:
-            return known
-        decided = {pk: self._bounds(row) for pk, row in outcome["suggestions"].items()}
-        removals = {number: self._bounds(row) for number, row in outcome["removals"].items()}
-        others = [found for row in outcome["others"] if (found := self._bounds(row))]
-        return known.model_copy(update={"suggestions": decided, "removals": removals, "others": others})
-
-    def _with_code(self, one: Any) -> dict[str, Any]:
-        return {**one, "label": self._codes[one["label"]]}
-
-    def _bounds(self, row: Sequence[int] | None) -> Bounds | None:
-        """Start, end and label id as bounds with the label's code; None for None."""
-        return Bounds(start=row[0], end=row[1], label=self._codes[row[2]]) if row else None
-
-
 router = Router(tags=["Review"])
 PATH = "/projects/{slug:slug}/reviews/{int:run_author}"
 NOTE = f"{PATH}/notes/{{int:note}}"
-BOUNDS: Final = ["start", "end", "label"]
 # The field that an error of the service is about, by its code.
 FIELDS: Final = {
     "suggestion": "suggestion", "label": "label", "quote": "quote", "outside": "end", "empty": "end",
@@ -383,7 +375,7 @@ def _open(request: ApiRequest, slug: str, author: int, note: int) -> tuple[Acces
 
 
 def _shown(access: Access, state: state_selectors.ReviewState) -> ReviewOut:
-    return CodedState(codes_of(access.project.pk)).review(state_selectors.shown_to(access, state))
+    return coded(ReviewOut, access)(state_selectors.shown_to(access, state))
 
 
 def _wanted(access: Access, run: Author, document: Document, body: NewReviewDecision) -> Request:

@@ -18,6 +18,7 @@ from annotations.jobs.waiting import end
 from annotations.models import BulkAct, Job, SuggestedString, User
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import BulkItem, StringItem, with_preview
+from annotations.review.api.reviewing import coded
 from annotations.review.forms import BulkForm
 from annotations.review.selectors.bulk_rules import act_for, acts_in, rule_of
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
@@ -67,7 +68,7 @@ class Command(JourneyCommand):
         if options["strings"]:
             label = find_label(access.project, options["label"]).pk if options["label"] else None
             page = as_waiting(strings(runs, label=label), runs, access.project, access.user)
-            return {"strings": [_as_json(StringItem.of(row, codes)) for row in page.rows]}
+            return {"strings": [_as_json(item) for item in map(coded(StringItem, access), page.rows)]}
         including = {name: options[name] for name in ("with_gold", "with_doubtful")}
         if options["preview"]:
             with transaction.atomic():
