@@ -2,14 +2,17 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from operator import itemgetter
 from typing import Final
 
 from annotations.release.rules.redaction.policy import CODES, INSTITUTIONS, PEOPLE, TELEPHONES, IdentifierType
+from annotations.release.rules.surrogates.contacts import national
 from annotations.release.rules.surrogates.folding import folded
+from annotations.release.rules.surrogates.gazetteers import kept, known_language, names_of
 from annotations.release.rules.surrogates.people import (
     FAMILY,
     GIVEN,
@@ -27,6 +30,9 @@ NUMBERS: Final = CODES | TELEPHONES | {IdentifierType.BIOMETRIC, IdentifierType.
 _place: Final = itemgetter(0, 1, 2)  # the note, start and end of a mention
 _NAMED: Final = PEOPLE | INSTITUTIONS
 _NOT_WORD: Final = re.compile(r"[\W_]+")
+_CAPTIONS: Final = kept("caption")
+_CAPTION_OR_DIGIT: Final = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*|\d")
+_ZIP_PLUS_4: Final = re.compile(r"(\d{5})[-\s]?\d{4}")
 _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 
 
@@ -66,7 +72,9 @@ def readings(mentions: Iterable[MentionInNote], language: str) -> list[NamedPers
 
     It is a given name if it is one in a full name, else a surname if it is one anywhere, as "Mr Robert" says.
     """
-    names = [read(mention, language) for mention in mentions]
+    mentions = list(mentions)
+    together = written_together(frozenset(mention.text for mention in mentions), language)
+    names = [read(mention._replace(text=together.get(mention.text, mention.text)), language) for mention in mentions]
     if len(names) == 1:
         return names
     full = [name for name in names if _is_full(name)]
@@ -80,6 +88,28 @@ def readings(mentions: Iterable[MentionInNote], language: str) -> list[NamedPers
         elif alone in family:
             name = replace(name, given=(), family=alone)
         out.append(name)
+    return out
+
+
+@lru_cache(maxsize=1 << 10)
+def written_together(texts: frozenset[str], language: str) -> Mapping[str, str]:
+    """For each name that another one repeats with other blanks, as "Petr ie" does "Petrie", the one to read instead.
+
+    That is the one with the most listed words, and of those the one with the fewest words.
+    """
+    lists = names_of(known_language(language))
+    alike: dict[str, list[str]] = defaultdict(list)
+    for text in sorted(texts):
+        alike[folded(text).replace(" ", "")].append(text)
+
+    def listed_and_short(text: str) -> tuple[int, int]:
+        words = folded(text).split()
+        return sum(word in lists.given or word in lists.surnames for word in words), -len(words)
+
+    out = {}
+    for group in alike.values():
+        best = max(group, key=listed_and_short)
+        out |= {text: best for text in group if len(folded(text).split()) != len(folded(best).split())}
     return out
 
 
@@ -99,15 +129,34 @@ def clusters_of(mentions: Sequence[MentionInNote], language: str) -> list[Cluste
     equal: dict[tuple[IdentifierType, str], list[MentionInNote]] = defaultdict(list)
     for mention in mentions:
         if mention.kind not in _NAMED:
-            equal[mention.kind, equality_key(mention.kind, mention.text)].append(mention)
+            equal[mention.kind, _keys(mention.kind, mention.text, language)[-1]].append(mention)
     clusters += [Cluster(kind, language, tuple(sorted(group, key=_place))) for (kind, _), group in equal.items()]
     return sorted(clusters, key=lambda cluster: _place(cluster.mentions[0]))
 
 
 @lru_cache(maxsize=1 << 14)
+def without_caption(text: str) -> str:
+    """A number without the words before it that say what it is: "MRN 4471203" and "MRN4471203" are "4471203"."""
+    start = 0
+    for word, following in pairwise(_CAPTION_OR_DIGIT.finditer(text)):
+        if word[0].isdigit() or folded(word[0]).replace(" ", "") not in _CAPTIONS:
+            break
+        start = following.start()
+    return text[start:] if any(letter.isdigit() for letter in text[start:]) else text
+
+
+@lru_cache(maxsize=1 << 14)
 def equality_key(kind: IdentifierType, text: str) -> str:
-    """What equal mentions of a kind share: letters and digits of a number, the address of an e-mail, folded words."""
+    """What equal mentions of a kind share: letters and digits of a number, the address of an e-mail, folded words.
+
+    A ZIP code is equal to one with four further digits, a telephone number to the same with the code of its country.
+    """
     if kind in NUMBERS:
+        text = without_caption(text)
+        if kind == IdentifierType.ZIP and (found := _ZIP_PLUS_4.fullmatch(text.strip())):
+            return found[1]
+        if kind in TELEPHONES and (number := national(text)):
+            return number
         return _NOT_WORD.sub("", text).casefold() or text
     if kind in (IdentifierType.EMAIL, IdentifierType.URL, IdentifierType.USERNAME):
         return "".join(text.split()).casefold()
@@ -193,7 +242,7 @@ def _institutions(mentions: Iterable[MentionInNote], language: str) -> list[Clus
         if word.isupper() and word.isalpha() and 2 <= len(word) <= 8:
             acronyms.append(mention)
         else:
-            own = distinctive(mention.text, language) or folded(mention.text) or mention.text
+            own = distinctive(mention.text, mention.kind, language) or folded(mention.text) or mention.text
             groups.setdefault((mention.kind, own), []).append(mention)
     short: dict[str, tuple[IdentifierType, str]] = {}
     for key, group in groups.items():
@@ -228,10 +277,7 @@ def identities(cluster: Cluster) -> list[str]:
         if person.given and person.family:
             keys.insert(1, f"{person.given[0]} {person.family[0]}")
         return list(dict.fromkeys(key for key in keys if key))
-    if cluster.kind in INSTITUTIONS:
-        keys = [key for form in cluster.forms for key in (folded(form), distinctive(form, cluster.language))]
-        return list(dict.fromkeys(key for key in keys if key))
-    return list(dict.fromkeys(equality_key(cluster.kind, form) for form in cluster.forms))
+    return identities_of_forms(cluster.kind, cluster.forms, cluster.language)
 
 
 def surrogate_key(surrogate: Surrogate) -> str:
@@ -259,10 +305,15 @@ def same_entity(cluster: Cluster, found: Sequence[IndexedEntity]) -> IndexedEnti
 
 def identities_of_forms(kind: IdentifierType, forms: Sequence[str], language: str) -> list[str]:
     """The folded keys of an entity's forms (not of people)."""
-    keys = [equality_key(kind, form) for form in forms]
-    if kind in INSTITUTIONS:
-        keys += [key for form in forms if (key := distinctive(form, language))]
-    return keys
+    return list(dict.fromkeys(key for form in forms for key in _keys(kind, form, language)))
+
+
+def _keys(kind: IdentifierType, text: str, language: str) -> list[str]:
+    """The keys of a text that names no person, the least specific last: an institution or a street without its type."""
+    keys = [equality_key(kind, text)]
+    if kind in INSTITUTIONS or kind == IdentifierType.STREET:
+        keys.append(distinctive(text, kind, language))
+    return [key for key in keys if key]
 
 
 def _fits(person: NamedPerson, cluster: Cluster, entity: IndexedEntity) -> bool:

@@ -2,7 +2,7 @@
 
 Sources: Ofcom, "Telephone numbers for use in TV and radio drama programmes"; North American Numbering Plan
 Administration, "555 Line Numbers" (0100-0199 are for fiction); RFC 2606 (example domains), RFC 3849 and RFC 5737 (IP
-addresses for documentation).
+addresses for documentation); ITU, "List of ITU-T Recommendation E.164 assigned country codes".
 """
 
 import random
@@ -72,6 +72,44 @@ def _national(rng: random.Random, rest: str, country: str) -> str:
                 number = (new + digits(rng, count))[: len(full)]
                 return number if rest.startswith("0") else number[1:]
     return ""
+
+
+_COUNTRY_CODE: Final = re.compile(  # of one digit, of two, or of three
+    r"^(?:00)?(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9]\d\d)"
+)
+
+
+def national(text: str) -> str:
+    """The digits of a telephone number without the code of its country and the zero of trunk calls.
+
+    They are the same in "+44 20 7946 0123" and "020 7946 0123". Empty for what is no number of six digits or more, such
+    as one with an extension.
+    """
+    number = "".join(letter for letter in text if letter.isdigit())
+    if re.search(r"[^\W\d_]", text) or len(number) < 6:
+        return ""
+    if "+" in text or number.startswith("00"):
+        number = _COUNTRY_CODE.sub("", number, count=1)
+    elif len(number) == 11 and number.startswith("1"):  # of North America
+        number = number[1:]
+    return number.lstrip("0")
+
+
+def pour_phone(value: str, like: str) -> str:
+    """Write the national digits of `value` in the format of `like`, whose code of a country or trunk zero stays."""
+    new, old = national(value), national(like)
+    if not new or len(new) != len(old):
+        return pour(value, like)
+    digits_before = sum(letter.isdigit() for letter in like) - len(old)
+    at = iter(new)
+    out = []
+    for letter in like:
+        if letter.isdigit() and digits_before:
+            digits_before -= 1
+            out.append(letter)
+        else:
+            out.append(next(at) if letter.isdigit() else letter)
+    return "".join(out)
 
 
 def new_ip(rng: random.Random, text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
-from annotations.release.rules.surrogates.clustering import person_of
+from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, without_caption
 from annotations.release.rules.surrogates.contacts import example_domain, new_ip, new_phone
 from annotations.release.rules.surrogates.folding import digits, folded, plain, scrambled_digits
 from annotations.release.rules.surrogates.identifiers import new_number
@@ -266,4 +266,6 @@ def _parts(words: SurrogateDraft) -> dict[str, str]:
     if kind in TEMPLATES:
         return new_template(words)
     text = words.cluster.forms[0]
+    if kind in NUMBERS:
+        text = without_caption(text)
     return {"value": words.unlike(text, lambda: new_value(words, kind, text))}

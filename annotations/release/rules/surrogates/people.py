@@ -7,7 +7,14 @@ from functools import cache, lru_cache
 from typing import Final
 
 from annotations.release.rules.surrogates.folding import LONGEST, accented, folded
-from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of, nicknames
+from annotations.release.rules.surrogates.gazetteers import (
+    LANGUAGES,
+    NamePool,
+    kept,
+    known_language,
+    names_of,
+    nicknames,
+)
 
 GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
 
@@ -32,6 +39,7 @@ _DEVOTIONS: Final = kept("devotional")
 _TOKEN: Final = re.compile(
     r"(?:(?:dott|prof)\.(?:ssa|sa)\b|sig\.ra\b|m\.?ª|m\.a\b|dª|[^\W\d_]+(?:['’´`][^\W\d_]+)*)(\.?)", re.IGNORECASE
 )
+_LETTER_SPACED: Final = re.compile(r"(?<![^\W_])[^\W\d_](?: [^\W\d_]){3,}(?![^\W_])")  # "P E T R I E"
 _FIELD_END: Final = r"\s*[:.\-]?\s*$"
 _FAMILY_FIELD: Final = re.compile(
     r"(?:apellidos?|cognome|surname|last\s+name|family\s+name)" + _FIELD_END, re.IGNORECASE
@@ -141,10 +149,16 @@ def _words(text: str, language: str) -> list[_Word]:
     out: list[_Word] = []
     matches = list(_TOKEN.finditer(text))
     lists = names_of(known_language(language))
+    spaced = {at: found for found in _LETTER_SPACED.finditer(text) for at in range(*found.span())}
     alone = len(matches) == 1
     vietnamese = bool(_VIETNAMESE & {folded(match.group(0)) for match in matches})
     first = True  # no word of the name yet
     for number, match in enumerate(matches):
+        if whole := spaced.get(match.start()):
+            if match.start() == whole.start():
+                out.append(_Word(whole.start(), whole.end(), folded(whole[0]).replace(" ", ""), "word"))
+            first = False
+            continue
         raw = match.group(0)
         start, end = match.start(), match.end() - len(match.group(1))
         key = folded(raw).replace(" ", "")
@@ -247,9 +261,17 @@ def initials_match(shorter: Sequence[str], longer: Sequence[str]) -> bool:
     return True
 
 
+@lru_cache(maxsize=1 << 12)
+def singular(word: str) -> str:
+    """A folded surname without the s of "the Bakers"; a name of the lists, such as "Roberts", stays as it is."""
+    if len(word) < 5 or not word.endswith("s") or any(_listed(word, names_of(each)) for each in LANGUAGES):
+        return word
+    return word[:-1]
+
+
 def same_word(one: str, other: str) -> bool:
-    """Whether two folded words may be the same part of a name: equal, an initial, or a listed short form."""
-    if one == other:
+    """Whether two folded words may be the same part of a name: equal, a plural, an initial, or a listed short form."""
+    if singular(one) == singular(other):
         return True
     if len(one) == 1 or len(other) == 1:
         return one[:1] == other[:1]
@@ -275,6 +297,6 @@ def _fullest(names: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...]) ->
                 at = next((i for i, have in enumerate(target) if same_word(word, have)), None)
                 if at is None:
                     target.append(word)
-                elif len(target[at]) == 1 < len(word):
+                elif len(target[at]) == 1 < len(word) or word == singular(target[at]):
                     target[at] = word
     return NamedPerson((), tuple(given), tuple(family), gender)

@@ -290,9 +290,15 @@ class _Scan:
 
 
 @lru_cache(maxsize=1 << 12)
-def distinctive(text: str, language: str) -> str:
-    """The folded words of an institution's name that tell it from others of its type."""
-    return " ".join(slot.key for slot in slots(text, IdentifierType.HOSPITAL, language))
+def distinctive(text: str, kind: IdentifierType, language: str) -> str:
+    """The folded words of an institution's or a street's name that tell it from others of its type.
+
+    Empty for a street of which only numbers or letters do.
+    """
+    found = slots(text, kind, language)
+    if kind == IdentifierType.STREET and all(slot.kind in (NUMBER, LETTER) for slot in found):
+        return ""
+    return " ".join(slot.key for slot in found)
 
 
 def acronym_of(text: str) -> str:

@@ -4,9 +4,23 @@ import random
 import re
 from typing import Final
 
-from annotations.release.rules.redaction.policy import DESCRIPTIONS, INSTITUTIONS, PEOPLE, PLACES, IdentifierType
+from annotations.release.rules.redaction.policy import (
+    DESCRIPTIONS,
+    INSTITUTIONS,
+    PEOPLE,
+    PLACES,
+    TELEPHONES,
+    IdentifierType,
+)
 from annotations.release.rules.surrogates import people
-from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, read
+from annotations.release.rules.surrogates.clustering import (
+    NUMBERS,
+    person_of,
+    read,
+    without_caption,
+    written_together,
+)
+from annotations.release.rules.surrogates.contacts import pour_phone
 from annotations.release.rules.surrogates.folding import accented, cased, compact, folded, plain, pour
 from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of
 from annotations.release.rules.surrogates.pipeline import Cluster, MentionInNote, Surrogate
@@ -21,7 +35,7 @@ def staying() -> frozenset[str]:
 
     "example" is in the domain of every e-mail and web address that is a surrogate.
     """
-    groups = ("institution", "street", "honor", "small", "particle")
+    groups = ("institution", "street", "honor", "small", "particle", "caption")
     return people.titles().union(("example",), *(kept(group) for group in groups))
 
 
@@ -40,6 +54,7 @@ class Writer:
         self._lists: NamePool = names_of(known_language(cluster.language))
         self._done: dict[tuple[str, str], str] = {}
         self._person: people.NamedPerson | None = person_of(cluster) if cluster.kind in PEOPLE else None
+        self._together = written_together(frozenset(cluster.forms), cluster.language) if self._person else {}
         self._slots = slots(cluster.forms[0], cluster.kind, cluster.language) if cluster.kind in TEMPLATES else ()
 
     def write(self, mention: MentionInNote) -> str:
@@ -50,13 +65,16 @@ class Writer:
         return self._done[key]
 
     def _write(self, mention: MentionInNote) -> str:
+        mention = mention._replace(text=self._together.get(mention.text, mention.text))
         if self._person is not None:
             return self._name(mention, self._person)
         if self._cluster.kind in TEMPLATES:
             return self._template(mention.text)
         value = self._surrogate.parts.get("value", "")
         if self._cluster.kind in NUMBERS and self._cluster.kind != IdentifierType.IP:
-            return pour(value, mention.text)
+            number = without_caption(mention.text)
+            poured = (pour_phone if self._cluster.kind in TELEPHONES else pour)(value, number)
+            return mention.text.removesuffix(number) + poured
         if mention.text.isupper():
             return value.upper()
         return value[:1].upper() + value[1:] if mention.text[:1].isupper() else value
@@ -75,7 +93,7 @@ class Writer:
         return "".join(out)
 
     def _part(self, part: people.NameWord, person: people.NamedPerson, unmarked: bool) -> str:
-        key, role = folded(part.text), part.role
+        key, role = folded(part.text).replace(" ", ""), part.role
         own, other = person.given, person.family
         if role in (people.FAMILY, people.FAMILY_INITIAL):
             own, other = other, own
@@ -87,6 +105,10 @@ class Writer:
         word = self.part(part_name(role, index))
         if part.role in (people.GIVEN_INITIAL, people.FAMILY_INITIAL) or len(part.text) == 1:
             return plain(word[0]).upper() if part.text.isupper() else plain(word[0]).lower()
+        if key not in own and people.singular(key) in own:
+            word += "s"
+        if " " in part.text:  # "P E T R I E"
+            return " ".join(cased(part.text, word).replace(" ", ""))
         return cased(part.text, plain(word) if unmarked else word)
 
     def part(self, name: str) -> str:
@@ -188,6 +210,7 @@ def parts_of(cluster: Cluster, text: str) -> dict[str, str] | None:
         return {"value": text} if _ADDRESS.fullmatch(text) else None
     if cluster.kind in _FREE:
         return {"value": text}
+    form, text = without_caption(form), without_caption(text)
     return {"value": text} if _shape(form) == _shape(text) else None
 
 

@@ -109,6 +109,26 @@ SAME = [
     # hospitals without the words of their type, and acronyms
     ("es", ["[hospital:Hospital Universitario Miguel Servet]", "[hospital:Hospital Miguel Servet]"]),
     ("es", ["[hospital:Hospital Universitario La Paz]", "[hospital:HUP]"]),
+    # letters with blanks between them, a blank that a conversion left, the plural of a family
+    ("en", ["[name:Petrie]", "[name:P E T R I E]", "[name:Petr ie]", "[name:Petries]"]),
+    ("en", ["[name:Rose Baker] came.", "[name:Bakers] live there."]),
+    # numbers without the words that say what they are, or with the code of their country
+    (
+        "en",
+        [
+            "[medical record:MRN 4471203]",
+            "[medical record:4471203]",
+            "[medical record:MRN: 447-1203]",
+            "[medical record:No. 4471203]",
+        ],
+    ),
+    ("es", ["[medical record:N.º H.C. 4471203]", "[medical record:NHC4471203]", "[medical record:447 1203]"]),
+    ("en", ["[phone:+1 555 201 8834]", "[phone:555-201-8834]", "[phone:1-555-201-8834]", "[phone:Tel. 5552018834]"]),
+    ("en", ["[phone:+44 20 7946 0123]", "[phone:020 7946 0123]"]),
+    ("it", ["[phone:0039 06 123456]", "[phone:06123456]"]),
+    ("en", ["[zip:94301]", "[zip:94301-1234]"]),
+    # streets without their type
+    ("es", ["[street:Calle Mayor 15]", "[street:C/ Mayor, 15]", "[street:Mayor 15]", "[street:calle Mayor n.º 15]"]),
     # places by folded text
     ("es", ["[city:Ávila]", "[city:AVILA]"]),
 ]
@@ -135,6 +155,14 @@ APART = [
     # hospitals of one type
     ("es", ["[hospital:Hospital La Paz]", "[hospital:Hospital La Fe]"]),
     ("en", ["[phone:555-123-4567]", "[phone:555-123-4568]"]),
+    ("en", ["[phone:555-123-4567 ext. 12]", "[phone:555-123-4567 ext. 14]"]),
+    ("en", ["[phone:+44 20 7946 0123]", "[phone:+34 20 7946 0124]"]),
+    ("en", ["[zip:94301]", "[zip:94302-1234]"]),
+    # words of a code that are no captions
+    ("en", ["[medical record:AB 4471203]", "[medical record:4471203]"]),
+    # a surname of the lists with an s
+    ("en", ["[name:Adam Robert]", "[name:Adam Roberts]"]),
+    ("es", ["[street:Calle 5]", "[street:Avenida 5]"]),
 ]
 
 

@@ -31,6 +31,8 @@ FORMS = [
     ("en", CHANG, "Wilson's", "Chang's"),
     ("en", CHANG, "Adam\n  Wilson", "Kevin\n  Chang"),  # a line break inside
     ("en", CHANG, "Mr. and Mrs. Wilson", "Mr. and Mrs. Chang"),
+    ("en", CHANG, "W I L S O N", "C H A N G"),  # blanks between letters stay
+    ("en", CHANG, "Adam Wils on", "Kevin Chang"),  # a blank inside a word goes
     ("en", CHANG, "Adam Wilson, MD", "Kevin Chang, MD"),  # a title behind
     ("es", GIL, "Dr. Adán Pérez de la Cruz", "Dr. Jaime Gómez de la Vega"),  # particles stay
     ("es", GIL, "Adán Pérez-Ruiz", "Jaime Gómez-Vega"),  # the hyphen stays
@@ -58,11 +60,34 @@ def test_a_part_that_the_surrogate_lacks_is_always_the_same() -> None:
 
 
 def test_numbers_take_the_separators_of_the_mention() -> None:
-    # With more digits than the surrogate has: as it is; with fewer: the last ones.
+    # The code of the country stays; with fewer digits than the surrogate has: the last ones.
     mentions = ["917 27 00 83", "917270083", "+34 917270083", "27 00 83"]
     surrogate = Surrogate(Kind.PHONE, {"value": "995123456"})
     new = [form(surrogate, mention, language="es") for mention in mentions]
-    assert new == ["995 12 34 56", "995123456", "995123456", "12 34 56"]
+    assert new == ["995 12 34 56", "995123456", "+34 995123456", "12 34 56"]
+    record = Surrogate(Kind.RECORD, {"value": "9981776"})
+    new = [form(record, text, "MRN 4471203") for text in ("MRN 4471203", "447-1203", "mrn:4471203")]
+    assert new == ["MRN 9981776", "998-1776", "mrn:9981776"]
+
+
+def test_a_plural_of_a_family_stays_a_plural() -> None:
+    assert form(CHANG, "Bakers", "Adam Baker") == "Changs"
+
+
+WHOLE = [
+    "[medical record:MRN 4471203], [medical record:4471203]; tel. [phone:+1 555 201 8834] or [phone:555-201-8834]",
+    "[zip:94301-1234] and [zip:94301]",
+    "[street:12 Oak Street] and [street:12 Oak St]",
+]
+
+
+@pytest.mark.parametrize("note", WHOLE)
+def test_another_spelling_has_the_same_surrogate(note: str) -> None:
+    (_, first), (_, other), *phones = replaced(note)
+    assert first.removeprefix("MRN ").startswith(other) or first.replace(" Street", " St") == other
+    if phones:
+        (_, abroad), (_, short) = phones
+        assert abroad.startswith("+1 ") and abroad.removeprefix("+1 ").replace(" ", "-") == short
 
 
 def test_hospitals_keep_the_words_of_their_type() -> None:
