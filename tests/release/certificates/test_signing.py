@@ -15,6 +15,7 @@ from annotations.agreement.services.figures import figures_of
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.gold.events import GOLD_MADE
+from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.pdf import render
@@ -193,7 +194,8 @@ def test_imported_annotations_were_not_checked_here(released, spec):
         )
         of = {"project_id": released.project.pk, "annotation_set_id": gold.pk, "document_id": released.extra.pk}
         made = models.Event.objects.create(verb="gold.made", data={"from_set": run.pk}, **of)
-        assert told() == (False, 0, 0)
+        # A version that was frozen before has other spans.
+        assert told() == (spec == "gold:1", 0, 0)
         models.Event.objects.create(verb=REVIEW_FINISHED, **of)
         assert told() == (True, 0, 0) and made.verb == GOLD_MADE
         models.Event.objects.create(
@@ -306,3 +308,46 @@ def test_what_is_refused(released):
         with refused(state):
             sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
     assert not models.Certificate.objects.exists()
+
+
+def test_a_review_after_gold_was_frozen_counts_only_for_equal_spans(released):
+    """What was frozen was made by a model; a person who changes gold afterwards has not checked what is released."""
+    project, (note, _other) = released.project, released.notes
+    run = make.make_set(note, make.make_author(project, kind="run", name="rules"), submitted=True)
+    gold = models.AnnotationSet.objects.get(document=note, author__kind="gold")
+    of = {"project_id": project.pk, "annotation_set_id": gold.pk, "document_id": note.pk}
+
+    def told():
+        data = prospect(models.Release.objects.get(pk=released.release.pk), TERMS, released.mia).content["data"]
+        return data["checked"], data["imported"]
+
+    def later(verb, data):
+        models.Event.objects.create(verb=verb, data=data, **of)
+        models.GoldVersion.objects.filter(pk=released.version.pk).update(created_at=timezone.now())
+
+    later(GOLD_MADE, {"from_set": run.pk})
+    assert told() == (False, 0)
+    span = gold.spans.get(start=0)
+    gold.spans.filter(pk=span.pk).update(end=5)
+    models.Event.objects.create(verb=REVIEW_FINISHED, **of)
+    assert told() == (False, 0)
+    gold.spans.filter(pk=span.pk).update(end=11)
+    assert told() == (True, 0)
+    # A review before the gold was frozen counts, whatever the gold is now.
+    gold.spans.filter(pk=span.pk).update(end=5)
+    later(REVIEW_FINISHED, {})
+    assert told() == (True, 0)
+
+
+def test_imported_gold_that_was_withdrawn_stays_unchecked_in_the_frozen_version(released):
+    """Gold of which no event tells before it was frozen came from a file, even if people made other gold since."""
+    gold = models.AnnotationSet.objects.get(document=released.extra, author__kind="gold")
+    withdraw_gold(document=released.extra, actor=released.rev)
+    version = models.GoldVersion.objects.get(pk=released.version.pk)
+    first = models.Event.objects.filter(annotation_set_id=gold.pk, verb=GOLD_MADE).order_by("pk").first()
+    models.GoldVersion.objects.filter(pk=version.pk).update(created_at=first.at - timedelta(seconds=1))
+    models.AnnotationSet.objects.filter(author__kind="gold").update(created_at=first.at - timedelta(seconds=2))
+    own = models.AnnotationSet.objects.get(document=released.extra, author__user=released.ann)
+    make_gold(document=released.extra, annotation_set=own, actor=released.rev)
+    data = prospect(models.Release.objects.get(pk=released.release.pk), TERMS, released.mia).content["data"]
+    assert (data["checked"], data["imported"]) == (False, 1)

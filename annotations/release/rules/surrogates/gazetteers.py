@@ -56,7 +56,7 @@ def lines(name: str) -> list[str]:
 
 @cache
 def kept(group: str) -> frozenset[str]:
-    """The folded words of a group (institution, street, honor, small, particle, devotional, caption) of `kept_words.txt`."""
+    """The folded words of a group (institution, street, honor, small, particle, devotional, caption) of the file."""
     out: dict[str, set[str]] = {}
     name = ""
     for line in lines("kept_words.txt"):

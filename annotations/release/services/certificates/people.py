@@ -1,6 +1,6 @@
 """Who read notes of a release, by name, and how many."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,10 +13,12 @@ from annotations.core.authors import IMPORTED, gold_author
 from annotations.core.errors import ServiceError
 from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
 from annotations.exchange.events import NOTES_EXPORTED
-from annotations.gold.events import GOLD_MADE
-from annotations.gold.services.sets import wanted_set
+from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
+from annotations.gold.selectors import hashed
+from annotations.gold.services.sets import SetChoice, wanted_set
 from annotations.release.events import AUDIT_READ
 from annotations.release.rules.certificates.content import Reader
+from annotations.release.selectors.surrogates import in_parts
 from annotations.release.services.settling import released_notes
 from annotations.release.services.sources import specs_of
 from annotations.review.events import REVIEW_FINISHED
@@ -25,7 +27,9 @@ ANNOTATED, ADJUDICATED, REVIEWED = "annotated the notes", "adjudicated the notes
 READ, AUDITED = "saw text of the original notes", "audited released notes"
 IN_FILES = " (according to an imported file)"
 DOWNLOADED = "downloaded files that can hold the original notes"
-_FINISHING = (GOLD_MADE, REVIEW_FINISHED, ADJUDICATION_FINISHED, SET_SUBMITTED)
+_GONE = 0  # instead of the id of a set that no longer exists
+_OF_GOLD = (GOLD_MADE, REVIEW_FINISHED)
+_FINISHING = (*_OF_GOLD, ADJUDICATION_FINISHED, SET_SUBMITTED)
 # Stored files without text of notes, and tables without it.
 _WITHOUT_TEXT = frozenset({models.StoredFileKind.MODEL, models.StoredFileKind.RELEASE, "agreement", "comments"})
 
@@ -101,25 +105,69 @@ def unfinished_notes(release: models.Release) -> tuple[int, int]:
     sets = models.AnnotationSet.objects.filter(author__project=release.project_id).order_by()
     imported = set(sets.exclude(imported_by=None).values_list("pk", flat=True))
     made = set(sets.filter(author__kind__in=models.Author.MODELS).values_list("pk", flat=True)) - imported
-    if not imported and not made:
+    withdrawn = models.Event.objects.filter(project_id=release.project_id, verb=GOLD_WITHDRAWN).exists()
+    if not imported and not made and not withdrawn:
         return 0, 0
-    # The set of which gold was made, by set; None where a person finished it.
-    made_of: dict[int | None, int | None] = {}
-    events = models.Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
-    for pk, verb, data in events.values_list("annotation_set_id", "verb", "data"):
-        made_of[pk] = data.get("from_set") if verb == GOLD_MADE else None
-    authors = []
+    rows: list[tuple[int | None, int]] = []
     for spec in specs_of(release.set_spec):
         with suppress(ServiceError):  # what no longer exists has no annotations
-            authors.append(wanted_set(release.project, spec).author or gold_author(release.project))
-    sets = models.AnnotationSet.objects.filter(
-        author__in=[author for author in authors if author.kind not in models.Author.MODELS],
-        state=models.AnnotationSetState.SUBMITTED,
-        document__in=released_notes(release).values("document"),
-    )
-    rows = [(made_of.get(pk, pk), document) for pk, document in sets.order_by().values_list("pk", "document_id")]
-    of_file, of_model = ({document for pk, document in rows if pk in some} for some in (imported, made))
+            rows += _sources(release, wanted_set(release.project, spec))
+    of_file, of_model = ({document for pk, document in rows if pk in some} for some in (imported | {_GONE}, made))
     return len(of_file), len(of_model)
+
+
+def _sources(release: models.Release, choice: SetChoice) -> Iterator[tuple[int | None, int]]:
+    """The set of which the annotations of each released note were made, None where a person finished it; the note.
+
+    What people finish after gold was frozen counts for the frozen version where the spans of the note are the same.
+    """
+    author = choice.author or gold_author(release.project)
+    if author.kind in models.Author.MODELS:
+        return
+    notes = released_notes(release).values("document")
+    sets = models.AnnotationSet.objects.filter(
+        author=author, state=models.AnnotationSetState.SUBMITTED, document__in=notes
+    ).order_by()
+    events = models.Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
+    finished = _finished(events)
+    if choice.version is None:
+        yield from ((finished.get(pk, pk), document) for pk, document in sets.values_list("pk", "document_id"))
+        return
+    # The gold of that time can have been withdrawn since, and gold of the note made again.
+    at = choice.version.created_at
+    then = _finished(events.filter(verb__in=_OF_GOLD, at__lte=at), by="document_id")
+    there = dict(sets.filter(created_at__lte=at).values_list("document_id", "pk"))
+    now = {document: pk for pk, document in sets.values_list("pk", "document_id") if finished.get(pk, pk) is None}
+    frozen = models.GoldVersionNote.objects.filter(version=choice.version, document__in=notes).order_by("pk")
+    for some in in_parts(frozen.values_list("document_id", flat=True).iterator()):
+        # Gold without an event was imported.
+        before = {document: then.get(document, there.get(document, _GONE)) for document in some}
+        same = _unchanged(
+            choice.version,
+            {document: now[document] for document, pk in before.items() if pk is not None and document in now},
+        )
+        yield from ((None if document in same else pk, document) for document, pk in before.items())
+
+
+def _finished(events: "QuerySet[models.Event]", by: str = "annotation_set_id") -> dict[int | None, int | None]:
+    """The set of which gold was made, None where a person finished it, by set or by note: what the last event says."""
+    rows = events.values_list(by, "verb", "data")
+    return {pk: data.get("from_set") if verb == GOLD_MADE else None for pk, verb, data in rows}
+
+
+def _unchanged(version: models.GoldVersion, golds: Mapping[int, int]) -> set[int]:
+    """Of some notes, with the ids of their gold, those whose gold has the spans that it had when it was frozen."""
+    frozen = models.GoldVersionNote.objects.filter(version=version, document__in=golds).order_by()
+    spans: dict[int, list[Sequence[Any]]] = {document: [] for document in golds}
+    columns = ("annotation_set__document_id", "start", "end", "label__code", "provenance", "attributes")
+    rows = models.Span.objects.filter(annotation_set__in=golds.values()).order_by()
+    for document, *span in rows.values_list(*columns):
+        spans[document].append(hashed(span if span[-1] else span[:-1]))
+    return {
+        document
+        for document, then in frozen.values_list("document_id", "spans")
+        if sorted(map(hashed, then)) == sorted(spans[document])
+    }
 
 
 def allowed_by(release: models.Release) -> list[str]:
