@@ -28,6 +28,7 @@ _FIGURES: Final = re.compile(
     re.IGNORECASE,
 )
 _COMPACT: Final = re.compile(r"\d{8}(?<!\d{9})(?!\d)")
+_ORDINAL: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)-([0-3]\d\d)(?![\d-])")  # 2021-071, the 71st day
 # Words between the parts of a date: "12 de enero de 1970", "the 12th of January".
 _LINKS: Final = frozenset(["de", "del", "dell", "of", "the", "st", "nd", "rd", "th", "o", "a", "ano", "anno", "year"])
 _BETWEEN: Final = frozenset(" \t\r\n .,-‐-–/º°ª'’")
@@ -65,6 +66,11 @@ def in_figures(text: str) -> Iterator[Dated]:
             orders = [(c, b, a), (c, a, b), *([(a, b, c)] if len(a) == len(c) == 2 else ())]
         if days := {day for order in orders for day in _days(*order)}:
             yield found.start(), found.end("c"), days
+    for found in _ORDINAL.finditer(text):
+        with suppress(ValueError):
+            day = date.fromordinal(date(int(found[1]), 1, 1).toordinal() + int(found[2]) - 1)
+            if day.year == int(found[1]):
+                yield *found.span(), {(day.year, day.month, day.day)}
     for found in _COMPACT.finditer(text):
         eight = found[0]
         year, a, b = eight[4:], eight[:2], eight[2:4]

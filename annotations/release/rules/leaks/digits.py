@@ -1,6 +1,6 @@
 """Numbers in another grouping: 915123456 is also 915,123 456 and, as a telephone number, +34 915 12 34 56.
 
-A number has seven digits or more. Offsets are code points of the folded text, end-exclusive.
+A number has seven digits or more, in a code six. Offsets are code points of the folded text, end-exclusive.
 """
 
 import re
@@ -11,11 +11,13 @@ from typing import Final
 
 from annotations.release.rules.known.person import telephone_forms
 from annotations.release.rules.leaks.needles import Needle, Sought
-from annotations.release.rules.redaction.policy import TELEPHONES, IdentifierType
+from annotations.release.rules.redaction.policy import CODES, TELEPHONES, IdentifierType
 from annotations.text.search import WORD, folded
 
 LEAST_DIGITS: Final = 7
 """The fewest digits of a number that is found in any grouping. A shorter one may be a value or a date."""
+LEAST_IN_CODES: Final = 6
+"""The fewest digits of such a number in a code, such as a record number."""
 
 _MOST_DIGITS: Final = 40
 _GROUP: Final = re.compile(r"\d+")
@@ -46,25 +48,26 @@ class Number:
 def numbers_of(needle: Needle) -> Iterator[Number]:
     """The long numbers in a needle; a telephone number also without and with the prefix of its country."""
     text = needle.text
-    if len(text) < LEAST_DIGITS or needle.kind in _DATED or text.isalpha() or _digits_in(text) < LEAST_DIGITS:
+    least = LEAST_IN_CODES if needle.kind in CODES else LEAST_DIGITS
+    if len(text) < least or needle.kind in _DATED or text.isalpha() or _digits_in(text) < least:
         return
     plain = folded(text)
     whole = sum(map(len, WORD.findall(plain)))
     for run in _RUN.finditer(plain):
         digits = "".join(_GROUP.findall(run[0]))
-        if not LEAST_DIGITS <= len(digits) <= _MOST_DIGITS:
+        if not least <= len(digits) <= _MOST_DIGITS:
             continue
         before, after = _before(plain, run.start()), _after(plain, run.end())
         letters = (before[1] if before else "", after[1] if after else "")
         part = sum(map(len, (digits, *letters))) < whole
         yield Number(digits, *letters, part)
         bare = digits.lstrip("0")
-        if LEAST_DIGITS <= len(bare) < len(digits):
+        if least <= len(bare) < len(digits):
             yield Number(bare, *letters, part)
         if needle.kind in TELEPHONES:
             plus = "+" if "+" in plain[max(0, run.start() - 2) : run.start()] else ""
             for form in dict.fromkeys(telephone_forms(plus + run[0])):
-                if len(form) >= LEAST_DIGITS and form not in (digits, bare):
+                if len(form) >= least and form not in (digits, bare):
                     yield Number(form, *letters, part)
 
 
@@ -129,7 +132,7 @@ class Numbers:
         if not any(number in digits or not number.isascii() for number in self.sought):
             return
         for run in _RUN.finditer(text):
-            if run.end() - run.start() < LEAST_DIGITS:
+            if run.end() - run.start() < LEAST_IN_CODES:
                 continue
             groups = list(_GROUP.finditer(text, run.start(), run.end()))
             digits = "".join(group[0] for group in groups)

@@ -2,15 +2,16 @@
 
 Text and strings are folded (case, accents), and strings match whole words only, whatever stands between the words. Each
 string is also sought by its parts of four letters or more, except dates and ages; a person's name also by shorter parts
-where a name stands, with its letters apart or joined (`spacing`), and misspelled (`misspelled`); a number of seven
-digits or more in any grouping (`digits`); a date in any notation (`dated`). All of it is also sought in a text with
-encoded letters (`encoded`). Named exceptions let a string stay:
+where a name stands, with its letters apart or joined (`spacing`), and misspelled (`misspelled`); a street without its
+type; a number of seven digits or more, in a code six, in any grouping (`digits`); a date in any notation (`dated`). All
+of it is also sought in a text with encoded letters (`encoded`). Named exceptions let a string stay:
 
 * `allowed`: a term that the project allows.
 * `short`: a single letter, or a number of one or two digits.
 * `generic`: generic words only, such as "Hospital General" (`generic`).
 * `description`: a part of a profession or of another description in common words.
-* `lower case`: a part of a place's or an institution's name, written as a common word: "canal", from "Calle Canal 2".
+* `lower case`: a part of a place's or an institution's name, written as a common word: "canal", from "Calle Canal 2",
+  or "mayor, 15" from "Calle Mayor 15".
 * `kept`: the policy keeps a span here, or the part occurs in a span of the note that it keeps.
 * `generalized`: a value that the policy itself made: the year of a date, a region, a shifted month.
 
@@ -374,7 +375,8 @@ class _Search:
 
     def _exception(self, bounds: Bounds, sought: Sought) -> str:
         """The exception that lets the string stay at this place; empty if there is none."""
-        if sought.part and self._text.original[bounds[0] : bounds[1]].islower() and sought.is_capitalized_place:
+        less = sought.part or (len(sought.words) > 1 and not sought.is_whole)
+        if less and self._text.original[bounds[0] : bounds[1]].islower() and sought.is_capitalized_place:
             return LOWER_CASE
         inside = piece_around(self._pieces, *bounds)
         if inside is not None and inside.action is Action.KEEP:

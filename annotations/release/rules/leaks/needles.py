@@ -85,6 +85,11 @@ class Sought:
         return frozenset(_core(needle.text) for needle in self._needles.values())
 
     @cached_property
+    def is_whole(self) -> bool:
+        """Whether one of the needles has these words and no other ones."""
+        return any(words(needle.text) == self.words for needle in self._needles.values())
+
+    @cached_property
     def beside(self) -> frozenset[str]:
         """The other words of the needles and their initials, without particles."""
         found = {word for needle in self._needles.values() for word in words(needle.text) if word not in PARTICLES}

@@ -15,6 +15,7 @@ from annotations.release.rules.leaks.digits import Numbers
 from annotations.release.rules.leaks.needles import LOCATIONS, PART_LETTERS, WHOLE_ONLY, Needle, Sought
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.redaction.released import TITLES
+from annotations.release.rules.surrogates.gazetteers import kept
 from annotations.text.search import folded, words
 from annotations.text.spans import Bounds
 
@@ -216,7 +217,7 @@ def _read(text: str) -> str:
 
 # Most released texts have nothing like a date in figures, which takes a sixth of the time to see.
 _LIKE_FIGURES: Final = re.compile(
-    r"[0-9](?:\s?[./\-–\s]\s?(?:[0-9]{1,2}|[ivx]{1,4})\s?[./\-–\s]\s?['’]?[0-9]{2}|[0-9]{7})"
+    r"[0-9](?:\s?[./\-–\s]\s?(?:[0-9]{1,2}|[ivx]{1,4})\s?[./\-–\s]\s?['’]?[0-9]{2}|[0-9]{7}|[0-9]{3}-[0-9]{3})"
 )
 _REACH: Final = 50  # characters of a date before and after the name of its month
 
@@ -274,6 +275,33 @@ words. A text is searched in time that doesn't depend on how many strings share 
 """
 
 
+_JOINED_LETTERS: Final = 8
+"""The fewest letters of the last words of an institution's or a place's name that are sought as one word."""
+_NUMERO: Final = (("n", "o"), ("no",), ("num",), ("numero",))
+
+
+def _joined(found: Sequence[str], kind: IdentifierType) -> Iterator[str]:
+    """The words of a needle as one word; the last ones, too, of an institution: SanRafael, of Hospital San Rafael."""
+    for first in range(len(found) - 1 if kind not in WHOLE_ONLY else 0):
+        joined = "".join(found[first:])
+        if joined.isalpha() and (first == 0 or (kind in LOCATIONS and len(joined) >= _JOINED_LETTERS)):
+            yield joined
+
+
+def _house(found: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The name and the number of a street without the words of its type, and with a word for the number before it."""
+    types = kept("street")
+    first = next((at for at, word in enumerate(found) if word not in types), len(found))
+    last = next((at for at in range(len(found), first, -1) if found[at - 1] not in types), first)
+    house = tuple(word for word in found[first:last] if word not in ("no", "num", "numero"))
+    if not (any(map(str.isdigit, house)) and any(len(word) > 2 and word.isalpha() for word in house)):
+        return
+    if house != found:
+        yield house
+    if house[-1].isdigit():
+        yield from ((*house[:-1], *words, house[-1]) for words in _NUMERO)
+
+
 class PreparedNeedles:
     """The needles by their words, the long numbers and the dates in them, and the names that may be written otherwise.
 
@@ -305,8 +333,11 @@ class PreparedNeedles:
                 self._spacing.add(found, needle)
             if needle.kind in PEOPLE | LOCATIONS:
                 self._misspelled.add(found, with_digits=needle.kind in PEOPLE)
-            if len(found) > 1 and needle.kind not in WHOLE_ONLY and (joined := "".join(found)).isalpha():
+            for joined in _joined(found, needle.kind):
                 self._by_word[joined].append(((joined,), needle))
+            for variant in _house(found) if needle.kind is IdentifierType.STREET else ():
+                for word in set(variant):
+                    self._by_word[word].append((variant, needle))
         self._foreign = [word for word in self._by_word if not word.isascii()]
 
     def strings_in(self, found: set[str]) -> dict[str, Strings]:

@@ -3,6 +3,7 @@
 import pytest
 
 from annotations.release.rules.leaks.gate import Gate
+from annotations.release.rules.leaks.needles import Needle
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones, web_addresses
 from annotations.release.rules.redaction.policy import Action, LabelRule
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
@@ -14,6 +15,8 @@ from tests.release.rules.redaction.replacing import Told
 LABELED = [
     needle("Fernando Aguilera Gil"), needle("Petrie"), needle("Rosa Mora"), needle("María de la Cruz"),
     needle("San Sebastián", "CITY"), needle("12/03/2021", "DATE"), needle("Di Faenza"),
+    Needle("Calle Mayor 15", "STREET", Kind.STREET), Needle("12 Oak Street", "STREET", Kind.STREET),
+    Needle("Hospital San Rafael", "HOSPITAL", Kind.HOSPITAL), Needle("MRN 448172", "RECORD", Kind.RECORD),
 ]  # fmt: skip
 VARIANTS = {
     "short name after a title": [
@@ -44,12 +47,20 @@ VARIANTS = {
         "2021-03-12", "2021/3/12", "12.3.21", "12.3.'21", "12 de marzo de 2021", "12 marzo 2021", "March 12th, 2021",
         "12 Mar 2021",
         "12Mar21", "12-mar-2021", "12/III/2021", "12-iii-21", "20210312", "12032021", "03/12/2021", "12 03 2021",
+        "2021-071",
         "12 de\nmarzo de 2021", "12 de marzo del año 2021", "١٢/٠٣/٢٠٢١", "12/03/\u200e2021",
     ],
+    "streets": [
+        "C/ Mayor, 15", "Mayor 15", "calle Mayor n.º 15", "Mayor nº 15", "Mayor, núm. 15", "Mayor número 15",
+        "12 Oak St", "12 Oak",
+    ],
+    "institutions": ["SanRafael", "HospitalSanRafael", "sanrafael"],
+    "short numbers of records": ["448 172", "44-81-72", "MRN448172", "448.172"],
 }  # fmt: skip
 CLEAN = [
     "del agua la gira", "el mar de la rosa", "rosado y morado", "gil", "12.3 mg en 2021", "el 3/12",
     "12 de 2021", "agui, lera", "petr ie", "dirosa",
+    "mayor de 15", "la hija mayor, 15", "12 oaks", "448 1720", "2021-070", "2021-0711",
     "pet. Rie", "13/03/2021", "marzo de 2021", "sansa", "moral", "12/03/20213",
 ]  # fmt: skip
 
