@@ -47,7 +47,7 @@ _GAP: Final = re.compile(
     r"(?:(?P<colon>[ ]?[:=#])(?:[ ]{0,4}\n)?|[ ][\-–](?=[ ]))?[ \xa0]{0,3}[(\[]?"
 )
 # A word for "number" right before the code.
-_SIGNED: Final = re.compile(rf"(?i)(?<![a-z])(?:{_SIGN})[.: ]{{0,3}}\Z")
+_SIGNED: Final = re.compile(rf"(?i)(?<![^\W\d_])(?:{_SIGN})[.: ]{{0,3}}\Z")
 # After the word: other words of a phrase, and then a sign, a colon or the code itself.
 _NEAR: Final = re.compile(r"[^0-9;]{0,40}[0-9]")
 _PHRASE: Final = re.compile(

@@ -26,8 +26,8 @@ MEASURE: Final = re.compile(
     r"decessi|campioni|interventi|euros?|dollars|passi|pasos|steps)\b)"
 )
 _BIRTH: Final = re.compile(
-    r"(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|nat[oa] (?:[a-zà-ÿ' ]{1,30} )?il|"
-    r"nt\.)[ :.]*(?:el |on )?\Z"
+    r"(?<![^\W\d_])(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|"
+    r"nat[oa] (?:[a-zà-ÿ' ]{1,30} )?il|nt\.)[ :.]*(?:el |on )?\Z"
 )
 
 
@@ -85,10 +85,10 @@ DATE_WORD: Final = re.compile(
 )
 # Words that come before results as often as before dates.
 _WEAK_WORD: Final = re.compile(
-    r"(?:\(|positivo|negativo|control|esame|last|given|al?|y el|by|see|us|tiempo)[ :]{0,2}\Z"
+    r"(?<![^\W\d_])(?:\(|positivo|negativo|control|esame|last|given|al?|y el|by|see|us|tiempo)[ :]{0,2}\Z"
 )
 _SCORE: Final = re.compile(
-    r"(?:p\.?a\.?|t\.?a\.?|bp|pas|pressione|tensi[oó]n|arterial|score|eva|vas|nrs|gcs|glasgow|apgar|fuerza|forza|"
+    r"(?<![^\W\d_])(?:p\.?a\.?|t\.?a\.?|bp|pas|pressione|tensi[oó]n|arterial|score|eva|vas|nrs|gcs|glasgow|apgar|fuerza|forza|"
     r"strength|power|visus|av|vision|agudeza|visi[oó]n|dolor|pain|murmur|soffio|soplo|grado|grade|stadio|estadio|"
     r"birads|segm\w*|ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
 )
@@ -136,8 +136,8 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _NUMBER_BEFORE: Final = re.compile(
-    r"(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg|(?<![a-z])(?:ley(?: org[aá]nica)?|l\.o\.|"
-    r"reglamento|regolamento|directiva|direttiva|dgr))[ ]?\Z"
+    r"(?<![^\W\d_])(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg|(?<![a-z])(?:"
+    r"ley(?: org[aá]nica)?|l\.o\.|reglamento|regolamento|directiva|direttiva|dgr))[ ]?\Z"
 )
 _MONTH_YEAR: Final = rf"{FREE}(?P<date>(?:0?[1-9]|1[0-2])[/\-]{YEAR})(?![0-9]|[/\-.][0-9])"
 _IN_YEAR: Final = re.compile(
@@ -149,7 +149,7 @@ _IN_YEAR: Final = re.compile(
 _YEAR_ALONE: Final = re.compile(
     rf"{FREE}(?P<year>{YEAR})(?P<range>[ ]?[\-–/][ ]?(?:{YEAR}|[0-9]{{2}}))?(?![0-9A-Za-z]|[.,:/\-][0-9])"
 )
-_NO_YEAR: Final = re.compile(r"(?:n\.|nº|n°|calle|dosis de|euro|(?<![a-z])n ?=|[0-9])[ ]?\Z")
+_NO_YEAR: Final = re.compile(r"(?<![^\W\d_])(?:n\.|nº|n°|calle|dosis de|euro|(?<![a-z])n ?=|[0-9])[ ]?\Z")
 # The year of a classification or guideline: "WHO 2010", "criterios EULAR 2010", "ESC guidelines 2021".
 _EDITION: Final = re.compile(
     rf"(?<![a-zà-ÿ])(?:{either('guidelines')})(?:/[a-z]{{2,6}})*(?:[ ](?:[a-z]{{3,6}}|de|di|of|del|dell['’]|"

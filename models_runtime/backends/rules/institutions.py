@@ -230,6 +230,20 @@ RULES: Final = (
         capital=True,
         language="en",
     ),
+    Rule(  # "transferred to Mercy General"
+        "org.hospital.en.there",
+        ended(
+            RuleKind.HOSPITAL,
+            r"(?!['’\-]|[ ][A-Z])",
+            lead=r"(?i:transfer|taken|admi|brought|sent|refer|discharg|airlift|flown|seen|treat|present|went|surgery|stay)"
+            r"[a-z]{0,6}(?:[ ][a-z]{1,12}){0,2}[ ](?:to|from|at)[ ](?:the[ ])?\Z",
+        ),
+        62,
+        words("general"),
+        capital=True,
+        language="en",
+    ),
+    strong("org.hospital.it.osp", headed(RuleKind.HOSPITAL, suffix=r"(?:ed)?\.(?=[ ])"), 79, words("osp osped")),
     strong("org.center.es", headed(RuleKind.CARE_CENTER, suffix=_PRIMARY), 79),
     Rule(
         "org.center.cs",

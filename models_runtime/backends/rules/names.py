@@ -96,9 +96,11 @@ _PERSON_TITLE: Final = re.compile(
     r"(?:[Ss]ig\.?[ ]?(?:ra|na|r)?\.?|[Ss]ignor(?:a|ina)?|[Ss]ra?\.?|[Ss]rta\.?|[Dd]on|[Dd]oña|D\.ª?|Dña\.?|Dª\.?|"
     r"Mr\.?|Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"
 )
-_OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
+_OUR_LADY: Final = re.compile(r"(?<![^\W\d_])(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
 # "Gold D.", "Medicare Part D.", "B, C and D.", "anti-D.": a grade or a part, and no title.
 _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?:,|,?[ ](?i:and|or|y|o|e)))[ ]|-)\Z")
+# "Doctor Esquerdo, 46. 28007 Madrid" is a street.
+_HOUSE_AFTER: Final = re.compile(r",[ ][0-9]{1,3}[., ]{1,2}[0-9]{5}(?![0-9])")
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
@@ -112,7 +114,7 @@ def _titled(kind: RuleKind, title: re.Pattern[str], *, lone_initial: bool = Fals
         more = _TITLES.match(text, match.end())
         at = more.end() if more else match.end()
         stop = read_name(text, at, announced=True)
-        if is_status(text, at, stop):
+        if is_status(text, at, stop) or _HOUSE_AFTER.match(text, stop):
             return
         if stop > at:
             yield at, stop, kind
@@ -273,4 +275,8 @@ RULES: Final = (
     strong("name.patient.field", _patient_field, 79, _PATIENT),
     strong("name.patient", _patient, 57, _PATIENT),
     strong("name.user", pattern(_USER, user=RuleKind.USER), 59),
+    # "Contact: @jdoe"; e-mail addresses have more before the sign.
+    strong(
+        "name.handle", pattern(r"(?<![\w.@/])@(?P<user>[A-Za-z][\w.]{1,28}\w)(?!@)", user=RuleKind.USER), 59, words("@")
+    ),
 )

@@ -122,7 +122,7 @@ def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 NOT_BEFORE: Final = re.compile(
-    r"(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|"
+    r"(?<![^\W\d_])(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|"
     r"policlinico|san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|"
     r"enfermedad de|morbo di|malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|"
     r"t[eé]cnica de|maniobra de|camino de|cammino di|tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|"

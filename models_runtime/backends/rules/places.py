@@ -153,6 +153,22 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
         yield *more.span("town"), places().get(more["town"].lower(), (RuleKind.CITY, True))[0]
 
 
+_BORN: Final = re.compile(
+    r"(?:nat[oa] (?:il|in data)|nacid[oa] el|born (?:on )?)[ ]?"
+    r"(?P<day>[0-9]{1,4}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}(?: de| °)? [a-z]{3,10}(?: de| del)? [0-9]{4})"
+    rf",? (?:a|ad|in|en) (?P<town>{TOWN})",
+    re.IGNORECASE,
+)
+
+
+def _born(text: str, start: int, end: int) -> Iterator[Found]:
+    """`nato il 12/03/1950 a Borgonovo`."""
+    match = _BORN.match(text, start)
+    town = cut_town(match["town"]) if match and match["town"][0].isupper() else ""
+    if match and len(town) > 2 and not is_month(town.split(" ")[0]):
+        yield match.start("town"), match.start("town") + len(town), RuleKind.CITY
+
+
 # Codes that are also words, degrees or wards.
 _COMMON_CODES: Final = words("md mi ma pa or in me hi ok la de co al id ca ct mt ms")
 _STATE: Final = re.compile(r"(?P<state>[A-Z]{2})(?![A-Za-z0-9])(?:[ ]{1,2}(?P<zip>[0-9]{5}(?:-[0-9]{4})?)(?![0-9]))?")
@@ -329,6 +345,7 @@ RULES: Final = (
     strong("place.field.town", _field(RuleKind.CITY), 67),
     strong("place.field.country", _field(RuleKind.COUNTRY), 67),
     Rule("place.from", _from, 46),
+    strong("place.born", _born, 62, words("nato nata nacido nacida born")),
     strong("place.city_state", _city_state, 56, listed("state_codes"), capital=True, language="en"),
     Rule("place.city_region", _city_region, 31, by_first_word(), capital=True),
     Rule("place.line_town", _line_town, 31, by_first_word(), capital=True, language="es"),

@@ -127,7 +127,8 @@ def _abbreviated(abbreviation: re.Pattern[str]) -> Finder:
 
 _ENGLISH: Final = re.compile(
     r"(?<![0-9.,/\-])[0-9]{1,5}[A-Z]?[ ](?:[NSEW]\.?[ ]|North[ ]|South[ ]|East[ ]|West[ ])?"
-    rf"(?:[{UP}0-9][A-Za-z0-9.'’\-]{{0,20}}[ ]){{1,3}}(?:{either('street_types_en')})\b\.?"
+    rf"(?:[{UP}0-9][A-Za-z0-9.'’\-]{{0,20}}[ ]){{1,3}}"
+    rf"(?:(?:{either('street_types_short')})\b\.?|(?:{either('street_types_en')})\b)"
     r"(?:,?[ ](?:Apt|Apartment|Suite|Ste|Unit|Flat|Floor|Fl|Room|Rm|#)\.?[ ]?[0-9A-Z]{1,5}\b)?"
 )
 
@@ -208,7 +209,8 @@ def _number_before_zip(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _BOX: Final = (
-    r"(?i)(?P<street>(?:apartado|apdo\.?)(?:[ ](?:de[ ])?correos)?[ ,]{1,2}(?:n[ºo°.]{1,2}[ ]?)?[0-9]{1,6})(?![0-9])"
+    r"(?i)(?P<street>p\.?[ ]?o\.?[ ]?box[ ]{1,2}[0-9]{1,6}|"
+    r"(?:apartado|apdo\.?)(?:[ ](?:de[ ])?correos)?[ ,]{1,2}(?:n[ºo°.]{1,2}[ ]?)?[0-9]{1,6})(?![0-9])"
 )
 
 RULES: Final = (
@@ -218,7 +220,7 @@ RULES: Final = (
     strong("street.es", _typed(number=False), 79, listed("street_types_es")),
     strong("street.it", _typed(number=True), 79, listed("street_types_it")),
     strong("street.en", _english, 79, DIGITS[1:6]),
-    strong("street.box", pattern(_BOX, street=RuleKind.STREET), 79, words("apartado apdo")),
+    strong("street.box", pattern(_BOX, street=RuleKind.STREET), 79, words("apartado apdo p po")),
     Rule("street.number", _number_before_zip, 29, (DIGITS[5],)),
     Rule("street.untyped", _before_zip, 52, (DIGITS[5],)),
 )

@@ -121,6 +121,12 @@ GIVEN_NAMES = [
 
 # Names that are found once are found everywhere.
 EVERYWHERE = [
+    # A word before a name that ends as another word does: "first" is no "St", "tuttavia" no street, "Wilson." no "n."
+    "Patient {PATIENT|Adam Wilson}. Dr. {DOCTOR|Brown} saw him.",
+    "At first {PATIENT|Adam Wilson} felt well.",
+    "Tuttavia {PATIENT|Mario Rossi} sta meglio.",
+    "Nel percorso {PATIENT|Mario Rossi} migliora.",
+    "Contact: @{USERNAME|jdoe}, write to @{USERNAME|j.doe_77}",
     "Patient: {PATIENT|Agnes Parkinson}\nDx: Parkinson disease",
     "Paciente: {PATIENT|Rosa Cabrera}\nLa señora {PATIENT|Cabrera} sigue bien. {PATIENT|Rosa} camina.",  # her words
     "Dr. {DOCTOR|Velasco} viene. Informa {DOCTOR|Velasco}. {DOCTOR|VELASCO}.",  # in capitals too

@@ -58,7 +58,13 @@ LISTED = [
     "{CITY|Barcelona} es su ciudad natal", "{CITY|Sevilla} {DATE|12 de enero de 2018}",
     "{CITY|Napoli} lì {DATE|3 marzo 2020}", "{CITY|Paris}-based lawyer", "{CITY|Sydney} to {CITY|London} flight",
     "{CITY|Madrid}-Barcelona por carretera", "{CITY|Philadelphia} PA", "{CITY|Chicago} and {CITY|Detroit}",
-    "Daughter flew in yesterday from {CITY|Denver}",
+    "Daughter flew in yesterday from {CITY|Denver}", "nata il {DATE|12.3.50} a {CITY|Monterosso}",
+    "nato il {DATE|3/4/1961} a {CITY|Borgonovo Val Tidone}, residente a {CITY|Piacenza}",
+    "Nacido el {DATE|3 de mayo de 1961} en {CITY|Cifuentes}",
+    "He lives at {STREET|12 Oak Street}. He works.", "Mail to {STREET|P.O. Box 443}.",
+    "Taken to {HOSPITAL|Mercy General} after the fall. The Surgeon General warned.",
+    "ricoverato all'{HOSPITAL|Osp. Maggiore di Bologna}",
+    "Alta. {STREET|Doctor Esquerdo, 46}. {ZIP|28007} {CITY|Madrid}",
     "He came from {CITY|Boston} last week with a stroke",  # no scale of Boston
     "Turista de {COUNTRY|Alemania} ingresada",  # names that mean nothing else
     "Ha visitato {COUNTRY|Egitto}", "Recorrió {COUNTRY|Grecia}, sin fiebre", "{COUNTRY|Vietnam} War veteran",
