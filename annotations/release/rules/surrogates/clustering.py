@@ -106,7 +106,7 @@ def written_together(texts: frozenset[str], language: str) -> Mapping[str, str]:
         words = folded(text).split()
         return sum(word in lists.given or word in lists.surnames for word in words), -len(words)
 
-    out = {}
+    out: dict[str, str] = {}
     for group in alike.values():
         best = max(group, key=listed_and_short)
         out |= {text: best for text in group if len(folded(text).split()) != len(folded(best).split())}

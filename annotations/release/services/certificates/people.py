@@ -1,6 +1,6 @@
 """Who read notes of a release, by name, and how many."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -158,7 +158,7 @@ def _finished(events: "QuerySet[models.Event]", by: str = "annotation_set_id") -
 def _unchanged(version: models.GoldVersion, golds: Mapping[int, int]) -> set[int]:
     """Of some notes, with the ids of their gold, those whose gold has the spans that it had when it was frozen."""
     frozen = models.GoldVersionNote.objects.filter(version=version, document__in=golds).order_by()
-    spans: dict[int, list[Sequence[Any]]] = {document: [] for document in golds}
+    spans: dict[int, list[tuple[Any, ...]]] = {document: [] for document in golds}
     columns = ("annotation_set__document_id", "start", "end", "label__code", "provenance", "attributes")
     rows = models.Span.objects.filter(annotation_set__in=golds.values()).order_by()
     for document, *span in rows.values_list(*columns):
