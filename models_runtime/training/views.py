@@ -14,11 +14,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.addresses import address
 from annotations.core.answers import attachment
 from annotations.core.forms import attempted, reasons
-from annotations.core.requests import Request, error_as_message, paged, render_part, takes_uploads
+from annotations.core.requests import (
+    Request,
+    enter_page,
+    error_as_message,
+    in_project,
+    paged,
+    render_part,
+    takes_uploads,
+)
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import AuthorKind
@@ -46,7 +54,7 @@ OF_ITSELF = Q(held_out=True) | Q(uploaded=True)
 @require_safe
 def models(request: Request, slug: str) -> HttpResponse:
     """List the project's models, newest first. Managers also get the forms that train and upload a model."""
-    return _models(request, enter(request.user, slug, Can.READ_NOTES))
+    return _models(request, enter_page(request, slug, Can.READ_NOTES))
 
 
 def _models(
@@ -80,7 +88,6 @@ def _models(
         for row in model_rows(page)
     ]
     context = {
-        "access": access,
         "page": page,
         "rows": rows_shown,
         "few_notes": any(few for _row, _score, few in rows_shown),
@@ -96,17 +103,15 @@ def _models(
     return render(request, "training/models.html", context, status=422 if refused else 200)
 
 
-@require_safe
-def model(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def model(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show one model: the whole page, or for htmx the part that changes during training."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     return _model(request, access, _model_of(access, pk))
 
 
 def _model(request: Request, access: Access, row: TrainedModel, rename: forms.RenameForm | None = None) -> HttpResponse:
     """Render the model. A form with errors is given and keeps its values."""
     context = {
-        "access": access,
         "model": row,
         "rename": rename or forms.RenameForm(auto_id="model-%s", initial={"name": row.name}),
         "status": status_of(row.job, access) if row.job else None,
@@ -139,30 +144,28 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: forms.Re
     return render_part(request, "training/model.html", "training/state.html", context, status=422 if rename else 200)
 
 
-@require_POST
-def model_train(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def model_train(request: Request, access: Access) -> HttpResponse:
     """Start a training. POST the fields of TrainForm and a `token`, so that a repeated request starts only one.
 
     After an error, the form keeps its values.
     """
-    access = enter(request.user, slug, Can.MANAGE)
     form = forms.TrainForm(request.POST, auto_id="train-%s")
     of_backend = ("embeddings", LANGUAGE_MODEL.key, SURROGATES.key)
     own = {key: f"{form.backend}-{key}" for key in of_backend} if form.is_valid() else {}
     if models := attempted(form, lambda: form.start(access, form_key(request, access)), forms.REFUSED_AT | own):
-        return redirect("model", slug, models[0].pk)
+        return redirect("model", access.slug, models[0].pk)
     return _models(request, access, train=form)
 
 
 @takes_uploads(Can.MANAGE)
-@require_POST
-def model_upload(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def model_upload(request: Request, access: Access) -> HttpResponse:
     """Upload a model. POST `file` and `name` (may be empty)."""
-    access = enter(request.user, slug, Can.MANAGE)
     form = forms.UploadModelForm(request.POST, request.FILES, auto_id="upload-%s")
     if made := attempted(form, lambda: form.start(access), forms.UPLOAD_REFUSED_AT):
         messages.success(request, _told(made))
-        return redirect("model", slug, made.model.pk)
+        return redirect("model", access.slug, made.model.pk)
     return _models(request, access, upload=form)
 
 
@@ -179,15 +182,14 @@ def _told(made: UploadedModel) -> str:
     return message % {"n": made.calibrations}
 
 
-@require_POST
-def model_rename(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def model_rename(request: Request, access: Access, pk: int) -> HttpResponse:
     """Rename a model. POST `name`."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = _model_of(access, pk)
     form = forms.RenameForm(request.POST, auto_id="model-%s")
     act = partial(rename_model, model=row, actor=access.user)
     if attempted(form, lambda: act(name=form.cleaned_data["name"]), {"exists": "name"}):
-        return redirect("model", slug, row.pk)
+        return redirect("model", access.slug, row.pk)
     return _model(request, access, row, rename=form)
 
 
@@ -204,17 +206,16 @@ def model_retire(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, Access], TrainedModel]) -> HttpResponse:
-    access = enter(request.user, slug, Can.MANAGE)
+    access = enter_page(request, slug, Can.MANAGE)
     row = _model_of(access, pk)
     with error_as_message(request):
         act(row, access)
     return redirect("model", slug, row.pk)
 
 
-@require_safe
-def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+@in_project(Can.EXPORT)
+def model_file(request: Request, access: Access, pk: int) -> StreamingHttpResponse:
     """Download the model's file. Only people who may export notes can, because its lexicon contains words of notes."""
-    access = enter(request.user, slug, Can.EXPORT)
     row = _model_of(access, pk)
     stored = row.stored_file
     if stored is None:
@@ -252,14 +253,12 @@ def _model_of(access: Access, pk: int) -> TrainedModel:
 # Pages of calibrations: one calibration, starting and withdrawing it.
 
 
-@require_safe
-def calibration(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def calibration(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show one calibration: the reliability diagram, its groups, and figures by label."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     row = _calibration_of(access, pk)
     looks = label_looks(access.project)
     context = {
-        "access": access,
         "calibration": row,
         "groups": list(zip_longest(row.figures["before"]["groups"], row.figures["after"]["groups"])),
         "labels": [line | {"look": _look(looks, line)} for line in row.figures["labels"]],
@@ -272,29 +271,27 @@ def _look(looks: dict[str, LabelLook], line: dict[str, Any]) -> LabelLook:
     return looks.get(line["label"]) or LabelLook(line["label"], line["label"])
 
 
-@require_POST
-def calibration_start(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def calibration_start(request: Request, access: Access) -> HttpResponse:
     """Start the job. POST `author` (of the run), `gold` (number of a version) and a `token` of the form."""
-    access = enter(request.user, slug, Can.MANAGE)
     form = forms.CalibrationForm(request.POST)
     if job := attempted(form, lambda: form.start(access, form_token(request)), {"version": "gold"}):
-        return redirect("job", slug, job.number)
+        return redirect("job", access.slug, job.number)
     # The form is on a run's page, which belongs to a higher feature. So errors are shown as messages on that page.
     for reason in reasons(form):
         messages.error(request, reason)
     author = form.cleaned_data.get("author")
     run = Run.objects.filter(project=access.project, author=author, author__kind=AuthorKind.RUN).first()
-    return redirect(address("models.run", slug, run.pk) if run else address("models.runs", slug))
+    return redirect(address("models.run", access.slug, run.pk) if run else address("models.runs", access.slug))
 
 
-@require_POST
-def calibration_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def calibration_withdraw(request: Request, access: Access, pk: int) -> HttpResponse:
     """Withdraw a calibration. New runs use the previous one, if any."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = _calibration_of(access, pk)
     withdraw(calibration=row, actor=access.user)
     messages.success(request, _("The calibration was withdrawn."))
-    return redirect("calibration", slug, row.pk)
+    return redirect("calibration", access.slug, row.pk)
 
 
 def _calibration_of(access: Access, pk: int) -> Calibration:

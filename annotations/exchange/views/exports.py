@@ -13,14 +13,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, closed_to, enter, note_for, require
+from annotations.core.access import Access, Can, closed_to, note_for, require
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.forms import add_error, attempted
-from annotations.core.requests import Request
+from annotations.core.requests import FORM, Request, in_project
 from annotations.core.stored_files import open_stored
 from annotations.exchange import selectors
 from annotations.exchange.events import LABEL_MAPPING_DELETED
@@ -72,10 +71,9 @@ def refuse_export(request: Request, slug: str, error: ServiceError) -> HttpRespo
     return redirect("export", slug)
 
 
-@require_safe
-def export(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.EXPORT)
+def export(request: Request, access: Access) -> HttpResponse:
     """The export form; ?set=, ?format= and ?labels= (the id of a label mapping) preselect."""
-    access = enter(request.user, slug, Can.EXPORT)
     sets = set_choices(access.project, without=access.closed_kinds)
     specs = [choice.spec for choice in sets]
     wanted = {"set": request.GET.get("set", ""), "format": request.GET.get("format", "")}
@@ -88,7 +86,6 @@ def export(request: Request, slug: str) -> HttpResponse:
         "token": uuid.uuid4(),
     }
     context = {
-        "access": access,
         "form": ExportForm(initial=initial, sets=sets, mappings=mappings, layers=selectors.layers_of(access.project)),
         "formats": ABOUT.values(),
         "sets": sets,
@@ -99,19 +96,17 @@ def export(request: Request, slug: str) -> HttpResponse:
     return render(request, "exchange/export.html", context)
 
 
-@require_POST
-def export_preview(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.EXPORT, "POST")
+def export_preview(request: Request, access: Access) -> HttpResponse:
     """The number of spans by written label, before an export starts. POST the export form."""
-    access = enter(request.user, slug, Can.EXPORT)
     try:
         order, mapping = asked_export(request, access)
         wanted = wanted_set(access.project, order.set_spec, order.split)
         lines = mapping_services.written_lines(access.project, selectors.spans_by_label(wanted), order.labels)
     except ServiceError as error:
-        return refuse_export(request, slug, error)
+        return refuse_export(request, access.slug, error)
     names = {choice.spec: choice.name for choice in set_choices(access.project, without=access.closed_kinds)}
     context = {
-        "access": access,
         "asked": order,
         "mapping": mapping,
         "set_name": names.get(order.set_spec, order.set_spec),
@@ -133,19 +128,17 @@ def export_preview(request: Request, slug: str) -> HttpResponse:
 # Starting imports and exports, and the way from an import to its job.
 
 
-@require_safe
-def job_of_import(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE)
+def job_of_import(request: Request, access: Access, pk: int) -> HttpResponse:
     """Redirect from an import to its job; 404 if it has no job."""
-    access = enter(request.user, slug, Can.MANAGE)
     job = import_job(project=access.project, import_id=pk)
     if job is None:
         raise Http404("This import has no job.")
-    return redirect("job", slug, job.number)
+    return redirect("job", access.slug, job.number)
 
 
-@require_POST
-def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
-    access = enter(request.user, slug, Can.MANAGE)
+@in_project(Can.MANAGE, "POST")
+def job_start_import(request: Request, access: Access, pk: int) -> HttpResponse:
     row = selectors.import_of(access, pk)
     try:
         job = start_import(
@@ -153,34 +146,31 @@ def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
         )
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect("import_preview", slug, row.pk)
-    return redirect("job", slug, job.number)
+        return redirect("import_preview", access.slug, row.pk)
+    return redirect("job", access.slug, job.number)
 
 
-@require_POST
-def job_start_export(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.EXPORT, "POST")
+def job_start_export(request: Request, access: Access) -> HttpResponse:
     """Start an export. POST the export form, with its `token`; `seen` if a preview of the mapping was seen."""
-    access = enter(request.user, slug, Can.EXPORT)
     try:
         order, _mapping = asked_export(request, access)
         job = start_export(project=access.project, actor=access.user, token=form_token(request), **vars(order))
     except ServiceError as error:
-        return refuse_export(request, slug, error)
-    return redirect("job", slug, job.number)
+        return refuse_export(request, access.slug, error)
+    return redirect("job", access.slug, job.number)
 
 
 # Download of stored files, such as exports.
 
 
-@require_GET
-def file_download(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
+@in_project(Can.EXPORT, "GET")
+def file_download(request: Request, access: Access, pk: int) -> HttpResponse | StreamingHttpResponse:
     """Send an export as an attachment and record the download. 404 once the file has expired."""
-    access = enter(request.user, slug, Can.EXPORT)
     stored = selectors.file_for(access, pk)
     if stored is None:
         gone = not StoredFile.objects.filter(project=access.project, pk=pk).exists()
         context = {
-            "access": access,
             "erased": gone and selectors.deleted_with_patient(access.project, pk),
             "reason": selectors.why_withdrawn(access.project, pk) if gone else "",
         }
@@ -188,10 +178,9 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
     return attachment(request, access, stored)
 
 
-@require_safe
-def note_original(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+@in_project(Can.EXPORT)
+def note_original(request: Request, access: Access, pk: int) -> StreamingHttpResponse:
     """Send the document from which a note was extracted, and record the download. 404 if there is none."""
-    access = enter(request.user, slug, Can.EXPORT)
     return attachment(request, access, selectors.original_of(access, pk), note=pk)
 
 
@@ -202,10 +191,9 @@ def note_original(request: Request, slug: str, pk: int) -> StreamingHttpResponse
 SECONDS = 20
 
 
-@require_safe
-def source_page(request: Request, slug: str, pk: int, page: int) -> HttpResponse:
+@in_project(Can.SEE_PROJECT)
+def source_page(request: Request, access: Access, pk: int, page: int) -> HttpResponse:
     """Send the picture of one page of a note's document. 404 where there is none. Recorded as reading the note."""
-    access = enter(request.user, slug)
     note = note_for(access, pk)
     found = selectors.pages_of(note.pk)
     if found is None:
@@ -232,30 +220,28 @@ def source_page(request: Request, slug: str, pk: int, page: int) -> HttpResponse
 # Pages of label mappings: list and add, view and change, delete.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def label_mappings(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.EXPORT, *FORM)
+def label_mappings(request: Request, access: Access) -> HttpResponse:
     """The label mappings of a project. A POST adds one."""
-    access = enter(request.user, slug, Can.EXPORT)
     sets = shipped_label_sets()
     form = NewMappingForm(request.POST if request.method == "POST" else None, sets=sets)
     if request.method == "POST":
         require(access, Can.MANAGE)
         act = partial(mapping_services.add_mapping, project=access.project, actor=access.user)
         if mapping := attempted(form, lambda: act(**form.cleaned_data)):
-            return redirect("label_mapping", slug, mapping.pk)
+            return redirect("label_mapping", access.slug, mapping.pk)
     missing = selectors.open_counts(access.project)
     lines = [
         {"mapping": one, "target": _target_name(one), "open": missing[one.pk]}
         for one in selectors.mappings_of(access.project)
     ]
-    context = {"access": access, "form": form, "lines": lines}
+    context = {"form": form, "lines": lines}
     return render(request, "exchange/label_mappings.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.EXPORT, *FORM)
+def label_mapping(request: Request, access: Access, pk: int) -> HttpResponse:
     """A label mapping. A POST changes it; after another person's change nothing is saved, and the page shows both."""
-    access = enter(request.user, slug, Can.EXPORT)
     mapping = selectors.mapping_of(access, pk)
     lines = selectors.mapping_rows(mapping)
     target = selectors.target_of(mapping.target)
@@ -263,7 +249,7 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
     form = MappingForm(
         request.POST if request.method == "POST" else None, lines=lines, target=target, initial={"name": mapping.name}
     )
-    context: dict[str, Any] = {"access": access, "mapping": mapping}
+    context: dict[str, Any] = {"mapping": mapping}
     if request.method == "POST":
         require(access, Can.MANAGE)
         seen = str(form["seen"].value() or "")
@@ -274,7 +260,7 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
                     mapping=mapping, name=name, codes=codes, seen=seen or None, actor=access.user
                 )
                 messages.success(request, _saved(saved))
-                return redirect("label_mapping", slug, pk)
+                return redirect("label_mapping", access.slug, pk)
             except ServiceError as error:
                 add_error(form, error)
                 if error.code == "stale":
@@ -292,15 +278,14 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "exchange/label_mapping.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-def label_mapping_delete(request: Request, slug: str, pk: int) -> HttpResponse:
-    access = enter(request.user, slug, Can.MANAGE)
+@in_project(Can.MANAGE, "POST")
+def label_mapping_delete(request: Request, access: Access, pk: int) -> HttpResponse:
     if LABEL_MAPPING_DELETED.happened(access.project.pk, data__mapping=pk):
-        return redirect("label_mappings", slug)
+        return redirect("label_mappings", access.slug)
     mapping = selectors.mapping_of(access, pk)
     mapping_services.delete_mapping(mapping=mapping, actor=access.user)
     messages.success(request, _("The label mapping “%(name)s” was deleted.") % {"name": mapping.name})
-    return redirect("label_mappings", slug)
+    return redirect("label_mappings", access.slug)
 
 
 def _target_name(mapping: LabelMapping) -> str:

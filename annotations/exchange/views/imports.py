@@ -9,11 +9,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, paged, takes_uploads
+from annotations.core.requests import FORM, Request, in_project, paged, takes_uploads
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import INPUT_ABOUT
 from annotations.exchange.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
@@ -34,10 +33,9 @@ SHOWN = 200
 
 
 @takes_uploads(Can.MANAGE)
-@require_http_methods(["GET", "HEAD", "POST"])
-def import_notes(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def import_notes(request: Request, access: Access) -> HttpResponse:
     """The import form and past imports. A POST (`do`: files or paste) stages the upload and leads to its preview."""
-    access = enter(request.user, slug, Can.MANAGE)
     upload, paste = UploadForm(), PasteForm(auto_id="paste_%s")
     if request.method == "POST":
         form: UploadForm | PasteForm
@@ -47,12 +45,11 @@ def import_notes(request: Request, slug: str) -> HttpResponse:
             form = upload = UploadForm(request.POST, request.FILES)
         row = _stage(access, form) if form.is_valid() else None
         if row is not None:
-            url = reverse("import_preview", args=[slug, row.pk])
+            url = reverse("import_preview", args=[access.slug, row.pk])
             return JsonResponse({"location": url}) if _by_script(request) else redirect(url)
         if _by_script(request):
             return JsonResponse({"error": "refused", "messages": _all_errors(form)}, status=422)
     context = {
-        "access": access,
         "upload": upload,
         "paste": paste,
         "annotators": annotators_of(access.project),
@@ -92,12 +89,11 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
     return staged.same_waiting(row)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def import_preview(request: Request, access: Access, pk: int) -> HttpResponse:
     """Page of one import: the preview before it starts, then its progress, then its report."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = selectors.import_of(access, pk)
-    context: dict[str, Any] = {"access": access, "row": row, "formats": INPUT_ABOUT}
+    context: dict[str, Any] = {"row": row, "formats": INPUT_ABOUT}
     if request.method == "POST":
         try:
             return _decide(request, access, row)
@@ -149,12 +145,12 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
     `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, author,
     another format, how to read documents, labels, labels by a mapping.
     """
-    page = reverse("import_preview", args=[access.project.slug, row.pk])
+    page = reverse("import_preview", args=[access.slug, row.pk])
     match request.POST.get("do"):
         case "discard":
             staged.discard(row=row)
             messages.info(request, _("Upload discarded. Nothing was imported."))
-            page = reverse("import", args=[access.project.slug])
+            page = reverse("import", args=[access.slug])
         case "take" | "leave" as choice:
             staged.change_options(row=row, take_duplicates=choice == "take")
         case "repair" | "keep" as choice:
@@ -201,14 +197,13 @@ def _map_back(request: Request, access: Access, row: Import) -> None:
         messages.info(request, _("The mapping “%(name)s” maps no other label back.") % {"name": mapping.name})
 
 
-@require_safe
-def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE)
+def import_report(request: Request, access: Access, pk: int) -> HttpResponse:
     """The lines of the report as CSV."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = selectors.import_of(access, pk)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     job = staged.import_job(project=access.project, import_id=row.pk)
-    name = f"{slugify(access.project.slug)}-import" + (f"-{job.number}" if job else "")
+    name = f"{slugify(access.slug)}-import" + (f"-{job.number}" if job else "")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
     response.writelines(map(csv_line, selectors.report_lines(row.report)))

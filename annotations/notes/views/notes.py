@@ -10,13 +10,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter, note_for, sets_for
+from annotations.core.access import Access, Can, note_for, sets_for
 from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.labels import labels_of
-from annotations.core.requests import Request, number, posted
+from annotations.core.requests import FORM, Request, in_project, number, posted
 from annotations.core.spans import spans_of
 from annotations.core.suggestions import hidden_in
 from annotations.notes.forms import SearchForm, initial_of
@@ -28,10 +27,9 @@ from annotations.notes.services.searching import begin_name_search, begin_search
 from annotations.projects.services.assigning import released_notes, take_back
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def notes(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.SEE_PROJECT, *FORM)
+def notes(request: Request, access: Access) -> HttpResponse:
     """The list of notes. A POST stores a search by name and redirects to the list."""
-    access = enter(request.user, slug)
     if request.method == "POST":
         return redirect(_search_url(request, access))
     offered = choices(access)
@@ -40,7 +38,6 @@ def notes(request: Request, slug: str) -> HttpResponse:
     name = searched_name(access, token) or None
     page = note_page(access, shown, name=name, after=number(request.GET, "after"), before=number(request.GET, "before"))
     context = {
-        "access": access,
         "page": page,
         "shown": shown,
         "choices": [(show.value, _label(access, show)) for show in offered],
@@ -61,7 +58,7 @@ def _label(access: Access, show: Show) -> str:
 
 
 def _search_url(request: Request, access: Access) -> str:
-    url = reverse("notes", args=[access.project.slug])
+    url = reverse("notes", args=[access.slug])
     name = request.POST.get("name", "").strip()[:255]
     if not name:
         return url
@@ -81,10 +78,9 @@ def _kept(query: QueryDict, shown: Show) -> str:
     return urlencode({key: value for key, value in kept.items() if value})
 
 
-@require_safe
-def note(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def note(request: Request, access: Access, pk: int) -> HttpResponse:
     """The text with one annotation set, and its differences from gold. Opening the page is recorded."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     document = note_for(access, pk)
     annotation_sets = annotation_sets_of(sets_for(access).filter(document=document))
     chosen = _chosen(request, annotation_sets)
@@ -105,7 +101,6 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     said = page_of(access, document, before=before)
     beside = compare(document.text, spans, spans_of(gold.pk), labels) if gold and chosen and gold != chosen else None
     context = {
-        "access": access,
         "note": document,
         "annotation_sets": annotation_sets,
         "chosen": chosen,
@@ -126,8 +121,8 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
         "may_comment": may_comment(access),
         # One page adds at most one comment, even if the form is sent twice.
         "change_id": uuid4(),
-        "comments_url": reverse("comments", args=[slug, pk]),
-        "flag_url": reverse("flag", args=[slug, pk]),
+        "comments_url": reverse("comments", args=[access.slug, pk]),
+        "flag_url": reverse("flag", args=[access.slug, pk]),
     }
     return render(request, "notes/note.html", context)
 
@@ -146,8 +141,8 @@ def after_gold(request: Request, access: Access, pk: int, gold: int) -> str:
     if request.POST.get("then") == "next":
         following = neighbors(access, _show(request.POST, choices(access)), pk)[1]
         if following is not None:
-            return note_url(access.project.slug, following, state=state)
-    return note_url(access.project.slug, pk, set=gold, state=state)
+            return note_url(access.slug, following, state=state)
+    return note_url(access.slug, pk, set=gold, state=state)
 
 
 def note_url(slug: str, pk: int, **query: object) -> str:
@@ -161,37 +156,34 @@ def note_url(slug: str, pk: int, **query: object) -> str:
 # Annotators take their released notes back.
 
 
-@require_POST
-def take_back_notes(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.ANNOTATE, "POST")
+def take_back_notes(request: Request, access: Access) -> HttpResponse:
     """Assign released notes to the person again who had them, except those that went to others."""
-    access = enter(request.user, slug, Can.ANNOTATE)
     taken = take_back(project=access.project, user=access.user)
     message = ngettext("%(count)d note is assigned to you again.", "%(count)d notes are assigned to you again.", taken)
     messages.success(request, message % {"count": taken} if taken else _("These notes went to other annotators."))
-    return redirect("notes", slug)
+    return redirect("notes", access.slug)
 
 
 # Pages to search a project's notes: the form, and the results at an address with a random id.
 
 
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
-def search(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.SEE_PROJECT, *FORM)
+def search(request: Request, access: Access) -> HttpResponse:
     """The search form. A POST stores the search and redirects to its results."""
-    access = enter(request.user, slug)
     form = SearchForm(posted(request), access=access)
     if request.method == "POST" and form.is_valid():
         with error_beside(form):
             begun = begin_search(access=access, text=form.cleaned_data["text"], options=form.options)
-            return HttpResponseRedirect(reverse("search_results", args=[slug, begun.pk]), status=303)
-    context = {"access": access, "form": form, "recent": recent_searches(access)}
+            return HttpResponseRedirect(reverse("search_results", args=[access.slug, begun.pk]), status=303)
+    context = {"form": form, "recent": recent_searches(access)}
     return render(request, "notes/search.html", context, status=422 if form.errors else 200)
 
 
-@require_safe
-def search_results(request: Request, slug: str, search: UUID) -> HttpResponse:
+@in_project(Can.SEE_PROJECT)
+def search_results(request: Request, access: Access, search: UUID) -> HttpResponse:
     """Notes with hits, after ?after=ID. 404 for searches of others and for expired ones."""
-    access = enter(request.user, slug)
     found = search_of(access, search)
     if found is None:
         raise Http404("This search does not exist or has expired.")
@@ -200,7 +192,6 @@ def search_results(request: Request, slug: str, search: UUID) -> HttpResponse:
     record_search(access=access, search=found, found=page, after=after)
     options = Options.of(found.options)
     context = {
-        "access": access,
         "search": found,
         "options": options,
         "form": SearchForm(access=access, initial=initial_of(found.text, options)),

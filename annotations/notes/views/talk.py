@@ -17,7 +17,7 @@ from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.addresses import address
 from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
 from annotations.core.changes import change_id_of, malformed, not_one_of
-from annotations.core.requests import Request, body_of, error_as_message, is_json, number, whole_of
+from annotations.core.requests import Request, body_of, enter_page, error_as_message, is_json, number, whole_of
 from annotations.models import Document
 from annotations.notes.selectors.comments import CommentThread, comments_csv, flags_of, may_comment, page_of, thread_of
 from annotations.notes.services import talk as services
@@ -80,7 +80,7 @@ def _do(request: Request, slug: str, pk: int, acts: tuple[str, ...], act: Act, a
     A script gets the current flags and, if a comment was changed, the id of its thread (`root`) and the current thread
     (`thread`, null if deleted).
     """
-    access = enter(request.user, slug, Can.ANNOTATE)
+    access = enter_page(request, slug, Can.ANNOTATE)
     note = short_note(access, pk)
 
     def done(data: Data) -> int | None:
@@ -102,9 +102,9 @@ def _do(request: Request, slug: str, pk: int, acts: tuple[str, ...], act: Act, a
 
 def _back(request: Request, access: Access, pk: int) -> str:
     if access.blind:
-        return address("note.annotate", access.project.slug, pk)
+        return address("note.annotate", access.slug, pk)
     wanted = number(request.POST, "set")
-    return reverse("note", args=[access.project.slug, pk]) + (f"?set={wanted}" if wanted is not None else "")
+    return reverse("note", args=[access.slug, pk]) + (f"?set={wanted}" if wanted is not None else "")
 
 
 def _number(data: Data, field: str, most: int = MAX_ID) -> int | None:
@@ -125,7 +125,7 @@ def _needed_id(data: Data, field: str) -> int:
 @require_safe
 def comments_export(request: Request, slug: str) -> StreamingHttpResponse:
     """All comments of the project as CSV. The download is recorded as an event."""
-    return comments_csv(enter(request.user, slug, Can.EXPORT))
+    return comments_csv(enter_page(request, slug, Can.EXPORT))
 
 
 @sensitive_post_parameters()

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 
 
@@ -27,12 +27,6 @@ def release_for(access: Access, number: int) -> models.Release:
         "project", "policy", "job", "author", "gold_version", "created_by", "signed_by"
     )
     return get_object_or_404(rows, project=access.project, number=number)
-
-
-def enter_release(user: models.User, slug: str, number: int, right: Can = Can.RELEASE) -> tuple[Access, models.Release]:
-    """Enter the project as `access.enter` does, and return a release of it, too."""
-    access = enter(user, slug, right)
-    return access, release_for(access, number)
 
 
 def open_findings(release: models.Release) -> QuerySet[models.LeakFinding]:

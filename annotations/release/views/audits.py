@@ -9,40 +9,39 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
-from annotations.core.requests import Request, error_as_message, paged
+from annotations.core.requests import Request, error_as_message, in_project, paged
 from annotations.core.spans import SpanItem
 from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release
 from annotations.notes.selectors.in_context import label_looks, line_at
 from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors import audits as audits_selectors
-from annotations.release.selectors.releases import enter_release
+from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit, preview_of, waiting_for
 from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
 
 
-@require_POST
-def audit_next(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES, "POST")
+def audit_next(request: Request, access: Access, number: int) -> HttpResponse:
     """Take the next note, or go on with the one that was begun."""
-    access, plan = _audit(request, slug, number)
+    plan = _audit(access, number)
     return _next(request, access, plan, number)
 
 
-@require_safe
-def audit_read(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES)
+def audit_read(request: Request, access: Access, number: int) -> HttpResponse:
     """Show the note that the person reads. Redirects to the audit's page if they read none."""
-    access, plan = _audit(request, slug, number)
+    plan = _audit(access, number)
     found = show_note(plan=plan, user=access.user) if plan else None
     if plan is None or found is None:
-        return redirect("release_audit", slug, number)
-    return render(request, "release/audits/read.html", {"access": access, "plan": plan, **_page(access, plan, *found)})
+        return redirect("release_audit", access.slug, number)
+    return render(request, "release/audits/read.html", {"plan": plan, **_page(access, plan, *found)})
 
 
 def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: AuditedText) -> dict[str, Any]:
@@ -94,10 +93,10 @@ def _spans(shown: AuditedText, marks: list[AuditMark], labels: list[Any]) -> tup
     return spans, list(looks.values())
 
 
-@require_POST
-def audit_mark(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES, "POST")
+def audit_mark(request: Request, access: Access, number: int) -> HttpResponse:
     """Mark a stretch of the shown text as a leak."""
-    access, plan = _audit(request, slug, number)
+    plan = _audit(access, number)
     form = MarkForm(request.POST)
 
     def act(note: AuditNote) -> None:
@@ -106,44 +105,44 @@ def audit_mark(request: Request, slug: str, number: int) -> HttpResponse:
 
     note = _act(request, access, plan, form, act)
     line = f"#L{line_at(audits_selectors.shown_of(note).text, form.cleaned_data['start'])}" if note else ""
-    return redirect(reverse("audit_read", args=[slug, number]) + line)
+    return redirect(reverse("audit_read", args=[access.slug, number]) + line)
 
 
-@require_POST
-def audit_unmark(request: Request, slug: str, number: int) -> HttpResponse:
-    access, plan = _audit(request, slug, number)
+@in_project(Can.AUDIT_RELEASES, "POST")
+def audit_unmark(request: Request, access: Access, number: int) -> HttpResponse:
+    plan = _audit(access, number)
     form = NoteForm(request.POST)
     _act(
         request, access, plan, form,
         lambda note: reading.unmark(note=note, mark=form.cleaned_data["mark"] or 0, user=access.user),
     )  # fmt: skip
-    return redirect("audit_read", slug, number)
+    return redirect("audit_read", access.slug, number)
 
 
-@require_POST
-def audit_finish(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES, "POST")
+def audit_finish(request: Request, access: Access, number: int) -> HttpResponse:
     """Finish the note and take the next one."""
-    access, plan = _audit(request, slug, number)
+    plan = _audit(access, number)
     form = NoteForm(request.POST)
     if not _act(request, access, plan, form, lambda note: reading.finish(note=note, user=access.user)):
-        return redirect("audit_read", slug, number)
+        return redirect("audit_read", access.slug, number)
     return _next(request, access, plan, number)
 
 
-@require_POST
-def audit_reopen(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES, "POST")
+def audit_reopen(request: Request, access: Access, number: int) -> HttpResponse:
     """Reopen the note that the person finished last."""
-    access, plan = _audit(request, slug, number)
+    plan = _audit(access, number)
     if plan is None:
-        return redirect("release_audit", slug, number)
+        return redirect("release_audit", access.slug, number)
     with error_as_message(request):
         reading.reopen(plan=plan, user=access.user)
-    return redirect("audit_read", slug, number)
+    return redirect("audit_read", access.slug, number)
 
 
-def _audit(request: Request, slug: str, number: int) -> tuple[Access, AuditPlan | None]:
-    access, release = enter_release(request.user, slug, number, Can.AUDIT_RELEASES)
-    return access, AuditPlan.objects.filter(release=release).select_related("release__project").first()
+def _audit(access: Access, number: int) -> AuditPlan | None:
+    plans = AuditPlan.objects.filter(release=release_for(access, number))
+    return plans.select_related("release__project").first()
 
 
 def _act(
@@ -161,16 +160,15 @@ def _act(
 
 
 def _next(request: Request, access: Access, plan: AuditPlan | None, number: int) -> HttpResponse:
-    slug = access.project.slug
     try:
         note = reading.next_note(plan=plan, user=access.user) if plan else None
     except ServiceError as error:
         messages.info(request, str(error))
-        return redirect("release_audit", slug, number)
+        return redirect("release_audit", access.slug, number)
     if note is None:
         messages.info(request, _("No note is left to read. Others may still read theirs."))
-        return redirect("release_audit", slug, number)
-    return redirect("audit_read", slug, number)
+        return redirect("release_audit", access.slug, number)
+    return redirect("audit_read", access.slug, number)
 
 
 # The page of a release's audit: planning it, its progress, and its result.
@@ -179,23 +177,22 @@ def _next(request: Request, access: Access, plan: AuditPlan | None, number: int)
 SIZE = 50
 
 
-@require_safe
-def audits(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES)
+def audits(request: Request, access: Access) -> HttpResponse:
     """List the releases that have an audit or can get one, newest first."""
-    access = enter(request.user, slug, Can.AUDIT_RELEASES)
     rows = audits_selectors.audited(access).order_by("-number")
-    return render(request, "release/audits/audits.html", {"access": access, "page": paged(request, rows, SIZE)})
+    return render(request, "release/audits/audits.html", {"page": paged(request, rows, SIZE)})
 
 
-@require_safe
-def release_audit(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES)
+def release_audit(request: Request, access: Access, number: int) -> HttpResponse:
     """Show the audit: its plan and progress, or the form for a new plan with the sample that its choices give.
 
     Auditors see the result only after the audit has ended, so that it doesn't influence their reading.
     """
-    access, release = enter_release(request.user, slug, number, Can.AUDIT_RELEASES)
+    release = release_for(access, number)
     plan = AuditPlan.objects.filter(release=release).select_related("release__policy", "created_by").first()
-    context: dict[str, Any] = {"access": access, "release": release, "plan": plan}
+    context: dict[str, Any] = {"release": release, "plan": plan}
     if plan is not None:
         context |= _of_plan(access, plan)
     elif access.can(Can.RELEASE):
@@ -241,13 +238,13 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
     return {"form": form, "preview": preview, "choices": choices, "raised": raised}
 
 
-@require_POST
-def audit_start(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def audit_start(request: Request, access: Access, number: int) -> HttpResponse:
     """Plan the audit. A repeated request finds the plan that the first one made."""
-    access, release = enter_release(request.user, slug, number)
+    release = release_for(access, number)
     form = PlanForm(request.POST)
     if not form.is_valid():
-        context = {"access": access, "release": release, "plan": None, "form": form}
+        context = {"release": release, "plan": None, "form": form}
         return render(request, "release/audits/audit.html", context, status=422)
     try:
         plan_audit(release=release, choices=form.choices, actor=access.user)
@@ -256,44 +253,44 @@ def audit_start(request: Request, slug: str, number: int) -> HttpResponse:
             messages.error(request, str(error))
     else:
         messages.success(request, _("The sample is drawn. Auditors can begin to read."))
-    return redirect("release_audit", slug, number)
+    return redirect("release_audit", access.slug, number)
 
 
-@require_POST
-def audit_discard(request: Request, slug: str, number: int) -> HttpResponse:
-    access, release = enter_release(request.user, slug, number)
+@in_project(Can.RELEASE, "POST")
+def audit_discard(request: Request, access: Access, number: int) -> HttpResponse:
+    release = release_for(access, number)
     with error_as_message(request):
         discard_plan(release=release, actor=access.user)
         messages.success(request, _("The plan was discarded."))
-    return redirect("release_audit", slug, number)
+    return redirect("release_audit", access.slug, number)
 
 
 # The leaks that auditors found, and the decisions about them.
 
 
-@require_safe
-def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE)
+def audit_leaks(request: Request, access: Access, number: int) -> HttpResponse:
     """List the leaks in their sentences of the original note. Managers only: auditors read without this knowledge."""
-    access, release = enter_release(request.user, slug, number)
+    release = release_for(access, number)
     plan = get_object_or_404(AuditPlan, release=release)
     page = paged(request, audits_selectors.leak_marks(plan).order_by("note__position", "start"), SIZE)
     leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
     return render(
         request, "release/audits/leaks.html",
-        {"access": access, "release": release, "plan": plan, "page": page, "leaks": leaks},
+        {"release": release, "plan": plan, "page": page, "leaks": leaks},
     )  # fmt: skip
 
 
-@require_POST
-def audit_decide(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def audit_decide(request: Request, access: Access, number: int) -> HttpResponse:
     """Decide about one leak."""
-    access, release = enter_release(request.user, slug, number)
+    release = release_for(access, number)
     form = DecisionForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("Choose one of the decisions."))
-        return redirect("audit_leaks", slug, number)
+        return redirect("audit_leaks", access.slug, number)
     marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
     mark = get_object_or_404(marks, note__plan__release=release, pk=form.cleaned_data["mark"])
     with error_as_message(request):
         decide_leak(mark=mark, answer=form.cleaned_data["answer"], actor=access.user)
-    return redirect("audit_leaks", slug, number)
+    return redirect("audit_leaks", access.slug, number)

@@ -14,13 +14,13 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import file_answer
 from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
-from annotations.core.requests import Request, takes_uploads
+from annotations.core.requests import FORM, Request, in_project, takes_uploads
 from annotations.models import Release
 from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.layout import sections
 from annotations.release.rules.certificates.verifying import PAGE, CheckState, Verification
 from annotations.release.selectors.certificates import public_keys
-from annotations.release.selectors.releases import enter_release
+from annotations.release.selectors.releases import release_for
 from annotations.release.services.certificates import signing
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
@@ -28,17 +28,17 @@ from annotations.release.services.certificates.verifying import upload_limit, ve
 FIELDS = {"expiry": "expires_on", "long": ""}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, *FORM)
+def certificate_sign(request: Request, access: Access, number: int) -> HttpResponse:
     """Show what will be signed, with the open risks; a POST signs. A repeated POST makes no second certificate."""
-    access, release = enter_release(request.user, slug, number)
+    release = release_for(access, number)
     try:
         signing.check_signable(release)
     except ServiceError as error:
         messages.error(request, str(error))
         if error.code == signing.UNDECIDED:
-            return redirect("audit_leaks", slug, number)
-        return redirect("release", slug, number)
+            return redirect("audit_leaks", access.slug, number)
+        return redirect("release", access.slug, number)
     initial = {"purpose": release.purpose, "recipient": release.recipient, "expires_on": release.expires_on}
     form = SignForm(request.POST if request.method == "POST" else None, initial=initial)
     accepted = request.POST.getlist("risk")
@@ -49,7 +49,7 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
             )
             said = _("Release %(n)s is signed. Its newest certificate is number %(certificate)s.")
             messages.success(request, said % {"n": number, "certificate": made.number})
-            return redirect("release", slug, number)
+            return redirect("release", access.slug, number)
     context = _context(access, release, form, accepted)
     return render(request, "release/certificates/sign.html", context, status=422 if form.errors else 200)
 
@@ -59,21 +59,20 @@ def _context(access: Access, release: Release, form: SignForm, accepted: list[st
     terms = Terms(release.purpose or "–", release.recipient or "–", release.expires_on or release.created_at.date())
     found = signing.prospect(release, terms, access.user)
     return {
-        "access": access,
         "release": release,
         "form": form,
         "risks": [(risk, risk.key in accepted) for risk in found.risks],
         "sections": sections(found.content)[2:4],
         "number": found.content["number"],
         "supersedes": found.content["supersedes"],
-        "back": reverse("release", args=[access.project.slug, release.number]),
+        "back": reverse("release", args=[access.slug, release.number]),
     }
 
 
-@require_safe
-def certificate_download(request: Request, slug: str, number: int, certificate: int, format: str) -> HttpResponse:
+@in_project(Can.AUDIT_RELEASES)
+def certificate_download(request: Request, access: Access, number: int, certificate: int, format: str) -> HttpResponse:
     """Send a certificate as JSON or PDF: the same bytes every time."""
-    access, release = enter_release(request.user, slug, number, Can.AUDIT_RELEASES)
+    release = release_for(access, number)
     gets = request.method == "GET"
     return file_answer(
         *signing.certificate_file(release=release, number=certificate, format=format, actor=access.user, record=gets)

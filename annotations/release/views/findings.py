@@ -9,13 +9,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
-from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import json_answers
 from annotations.core.changes import malformed
 from annotations.core.events import record_reads
-from annotations.core.requests import Request, body_of, bounds_of, error_as_message, numbers, one_of, paged
+from annotations.core.requests import (
+    Request,
+    body_of,
+    bounds_of,
+    enter_page,
+    error_as_message,
+    in_project,
+    numbers,
+    one_of,
+    paged,
+)
 from annotations.models import Document, Label, LeakFinding, Release, ReleasedNoteState, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.redaction.policy import Action
@@ -32,7 +42,7 @@ from annotations.release.selectors.findings import (
     stored_pieces,
     string_keys,
 )
-from annotations.release.selectors.releases import around_note, enter_release
+from annotations.release.selectors.releases import around_note, release_for
 from annotations.release.services.deciding import UNDO, answer_chosen
 from annotations.release.services.previewing import SURROGATES, show_released, viewed
 from annotations.text.names import whole
@@ -41,10 +51,10 @@ from annotations.text.spans import Span
 STRINGS = 10
 
 
-@require_safe
-def findings(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE)
+def findings(request: Request, access: Access, number: int) -> HttpResponse:
     """List the findings, grouped by string; ?state= open, decided or all; ?string= shows one string in full."""
-    access, found = enter_release(request.user, slug, number)
+    found = release_for(access, number)
     chosen = one_of(request, "state", FILTERS)
     if "string" in request.GET:
         key = _key(request.GET["string"])
@@ -66,7 +76,6 @@ def _context(access: Access, release: Release, groups: list[FindingGroup], chose
     notes = (shown.note for group in groups for shown in group.shown)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
     return {
-        "access": access,
         "release": release,
         "groups": groups,
         "chosen": chosen,
@@ -83,13 +92,13 @@ def _key(value: str) -> int | None:
     return found if found is None or not value.startswith("-") else -found
 
 
-@require_POST
-def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def release_decide(request: Request, access: Access, number: int) -> HttpResponse:
     """Answer one finding (`finding`) or all of a string (`string`): replace, allow, or undo.
 
     For htmx the answer is the group of the string; otherwise a redirect to the list.
     """
-    access, found = enter_release(request.user, slug, number)
+    found = release_for(access, number)
     answer = request.POST.get("answer", "")
     key = _key(request.POST.get("string", ""))
     chosen = numbers(request.POST.getlist("finding"))
@@ -139,16 +148,15 @@ def _back(request: Request, release: Release, key: int | None) -> HttpResponse:
 MOST_SPANS = 10_000
 
 
-@require_safe
-def release_note(request: Request, slug: str, number: int, pk: int) -> HttpResponse:
+@in_project(Can.RELEASE)
+def release_note(request: Request, access: Access, number: int, pk: int) -> HttpResponse:
     """Show the original and the released text of a note side by side. Opening the page is recorded."""
-    access, release = enter_release(request.user, slug, number)
+    release = release_for(access, number)
     note = show_released(release=release, note=pk, actor=access.user)
     findings = list(note.findings.all())
     previous, following = around_note(note)
     waiting, pieces = note.state == ReleasedNoteState.PENDING, stored_pieces(note.pieces)
     context = {
-        "access": access,
         "release": release,
         "note": note,
         "rows": []
@@ -173,7 +181,7 @@ def note_surrogates(request: Request, slug: str, pk: int) -> HttpResponse:
     stretch that the spans cover, without text where it stays: this answer has no text of the note, since only the page
     that asks has recorded that the note was opened.
     """
-    access = enter(request.user, slug, Can.MAKE_GOLD)
+    access = enter_page(request, slug, Can.MAKE_GOLD)
     document = note_for(access, pk)
     document.project = access.project
     found = viewed(document=document, spans=_spans(document, body_of(request)), view=SURROGATES)

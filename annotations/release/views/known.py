@@ -10,12 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
-from annotations.core.requests import Request, error_as_message, paged, takes_uploads
+from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, takes_uploads
 from annotations.models import Document, KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm
@@ -48,16 +47,15 @@ TERMS = 50
 
 
 @takes_uploads(Can.MANAGE)
-@require_http_methods(["GET", "HEAD", "POST"])
-def known(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def known(request: Request, access: Access) -> HttpResponse:
     """Show the state of the master and both lists. POST `do`: upload, which stages a file, or clear."""
-    access = enter(request.user, slug, Can.MANAGE)
     form = MasterForm()
     if request.method == "POST" and request.POST.get("do") == "clear":
         count = known_services.clear_master(project=access.project, actor=access.user)
         text = ngettext("%(count)d patient was deleted.", "%(count)d patients were deleted.", count) % {"count": count}
         messages.success(request, text)
-        return redirect("known", slug)
+        return redirect("known", access.slug)
     if request.method == "POST":
         form = MasterForm(request.POST, request.FILES)
         if form.is_valid():
@@ -66,7 +64,7 @@ def known(request: Request, slug: str) -> HttpResponse:
                 _upload, job = known_services.stage_master(
                     project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
                 )
-                return redirect("job", slug, job.number)
+                return redirect("job", access.slug, job.number)
     context = context_of(request, access, master=form)
     return render(request, "release/known/known.html", context, status=422 if form.errors else 200)
 
@@ -82,7 +80,6 @@ def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]
         rows = [(row, text, names.get(row.label, row.label)) for row, text in page]
         lists.append((kind, page, rows))
     return {
-        "access": access,
         "state": state,
         "fields": [(field_name(name), count) for name, count in state.fields.items()],
         "uploads": uploads_of(access.project),
@@ -93,10 +90,9 @@ def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]
     } | forms
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def known_upload(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show what an upload holds, as counts and names of columns. POST `do`: import or discard."""
-    access = enter(request.user, slug, Can.MANAGE)
     upload = get_object_or_404(uploads_of(access.project), pk=pk)
     if request.method == "POST":
         match request.POST.get("do"):
@@ -110,9 +106,8 @@ def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
                     messages.success(request, said % done)
             case _:
                 messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
-        return redirect("known", slug)
+        return redirect("known", access.slug)
     context = {
-        "access": access,
         "upload": upload,
         "read": upload.state == KnownUploadState.READ,
         "columns": [(name, field_name(field)) for name, field in upload.report.get("columns", {}).items()],
@@ -125,10 +120,9 @@ def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 @takes_uploads(Can.MANAGE)
-@require_POST
-def known_lists(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def known_lists(request: Request, access: Access) -> HttpResponse:
     """Change the lists. POST `do`: add, remove or file."""
-    access = enter(request.user, slug, Can.MANAGE)
     match request.POST.get("do"):
         case "add":
             return _add(request, access)
@@ -137,7 +131,7 @@ def known_lists(request: Request, slug: str) -> HttpResponse:
         case "file":
             return _import_terms(request, access)
     messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
-    return redirect("known", slug)
+    return redirect("known", access.slug)
 
 
 def _add(request: Request, access: Access) -> HttpResponse:
@@ -160,7 +154,7 @@ def _remove(request: Request, access: Access) -> HttpResponse:
         messages.success(request, _("Term removed."))
     else:
         messages.info(request, _("This term was removed already."))
-    return redirect("known", access.project.slug)
+    return redirect("known", access.slug)
 
 
 def _import_terms(request: Request, access: Access) -> HttpResponse:
@@ -184,15 +178,14 @@ def _listed(request: Request, access: Access, done: Collection[known_services.Ad
         again = ngettext("%(count)d was on the list already.", "%(count)d were on the list already.", already)
         text += " " + again % {"count": already}
     messages.success(request, text)
-    return redirect("known", access.project.slug)
+    return redirect("known", access.slug)
 
 
-@require_safe
-def known_lists_csv(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE)
+def known_lists_csv(request: Request, access: Access) -> HttpResponse:
     """Both lists as CSV. The export is recorded."""
-    access = enter(request.user, slug, Can.MANAGE)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{access.project.slug}-lists.csv"'
+    response["Content-Disposition"] = f'attachment; filename="{access.slug}-lists.csv"'
     response["Cache-Control"] = "no-store"
     response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
     response.writelines(known_services.export_lists(project=access.project, actor=access.user))
@@ -205,22 +198,20 @@ def known_lists_csv(request: Request, slug: str) -> HttpResponse:
 ROWS = 50
 
 
-@require_safe
-def known_people(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE)
+def known_people(request: Request, access: Access) -> HttpResponse:
     """List the patients with the number of their notes and the names of their fields."""
-    access = enter(request.user, slug, Can.MANAGE)
     page = paged(request, people_listed(access.project), ROWS)
     notes = Document.objects.filter(project=access.project, patient_id__in=[row.patient_id for row in page])
     counts = dict(notes.order_by().values_list("patient_id").annotate(count=Count("id")))
     rows = [(row, counts.get(row.patient_id, 0), [field_name(name) for name in names_of(row.fields)]) for row in page]
-    return render(request, "release/known/people.html", {"access": access, "page": page, "rows": rows})
+    return render(request, "release/known/people.html", {"page": page, "rows": rows})
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def known_person(request: Request, access: Access, pk: int) -> HttpResponse:
     """One patient, with masked values. POST `do`: show, which shows the values and is recorded, or delete."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(people_listed(access.project), pk=pk)
     fields = [(field_name(name), ["•••"]) for name in names_of(row.fields)]
     shown = False
@@ -229,7 +220,7 @@ def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
             case "delete":
                 known_services.delete_person(project=access.project, person_id=pk, actor=access.user)
                 messages.success(request, _("The patient's known identifiers were deleted. The notes are unchanged."))
-                return redirect("known_people", slug)
+                return redirect("known_people", access.slug)
             case "show":
                 person = known_services.show_person(project=access.project, row=row, actor=access.user)
                 if person is not None:
@@ -237,5 +228,5 @@ def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
                     shown = True
             case _:
                 messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
-    context = {"access": access, "row": row, "fields": fields, "shown": shown}
+    context = {"row": row, "fields": fields, "shown": shown}
     return render(request, "release/known/person.html", context)

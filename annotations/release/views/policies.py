@@ -6,12 +6,11 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.forms import error_beside
 from annotations.core.labels import label_rows
-from annotations.core.requests import Request
+from annotations.core.requests import FORM, Request, in_project
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.forms.policies import PolicyForm, history_of, offered_policies, policy_texts
@@ -19,18 +18,16 @@ from annotations.release.services import policies
 from annotations.text.names import whole
 
 
-@require_safe
-def release_policies(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.RELEASE)
+def release_policies(request: Request, access: Access) -> HttpResponse:
     """List the policies of the project with their versions."""
-    access = enter(request.user, slug, Can.RELEASE)
     offered = offered_policies(access.project)
-    return render(request, "release/policies.html", {"access": access, "policies": offered})
+    return render(request, "release/policies.html", {"policies": offered})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
+@in_project(Can.RELEASE, *FORM)
+def release_policy(request: Request, access: Access, policy: str) -> HttpResponse:
     """The editor. A POST saves the next version; with `example` it answers with the example of one label."""
-    access = enter(request.user, slug, Can.RELEASE)
     current = next((one for one in policies.policies_of(access.project) if one.slug == policy), None)
     if current is None:
         raise Http404("This policy does not exist.")
@@ -45,7 +42,6 @@ def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
         if saved is not None:
             return saved
     context = {
-        "access": access,
         "policy": current,
         "name": name,
         "text": text,
@@ -77,7 +73,7 @@ def _example(request: Request, access: Access, form: PolicyForm, labels: list[La
     if label is None:
         raise Http404("This label does not exist.")
     shown = policies.example_of(form.shown_rules().get(label.code), label.placeholder)
-    return render(request, "release/policy_example.html", {"access": access, "example": shown})
+    return render(request, "release/policy_example.html", {"example": shown})
 
 
 def _saved(request: Request, access: Access, form: PolicyForm, current: ReleasePolicy) -> HttpResponse | None:
@@ -107,7 +103,7 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
             messages.info(request, _("Nothing has changed, so no new version was saved."))
         else:
             messages.success(request, _("Version %(version)s is saved.") % {"version": saved.version})
-        return redirect("release_policy", access.project.slug, saved.slug)
+        return redirect("release_policy", access.slug, saved.slug)
     return None
 
 

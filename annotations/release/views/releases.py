@@ -9,12 +9,11 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
-from annotations.core.requests import Request, error_as_message, number, paged
+from annotations.core.requests import FORM, Request, error_as_message, in_project, number, paged
 from annotations.exchange.forms.exports import SetChoice, set_choices
 from annotations.exchange.selectors import mappings_of
 from annotations.exchange.services.label_mappings import labels_of_mapping
@@ -46,10 +45,9 @@ RELEASES = 30
 NOTES = 25
 
 
-@require_safe
-def releases(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.RELEASE)
+def releases(request: Request, access: Access) -> HttpResponse:
     """List the project's releases, newest first, with what waits in each."""
-    access = enter(request.user, slug, Can.RELEASE)
     page = paged(request, releases_selectors.releases_of(access.project), RELEASES)
     found = list(page.object_list)
     waiting = releases_selectors.open_counts(found)
@@ -65,13 +63,13 @@ def releases(request: Request, slug: str) -> HttpResponse:
         }
         for release in found
     ]
-    return render(request, "release/releases.html", {"access": access, "page": page, "rows": rows})
+    return render(request, "release/releases.html", {"page": page, "rows": rows})
 
 
-@require_safe
-def release(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE)
+def release(request: Request, access: Access, number: int) -> HttpResponse:
     """Show a release: its state, what was done, what is left to do, and its exports. For htmx, while it is prepared."""
-    access, found = releases_selectors.enter_release(request.user, slug, number)
+    found = releases_selectors.release_for(access, number)
     context = _context(request, access, found)
     return render(request, "release/release_body.html" if request.htmx else "release/release.html", context)
 
@@ -85,7 +83,6 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
             status = status_of(job, access)
     waiting = releases_selectors.open_findings(found).count()
     return {
-        "access": access,
         "release": found,
         "sets": named_sets(access.project, [found])[found.pk],
         "status": status,
@@ -102,15 +99,15 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
     }
 
 
-@require_POST
-def release_export(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def release_export(request: Request, access: Access, number: int) -> HttpResponse:
     """Start the export of a release. The same form starts one job."""
-    access, found = releases_selectors.enter_release(request.user, slug, number)
+    found = releases_selectors.release_for(access, number)
     mappings = {str(one.pk): one for one in mappings_of(access.project)}
     form = ReleaseExportForm(request.POST, about=about_formats(), mappings=list(mappings.values()))
     if form.errors.keys() & {"format", "labels"}:
         messages.error(request, _("Choose one of the formats and label mappings of the list. Nothing was exported."))
-        return redirect("release", slug, number)
+        return redirect("release", access.slug, number)
     mapping = mappings.get(form.cleaned_data["labels"])
     with error_as_message(request):
         job = start_release_export(
@@ -121,36 +118,35 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
             leave_out=form.cleaned_data["leave_out"],
             labels=labels_of_mapping(mapping) if mapping else None,
         )
-        return redirect("job", slug, job.number)
-    return redirect("release", slug, number)
+        return redirect("job", access.slug, job.number)
+    return redirect("release", access.slug, number)
 
 
-@require_POST
-def release_prepare(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def release_prepare(request: Request, access: Access, number: int) -> HttpResponse:
     """Prepare a release again whose surrogates were edited. A repeated request does nothing."""
-    access, found = releases_selectors.enter_release(request.user, slug, number)
+    found = releases_selectors.release_for(access, number)
     with error_as_message(request):
         prepare_again(release=found, actor=access.user)
-    return redirect("release", slug, number)
+    return redirect("release", access.slug, number)
 
 
-@require_POST
-def release_withdraw(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def release_withdraw(request: Request, access: Access, number: int) -> HttpResponse:
     """Withdraw a release: it is not exported any more. What recipients have remains with them."""
-    access, found = releases_selectors.enter_release(request.user, slug, number)
+    found = releases_selectors.release_for(access, number)
     with error_as_message(request):
         withdraw(release=found, actor=access.user)
         messages.success(request, _("Release %(number)s is withdrawn.") % {"number": found.number})
-    return redirect("release", slug, number)
+    return redirect("release", access.slug, number)
 
 
 # The page on which a release is made: annotations, policy, and a preview of one note.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def release_new(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.RELEASE, *FORM)
+def release_new(request: Request, access: Access) -> HttpResponse:
     """The form of a new release; ?set= and ?policy= preselect. A POST previews a note, or with `act` start releases."""
-    access = enter(request.user, slug, Can.RELEASE)
     sets = set_choices(access.project, without=access.closed_kinds)
     offered = offered_policies(access.project)
     starts = request.method == "POST" and request.POST.get("act") == "start"
@@ -165,9 +161,8 @@ def release_new(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST" and not starts:
         shown = _previewed(access, request, sets, offered)
     if request.htmx:
-        return render(request, "release/preview.html", {"access": access, "shown": shown})
+        return render(request, "release/preview.html", {"shown": shown})
     context = {
-        "access": access,
         "form": form,
         "sets": sets,
         "groups": [(group, list(some)) for group, some in groupby(sets, key=lambda choice: choice.group)],
@@ -227,7 +222,7 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
             **chosen,
         )
         messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
-        return redirect("release", access.project.slug, release.number)
+        return redirect("release", access.slug, release.number)
     return None
 
 

@@ -6,11 +6,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, error_as_message, numbers, one_of, paged
+from annotations.core.requests import FORM, Request, error_as_message, in_project, numbers, one_of, paged
 from annotations.models import SurrogateEntity
 from annotations.release.forms.known import ChangeForm, SearchForm
 from annotations.release.rules.redaction.policy import IdentifierType
@@ -22,10 +21,9 @@ ROWS, LINES = 50, 25
 
 
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
-def surrogates(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.RELEASE, *FORM)
+def surrogates(request: Request, access: Access) -> HttpResponse:
     """List the entities of the index, of one kind or state; a POST searches for a name or a surrogate."""
-    access = enter(request.user, slug, Can.RELEASE)
     counts = surrogates_selectors.counts_by_kind(access.project)
     kind = one_of(request, "kind", ["", *map(str, IdentifierType)])
     state = one_of(request, "state", surrogates_selectors.STATES)
@@ -38,7 +36,6 @@ def surrogates(request: Request, slug: str) -> HttpResponse:
     )
     page = paged(request, rows, surrogates_selectors.MOST_FOUND if searched else ROWS)
     context = {
-        "access": access,
         "page": page,
         "rows": surrogates_selectors.shown(access, list(page)),
         "form": form,
@@ -51,10 +48,9 @@ def surrogates(request: Request, slug: str) -> HttpResponse:
     return render(request, "release/surrogates/surrogates.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-def surrogates_merge(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def surrogates_merge(request: Request, access: Access) -> HttpResponse:
     """Merge the chosen entities. Each value of `entity` is an id with the version that the page showed: 12-3."""
-    access = enter(request.user, slug, Can.RELEASE)
     versions: dict[int, int] = {}
     for value in request.POST.getlist("entity"):
         pk, _dash, version = value.partition("-")
@@ -64,22 +60,20 @@ def surrogates_merge(request: Request, slug: str) -> HttpResponse:
     with error_as_message(request):
         kept = editing.merge(project=access.project, versions=versions, actor=access.user)
         messages.success(request, _("The entities are merged. Later releases use this surrogate for all of them."))
-        return redirect("surrogate", slug, kept.pk)
-    return redirect(f"{reverse('surrogates', args=[slug])}?{request.GET.urlencode()}")
+        return redirect("surrogate", access.slug, kept.pk)
+    return redirect(f"{reverse('surrogates', args=[access.slug])}?{request.GET.urlencode()}")
 
 
-@require_safe
-def surrogate(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.RELEASE)
+def surrogate(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show an entity with its forms, its surrogate and its mentions, which counts as reading their notes."""
-    access = enter(request.user, slug, Can.RELEASE)
     return _page(request, access, _entity(access, pk))
 
 
 @sensitive_post_parameters()
-@require_POST
-def surrogate_change(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def surrogate_change(request: Request, access: Access, pk: int) -> HttpResponse:
     """Lock, unlock, replace, draw, restore or split. After an error, the page keeps what the person typed."""
-    access = enter(request.user, slug, Can.RELEASE)
     row = _entity(access, pk)
     form = ChangeForm(request.POST)
     if not form.is_valid():
@@ -91,11 +85,11 @@ def surrogate_change(request: Request, slug: str, pk: int) -> HttpResponse:
     except ServiceError as error:
         if error.code == "gone":
             messages.error(request, str(error))
-            return redirect("surrogates", slug)
+            return redirect("surrogates", access.slug)
         fresh = _entity(access, pk)
         return _page(request, access, fresh, error=str(error), act=act, text=text, status=422)
     messages.success(request, _done(act))
-    return redirect("surrogate", slug, made.pk)
+    return redirect("surrogate", access.slug, made.pk)
 
 
 def _changed(request: Request, access: Access, row: SurrogateEntity, form: ChangeForm) -> SurrogateEntity:
@@ -138,7 +132,6 @@ def _page(
     page = paged(request, row.mentions.order_by("document", "start"), LINES)
     (entity,) = surrogates_selectors.shown(access, [row])
     context = {
-        "access": access,
         "entity": entity,
         "row": row,
         "page": page,

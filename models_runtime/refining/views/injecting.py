@@ -8,11 +8,20 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
-from annotations.core.access import Access, Can, authors_for, enter
+from annotations.core.access import Access, Can, authors_for
 from annotations.core.forms import attempted
-from annotations.core.requests import Request, error_as_message, number, one_of, paged, render_part, takes_uploads
+from annotations.core.requests import (
+    FORM,
+    Request,
+    error_as_message,
+    in_project,
+    number,
+    one_of,
+    paged,
+    render_part,
+    takes_uploads,
+)
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
@@ -48,21 +57,19 @@ KIND_NAMES = {
 
 
 @takes_uploads(Can.MANAGE)
-@require_http_methods(["GET", "HEAD", "POST"])
-def injections(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def injections(request: Request, access: Access) -> HttpResponse:
     """List the injected runs, newest first, or inject errors. After an error, the form keeps its values."""
-    access = enter(request.user, slug, Can.MANAGE)
     frozen = [version for version in versions(access.project) if version.span_count]
     posted = (request.POST, request.FILES) if request.method == "POST" else ()
     form = InjectForm(*posted, auto_id="inject-%s", project=access.project, versions=frozen)
     if row := attempted(form, lambda: _start(request, access, form.cleaned_data), INJECTION_REFUSED_AT):
-        return redirect("injection", slug, row.pk)
+        return redirect("injection", access.slug, row.pk)
     rows = InjectedRun.objects.filter(project=access.project).select_related(
         "author", "gold_version", "job", "created_by"
     )
     page = paged(request, rows, ROWS)
     context = {
-        "access": access,
         "form": form,
         "versions": frozen,
         "page": page,
@@ -80,13 +87,12 @@ def _start(request: Request, access: Access, cleaned: dict[str, Any]) -> Injecte
     )
 
 
-@require_safe
-def injection(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE)
+def injection(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show the bench of an injected run: the whole page, or for htmx the part that changes while its job works."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = injection_for(access, pk)
     status = status_of(row.job, access) if row.job else None
-    context: dict[str, Any] = {"access": access, "run": row, "status": status, "poll_url": request.path}
+    context: dict[str, Any] = {"run": row, "status": status, "poll_url": request.path}
     if is_complete(row):
         refiners = refiners_of(row, authors_for(access))
         bench = bench_of(row, refiners)
@@ -98,10 +104,9 @@ def injection(request: Request, slug: str, pk: int) -> HttpResponse:
     return render_part(request, "refining/injecting/injection.html", "refining/injecting/state.html", context)
 
 
-@require_safe
-def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE)
+def injected_errors(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show injected errors in their sentences: of ?rule=, and with ?author= and ?kind= what an author did with them."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = injection_for(access, pk)
     author = _author_of(request, access, row)
     rules = ["", *row.rules]
@@ -110,7 +115,6 @@ def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
     found = errors_behind(row, author, kind, rule) if is_complete(row) else []
     page = paged(request, found, PAGE)
     context = {
-        "access": access,
         "run": row,
         "author": author,
         "kind": kind,
@@ -125,14 +129,13 @@ def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "refining/injecting/errors.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def systemic(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def systemic(request: Request, access: Access) -> HttpResponse:
     """Show the clusters of rejected suggestions with ?seed=, accept one, or remove an accepted systemic error."""
-    access = enter(request.user, slug, Can.MANAGE)
     if "remove" in request.POST:
         with error_as_message(request):
             injecting.remove_systemic(project=access.project, name=request.POST["remove"], actor=access.user)
-        return redirect("systemic_errors", slug)
+        return redirect("systemic_errors", access.slug)
     sent = request.method == "POST"
     form = AcceptForm(request.POST if sent else None, auto_id="accept-%s")
     row = attempted(
@@ -142,12 +145,11 @@ def systemic(request: Request, slug: str) -> HttpResponse:
     )
     if row:
         messages.success(request, _("Accepted as the rule %(rule)s.") % {"rule": injecting.rule_of(row)})
-        return redirect("systemic_errors", slug)
+        return redirect("systemic_errors", access.slug)
     wanted = number(request.POST if sent else request.GET, "seed", injecting.MOST_SEED)
     seed = SEED if wanted is None else wanted
     page = paged(request, injecting.clusters_of(access.project, seed), CLUSTERS)
     context = {
-        "access": access,
         "form": form,
         "page": page,
         "accepted": [(row, injecting.rule_of(row)) for row in systemic_errors(access.project)],

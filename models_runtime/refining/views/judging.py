@@ -9,11 +9,10 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, authors_for, enter
+from annotations.core.access import Access, Can, authors_for
 from annotations.core.forms import attempted
-from annotations.core.requests import Request, error_as_message, number, one_of, paged, render_part
+from annotations.core.requests import FORM, Request, error_as_message, in_project, number, one_of, paged, render_part
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
@@ -54,16 +53,15 @@ KIND_NAMES = {
 }
 
 
-@require_safe
-def judgings(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def judgings(request: Request, access: Access) -> HttpResponse:
     """List the project's judgings, newest first."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     rows = Judging.objects.filter(project=access.project).select_related("author", "gold_version", "job", "created_by")
     rows = rows.filter(author__in=authors_for(access))
     page = paged(request, rows.prefetch_related("judges"), ROWS)
     shown = [(row, status_of(row.job, access) if row.job else None) for row in page]
     ended = [row for row, status in shown if status is None or not status.live]
-    context = {"access": access, "page": page, "rows": shown, "discards": _discards(access, ended)}
+    context = {"page": page, "rows": shown, "discards": _discards(access, ended)}
     return render(request, "refining/judging/judgings.html", context)
 
 
@@ -96,10 +94,9 @@ def _cells(figures: judging_results.Discards, order: list[str], most: int) -> li
     return cells
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def judge(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def judge(request: Request, access: Access) -> HttpResponse:
     """Show the form, with ?author= and ?gold= chosen, or start a judging. After an error, the form keeps its values."""
-    access = enter(request.user, slug, Can.MANAGE)
     frozen = [version for version in versions(access.project) if version.note_count]
     form = JudgeForm(
         request.POST if request.method == "POST" else None,
@@ -111,9 +108,8 @@ def judge(request: Request, slug: str) -> HttpResponse:
     )
     asked: dict[str, Any] = {"project": access.project, "actor": access.user, "key": form_key(request, access)}
     if row := attempted(form, lambda: start_judging(**asked, **form.cleaned_data), JUDGING_REFUSED_AT):
-        return redirect("judging", slug, row.pk)
+        return redirect("judging", access.slug, row.pk)
     context = {
-        "access": access,
         "form": form,
         "servers": servers(),
         "leaving": leaving(),
@@ -126,14 +122,12 @@ def judge(request: Request, slug: str) -> HttpResponse:
     return render(request, "refining/judging/new.html", context, status=422 if form.is_bound else 200)
 
 
-@require_safe
-def judging(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def judging(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show the verdicts: the whole page, or for htmx the part that changes while the judges work."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     row = judging_for(access, pk)
     status = status_of(row.job, access) if row.job else None
     context: dict[str, Any] = {
-        "access": access,
         "judging": row,
         "status": status,
         "poll_url": request.path,
@@ -180,10 +174,9 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@require_safe
-def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def judging_entities(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show the entities behind a count (?kind=) in their sentences, with each judge's verdict."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     row = judging_for(access, pk)
     kind = one_of(request, "kind", judging_results.KINDS)
     page = paged(request, judging_results.judged_entities(row, kind), PAGE)
@@ -193,7 +186,6 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
         for one, entry in with_context(access, list(page.object_list), judging_results.row_of_entity, "judges")
     ]
     context = {
-        "access": access,
         "judging": row,
         "page": page,
         "entries": shown,
@@ -204,26 +196,24 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "refining/judging/entities.html", context)
 
 
-@require_POST
-def judging_again(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def judging_again(request: Request, access: Access, pk: int) -> HttpResponse:
     """Ask for missing and failed verdicts."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = judging_for(access, pk)
     with error_as_message(request):
         judge_again(judging=row, actor=access.user)
-    return redirect("judging", slug, row.pk)
+    return redirect("judging", access.slug, row.pk)
 
 
 # The page of refinements: the list, the form that starts one, and the effort of any two.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def refinements(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def refinements(request: Request, access: Access) -> HttpResponse:
     """List the refinements with the effort of two (?first=&second=), or start one; ?run= chooses its annotations.
 
     After an error, the form keeps its values.
     """
-    access = enter(request.user, slug, Can.MANAGE)
     sources = list(sources_of(access.project))
     form = RefineForm(
         request.POST if request.method == "POST" else None,
@@ -234,7 +224,7 @@ def refinements(request: Request, slug: str) -> HttpResponse:
         servers=servers(),
     )
     if row := attempted(form, lambda: _start(request, access, form), REFINEMENT_REFUSED_AT):
-        return redirect("job", slug, row.job.number) if row.job else redirect("refinements", slug)
+        return redirect("job", access.slug, row.job.number) if row.job else redirect("refinements", access.slug)
     rows = Refinement.objects.filter(project=access.project).select_related(
         "author", "source__injected_run", "job", "created_by"
     )
@@ -242,7 +232,6 @@ def refinements(request: Request, slug: str) -> HttpResponse:
     efforts = efforts_of(list(page))
     compared = _compared(request, list(rows)) if page.paginator.count > 1 else None
     context = {
-        "access": access,
         "form": form,
         "sources": sources,
         "servers": servers(),
@@ -275,16 +264,14 @@ def _compared(request: Request, rows: list[Refinement]) -> dict[str, object]:
 # Pages of the guidance for refining agents, which managers edit.
 
 
-@require_safe
-def skills(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.MANAGE)
-    return render(request, "refining/skills/skills.html", {"access": access, "skills": described(access.project)})
+@in_project(Can.MANAGE)
+def skills(request: Request, access: Access) -> HttpResponse:
+    return render(request, "refining/skills/skills.html", {"skills": described(access.project)})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def skill(request: Request, slug: str, name: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def skill(request: Request, access: Access, name: str) -> HttpResponse:
     """Edit a skill. If somebody else saved in the meantime, nothing is saved and the page shows both versions."""
-    access = enter(request.user, slug, Can.MANAGE)
     project = access.project
     if not NAME.fullmatch(name):
         raise Http404
@@ -294,16 +281,15 @@ def skill(request: Request, slug: str, name: str) -> HttpResponse:
     saved = attempted(form, lambda: set_skill(project=project, name=name, actor=request.user, **form.cleaned_data))
     if saved is not None:
         messages.success(request, _("Saved as version %(n)d.") % {"n": saved})
-        return redirect("skills", slug)
+        return redirect("skills", access.slug)
     there, stale = present(project, name), form.is_bound and form.has_error(NON_FIELD_ERRORS)
     if stale and (there.text, sorted(there.labels)) == (
         form.cleaned_data["text"].strip(),
         sorted(form.cleaned_data["labels"]),
     ):
         # The same text is already saved, as after a double click.
-        return redirect("skills", slug)
+        return redirect("skills", access.slug)
     context = {
-        "access": access,
         "form": form,
         "name": name,
         "title": title_of(name, there.text),
@@ -318,13 +304,12 @@ def skill(request: Request, slug: str, name: str) -> HttpResponse:
 # Start the comparison of a model on the original and the released texts, from the page of a release.
 
 
-@require_POST
-def surrogate_scores_start(request: Request, slug: str, number: int) -> HttpResponse:
+@in_project(Can.RELEASE, "POST")
+def surrogate_scores_start(request: Request, access: Access, number: int) -> HttpResponse:
     """POST `backend`: a key such as `rules`, or `model:ID`. Redirects to the job."""
-    access = enter(request.user, slug, Can.RELEASE)
     release = release_for(access, number)
     backend, token = request.POST.get("backend", ""), form_token(request)
     with error_as_message(request):
         job = start_scores(release=release, backend=backend, actor=access.user, token=token)
-        return redirect("job", slug, job.number)
-    return redirect("release", slug, number)
+        return redirect("job", access.slug, job.number)
+    return redirect("release", access.slug, number)

@@ -10,11 +10,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotations.core.access import Access, Can, authors_for, enter
+from annotations.core.access import Access, Can, authors_for
 from annotations.core.forms import attempted, error_beside, reasons
-from annotations.core.requests import Request, error_as_message, one_of, paged
+from annotations.core.requests import Request, enter_page, error_as_message, in_project, one_of, paged
 from annotations.core.templatetags.plots import Point
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
@@ -40,13 +40,12 @@ from models_runtime.runs.services.loop import Round, loop_of, rounds
 PAGE = 25
 
 
-@require_safe
-def runs_compare(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def runs_compare(request: Request, access: Access) -> HttpResponse:
     """Compare the authors ?a= with the gold version ?gold= (0: current gold), in the split ?split=, in ?language=.
 
     Without authors, only the choice is shown.
     """
-    access = enter(request.user, slug, Can.READ_NOTES)
     frozen = versions(access.project)
     form = CompareForm(request.GET)
     form.is_valid()
@@ -58,7 +57,6 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
         raise Http404("This version does not exist.")
     authors = [one for one in authors_with_notes(Reference(access.project, version), authors_for(access)) if one.shared]
     context: dict[str, Any] = {
-        "access": access,
         "versions": frozen,
         "gold": gold,
         "authors": authors,
@@ -77,10 +75,9 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
     return render(request, "runs/comparing/compare.html", context)
 
 
-@require_safe
-def strategies(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def strategies(request: Request, access: Access) -> HttpResponse:
     """Compare runs of trained models by language strategy, on notes of ?gold= in ?language= and ?split=."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     frozen = versions(access.project)
     languages = note_languages(access.project)
     form = StrategiesForm(request.GET)
@@ -95,7 +92,6 @@ def strategies(request: Request, slug: str) -> HttpResponse:
         access.project, version, language=language, split=split, among=authors, most=comparing.MOST_CHARACTERS
     ) if version else None  # fmt: skip
     context = {
-        "access": access,
         "versions": frozen,
         "gold": gold,
         "languages": languages,
@@ -141,7 +137,7 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
     looks = label_looks(access.project)
     learned = comparing.learned_here(wanted, notes.of[0].annotation_sets)
     thresholds = comparing.thresholds_of(author.pk for author in wanted.authors)
-    spans_url = reverse("compare_spans", args=[access.project.slug])
+    spans_url = reverse("compare_spans", args=[access.slug])
     return {
         "wanted": wanted,
         "headed": [(author, thresholds.get(author.pk)) for author in wanted.authors],
@@ -163,11 +159,10 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
     }
 
 
-@require_safe
-def compare_spans(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def compare_spans(request: Request, access: Access) -> HttpResponse:
     """Show the gold spans behind one of the counts (?kind=) in their sentences."""
-    access = enter(request.user, slug, Can.READ_NOTES)
-    back, here = reverse("runs_compare", args=[slug]), reverse("compare_spans", args=[slug])
+    back, here = reverse("runs_compare", args=[access.slug]), reverse("compare_spans", args=[access.slug])
     form = CompareForm(request.GET)
     if form.is_valid():
         with error_beside(form):
@@ -183,7 +178,6 @@ def compare_spans(request: Request, slug: str) -> HttpResponse:
     page = paged(request, spans.get(kind, []), PAGE)
     shown = shown_in_context(access, list(page.object_list), "comparison")
     context = {
-        "access": access,
         "wanted": wanted,
         "page": page,
         "entries": shown,
@@ -196,16 +190,15 @@ def compare_spans(request: Request, slug: str) -> HttpResponse:
     return render(request, "runs/comparing/compare_spans.html", context)
 
 
-@require_POST
-def compare_start(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES, "POST")
+def compare_start(request: Request, access: Access) -> HttpResponse:
     """Start the job for a comparison. POST the parameters of the page and a `token`."""
-    access = enter(request.user, slug, Can.READ_NOTES)
-    back, form = reverse("runs_compare", args=[slug]), CompareForm(request.POST)
+    back, form = reverse("runs_compare", args=[access.slug]), CompareForm(request.POST)
     wanted = attempted(form, lambda: _wanted(access, form))
     if wanted is None:
         return _sent_back(request, form, back)
     job = comparing.start_comparison(wanted=wanted, actor=access.user, token=form_token(request))
-    return redirect("job", slug, job.number)
+    return redirect("job", access.slug, job.number)
 
 
 # The page of the loop: its rounds, and the next step among freezing, training, running and reviewing.
@@ -213,7 +206,7 @@ def compare_start(request: Request, slug: str) -> HttpResponse:
 
 @require_safe
 def loop(request: Request, slug: str) -> HttpResponse:
-    return _loop(request, enter(request.user, slug, Can.READ_NOTES), HoldOutForm())
+    return _loop(request, enter_page(request, slug, Can.READ_NOTES), HoldOutForm())
 
 
 def _loop(request: Request, access: Access, form: HoldOutForm) -> HttpResponse:
@@ -222,7 +215,6 @@ def _loop(request: Request, access: Access, form: HoldOutForm) -> HttpResponse:
     found = rounds(access.project)
     kind, first = next(iter(TRAINABLE.items()))
     context = {
-        "access": access,
         "state": state,
         "rounds": found,
         "begun": state.version is not None or any(each.effort.acts for each in found),
@@ -283,10 +275,9 @@ def _reason(each: Round) -> str:
     return "" if each.comparable else _("other notes")
 
 
-@require_POST
-def loop_freeze(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def loop_freeze(request: Request, access: Access) -> HttpResponse:
     """Begin the next round. POST `share`, the hold-out of the first round in percent. Safe to repeat."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     form = HoldOutForm(request.POST)
     if not form.is_valid():
         return _loop(request, access, form)
@@ -300,4 +291,4 @@ def loop_freeze(request: Request, slug: str) -> HttpResponse:
             text = _("Gold has not changed since version %(number)s, so no new version was frozen.")
         say = messages.success if begun.made or begun.split else messages.info
         say(request, text % {"number": begun.version.number})
-    return redirect("loop", slug)
+    return redirect("loop", access.slug)

@@ -10,12 +10,12 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.forms import attempted
-from annotations.core.requests import Request, error_as_message, paged, render_part
+from annotations.core.requests import FORM, Request, enter_page, error_as_message, in_project, paged, render_part
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Review
@@ -52,7 +52,7 @@ ROWS = 30
 @require_safe
 def runs(request: Request, slug: str) -> HttpResponse:
     """Show the backends, and the project's runs with their progress, newest first."""
-    return _runs(request, enter(request.user, slug, Can.READ_NOTES), RunForm(auto_id="run-%s"))
+    return _runs(request, enter_page(request, slug, Can.READ_NOTES), RunForm(auto_id="run-%s"))
 
 
 def _runs(request: Request, access: Access, form: RunForm) -> HttpResponse:
@@ -61,7 +61,6 @@ def _runs(request: Request, access: Access, form: RunForm) -> HttpResponse:
     page = paged(request, rows, ROWS)
     models = ready_models(access.project)
     context = {
-        "access": access,
         "backends": BACKENDS,
         "models": models,
         "curves": {f"model:{model.pk}": points for model in models if (points := points_of(model))},
@@ -101,28 +100,25 @@ def _imported(access: Access, authors: list[Author]) -> list[dict[str, Any]]:
     ]
 
 
-@require_POST
-def run_start(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def run_start(request: Request, access: Access) -> HttpResponse:
     """Start a run. POST `backend`, `name` (may be empty), and a `token`, so that a repeated request starts only one.
 
     With `left`, the run covers only notes that are not gold. `threshold`, `recall` or `precision` asks for a masking
     threshold. After an error, the form keeps its values.
     """
-    access = enter(request.user, slug, Can.MANAGE)
     form = RunForm(request.POST, auto_id="run-%s")
     if run := attempted(form, lambda: form.start(access, form_key(request, access)), REFUSED_AT):
-        return redirect("run", slug, run.pk)
+        return redirect("run", access.slug, run.pk)
     return _runs(request, access, form)
 
 
-@require_safe
-def run(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def run(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show one run: the whole page, or for htmx the part that changes."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     row = run_of(access, pk)
     failed = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
     context = {
-        "access": access,
         "run": row,
         "method": next((title for key, title, _text in METHODS if key == row.params.get("method")), ""),
         "strategy": STRATEGIES.get(str(row.params.get("strategy")), ""),
@@ -144,42 +140,38 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
     return render_part(request, "runs/run.html", "runs/run_state.html", context)
 
 
-@require_POST
-def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def run_retry(request: Request, access: Access, pk: int) -> HttpResponse:
     """Retry the notes that failed or that were unfinished when the run was stopped."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = run_of(access, pk)
     with error_as_message(request):
         retry_failed(run=row, actor=access.user)
-    return redirect("run", slug, row.pk)
+    return redirect("run", access.slug, row.pk)
 
 
-@require_POST
-def run_rename(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, "POST")
+def run_rename(request: Request, access: Access, pk: int) -> HttpResponse:
     """Rename a run. POST `name`."""
-    access = enter(request.user, slug, Can.MANAGE)
     row = run_of(access, pk)
     with error_as_message(request):
         rename_run(run=row, name=request.POST.get("name", ""), actor=access.user)
-    return redirect("run", slug, row.pk)
+    return redirect("run", access.slug, row.pk)
 
 
 # The page of backends, with their health, last run and calibration.
 
 
-@require_safe
-def backends(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.READ_NOTES)
-    return render(request, "runs/backends.html", {"access": access, "rows": backend_rows(access.project)})
+@in_project(Can.READ_NOTES)
+def backends(request: Request, access: Access) -> HttpResponse:
+    return render(request, "runs/backends.html", {"rows": backend_rows(access.project)})
 
 
 # Rewritten notes of a run: labels for unknown placeholders, and the download.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def run_placeholders(request: Request, access: Access, pk: int) -> HttpResponse:
     """Choose labels for the placeholders of a run that are not a label's. Their spans then become suggestions."""
-    access = enter(request.user, slug, Can.MANAGE)
     run = llm.rewriting_for(access.project, pk)
     counts = llm.unmapped_placeholders(run)
     form = PlaceholderForm(
@@ -192,9 +184,8 @@ def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
     if made is not None:
         said = ngettext("%(count)s suggestion was added.", "%(count)s suggestions were added.", made)
         messages.success(request, said % {"count": made} if form.decided else _("Nothing was changed."))
-        return redirect("run", slug, run.pk)
+        return redirect("run", access.slug, run.pk)
     context = {
-        "access": access,
         "run": run,
         "form": form,
         "rows": [(field, counts[str(field.label)]) for field in form.rows()],
@@ -202,10 +193,9 @@ def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "runs/placeholders.html", context, status=422 if form.is_bound else 200)
 
 
-@require_safe
-def run_rewritten(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+@in_project(Can.EXPORT)
+def run_rewritten(request: Request, access: Access, pk: int) -> StreamingHttpResponse:
     """Download the rewritten notes as JSON Lines. `?prompt=yes` adds the prompt to each line."""
-    access = enter(request.user, slug, Can.EXPORT)
     run = llm.rewriting_for(access.project, pk)
     lines, name = llm.export_rewritten(run=run, prompt=request.GET.get("prompt") == "yes", actor=access.user)
     return streamed(lines, "application/jsonl", name)
@@ -218,16 +208,14 @@ def run_rewritten(request: Request, slug: str, pk: int) -> StreamingHttpResponse
 ENSEMBLE_REFUSED_AT = dict.fromkeys(("members", "weight", "live", "backend"), "member") | {"exists": "name"}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def run_combine(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def run_combine(request: Request, access: Access) -> HttpResponse:
     """Show the form, or start the ensemble. After an error, the form keeps its values."""
-    access = enter(request.user, slug, Can.MANAGE)
     posted = request.POST if request.method == "POST" else None
     form = CombineForm(posted, auto_id="run-%s", options=options_of(access.project))
     if run := attempted(form, lambda: form.start(access, form_key(request, access)), ENSEMBLE_REFUSED_AT):
-        return redirect("run", slug, run.pk)
+        return redirect("run", access.slug, run.pk)
     context = {
-        "access": access,
         "form": form,
         "methods": METHODS,
         "rows": form.rows(),
@@ -240,35 +228,33 @@ def run_combine(request: Request, slug: str) -> HttpResponse:
 # Merge several runs into one list of suggestions, to review them together.
 
 
-@require_POST
-def runs_together(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def runs_together(request: Request, access: Access) -> HttpResponse:
     """Merge the runs. POST `run` (ids of authors) and the form's `token`.
 
     Redirects to the review if the merged list is complete, else to the page of its run.
     """
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     if access.withheld:
         # A merged list names the runs that suggest a span. This would reveal what the review of one run hides.
         messages.error(request, access.withheld)
-        return redirect("runs", slug)
+        return redirect("runs", access.slug)
     form = MergeForm(request.POST)
     run = None
     with error_as_message(request):
         run = form.start(access, form_key(request, access))
     if run is None:
-        return redirect("runs", slug)
+        return redirect("runs", access.slug)
     if run.job is not None and run.job.state == JobState.DONE:
-        return redirect("review_next", slug, run.author_id)
-    return redirect("run", slug, run.pk)
+        return redirect("review_next", access.slug, run.author_id)
+    return redirect("run", access.slug, run.pk)
 
 
 # The page that starts a run of an external model, with a project label for each of the model's labels.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def run_external(request: Request, slug: str, name: str, backend: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def run_external(request: Request, access: Access, name: str, backend: str) -> HttpResponse:
     """Show the form, or start the run. After an error, the form keeps its values."""
-    access = enter(request.user, slug, Can.MANAGE)
     model = external_model_named(backend, name)
     if model is None:
         raise Http404("This model does not exist.")
@@ -280,9 +266,8 @@ def run_external(request: Request, slug: str, name: str, backend: str) -> HttpRe
     )
     at = {"exists": "name", "leaves": "may_leave"}
     if run := attempted(form, lambda: form.start(access, model, form_key(request, access)), at):
-        return redirect("run", slug, run.pk)
+        return redirect("run", access.slug, run.pk)
     context = {
-        "access": access,
         "model": model,
         "is_pipeline": backend == PIPELINE,
         "is_flair": backend == FLAIR,
@@ -297,17 +282,15 @@ def run_external(request: Request, slug: str, name: str, backend: str) -> HttpRe
 # The page that starts a run of a language model. It says beforehand which machine receives the notes.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def run_llm(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MANAGE, *FORM)
+def run_llm(request: Request, access: Access) -> HttpResponse:
     """Show the form, or start the run. After an error, the form keeps its values."""
-    access = enter(request.user, slug, Can.MANAGE)
     posted = request.POST if request.method == "POST" else None
     form = LlmForm(posted, auto_id="llm-%s", servers=servers(), language=access.project.language)
     at = {"leaves": "may_leave", "exists": "name"}
     if run := attempted(form, lambda: form.start(access, form_key(request, access)), at):
-        return redirect("run", slug, run.pk)
+        return redirect("run", access.slug, run.pk)
     context = {
-        "access": access,
         "form": form,
         "servers": servers(),
         "leaving": leaving(),
