@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
-from ninja import Field, Query, Router
+from ninja import Field, Query
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.requests import ApiRequest, enter, require_any_project
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Username
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
@@ -19,7 +20,7 @@ from annotations.jobs.services.doorbell import QueueRow, queue_rows
 from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.models import Job
 
-router = Router(tags=["Jobs"])
+router = ProjectRouter(tags=["Jobs"])
 Made = TypeVar("Made")
 
 
@@ -68,18 +69,16 @@ def list_queues(request: ApiRequest) -> list[QueueRow]:
     return queue_rows()
 
 
-@router.get("/projects/{slug:slug}/jobs", response=Page[JobItem])
-def list_jobs(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get("/projects/{slug:slug}/jobs", Can.READ_NOTES, response=Page[JobItem])
+def list_jobs(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the jobs of a project, the newest first."""
-    access = enter(request, slug, Can.READ_NOTES)
     rows = Job.objects.filter(project=access.project).select_related("created_by").defer("result")
     return paged_rows(request, paging, rows, JobItem.model_validate, newest_first=True, by="number")
 
 
-@router.get("/projects/{slug:slug}/jobs/{int:job}", response=JobWithResult)
-def read_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+@router.get("/projects/{slug:slug}/jobs/{int:job}", Can.READ_NOTES, response=JobWithResult)
+def read_job(request: ApiRequest, access: Access, job: int) -> JobWithResult:
     """Read a job."""
-    access = enter(request, slug, Can.READ_NOTES)
     return _shown(access, job_for(access, job))
 
 

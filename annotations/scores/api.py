@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
@@ -13,7 +13,8 @@ from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging
 from annotations.core.api.problems import Problem, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.jobs.api import JobItem, started
 from annotations.models import CauseKind, Project
@@ -27,7 +28,7 @@ from annotations.scores.services.errors import ErrorFilters, ListedErrors, about
 from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
 from annotations.text.names import MAX_ID
 
-router = Router(tags=["Scores"])
+router = ProjectRouter(tags=["Scores"])
 PATH = "/projects/{slug:slug}/scores/{int:version}/{int:author}"
 FIELDS = {name: name for name in ("split", "into", "threshold", "types", "tokenizer", "language")} | {"mapping": "into"}
 
@@ -146,10 +147,9 @@ class CausesOut(Schema):
     causes: list[str]
 
 
-@router.get("/projects/{slug:slug}/scores", response=Scorable)
-def list_scorable_authors(request: ApiRequest, slug: str, wanted: Query[GoldChoice]) -> Scorable:
+@router.get("/projects/{slug:slug}/scores", Can.READ_NOTES, response=Scorable)
+def list_scorable_authors(request: ApiRequest, access: Access, wanted: Query[GoldChoice]) -> Scorable:
     """List the authors that can be scored against a gold version."""
-    access = enter(request, slug, Can.READ_NOTES)
     reference = Reference.of(access.project, wanted.gold)
     if wanted.language and wanted.language not in note_languages(access.project):
         raise invalid(("language", _("This project has no notes in this language.")))
@@ -157,52 +157,47 @@ def list_scorable_authors(request: ApiRequest, slug: str, wanted: Query[GoldChoi
     return Scorable(version=reference.number, items=[ScorableOut.of(row, access.project) for row in rows])
 
 
-@router.get(PATH, response=ScoreOut)
-def read_score(request: ApiRequest, slug: str, version: int, author: int, wanted: Query[ScoreChoices]) -> ScoreOut:
+@router.get(PATH, Can.READ_NOTES, response=ScoreOut)
+def read_score(request: ApiRequest, access: Access, version: int, author: int, wanted: Query[ScoreChoices]) -> ScoreOut:
     """Read the figures of an author against gold (version 0: the current gold). Long scores need a job first (409)."""
-    access = enter(request, slug, Can.READ_NOTES)
     asked = _asked(access, version, author, wanted)
     found = _found(asked)
     return ScoreOut(figures={**found.table, **about_score(asked, found)})
 
 
-@router.post(f"{PATH}/jobs", response={202: JobItem})
+@router.post(f"{PATH}/jobs", Can.READ_NOTES, response={202: JobItem})
 def start_score_job(
-    request: ApiRequest, response: HttpResponse, slug: str, version: int, author: int, body: NewScore
+    request: ApiRequest, response: HttpResponse, access: Access, version: int, author: int, body: NewScore
 ) -> Status[JobItem]:
     """Start the job that computes a long score."""
-    access = enter(request, slug, Can.READ_NOTES)
     job = start_score(wanted=_asked(access, version, author, body), actor=access.user)
-    return started(response, slug, job)
+    return started(response, access.slug, job)
 
 
-@router.get(f"{PATH}/errors", response=Page[ErrorOut])
+@router.get(f"{PATH}/errors", Can.READ_NOTES, response=Page[ErrorOut])
 def list_score_errors(
-    request: ApiRequest, slug: str, version: int, author: int, paging: Query[Paging], filters: Query[ErrorsWanted]
+    request: ApiRequest, access: Access, version: int, author: int, paging: Query[Paging], filters: Query[ErrorsWanted]
 ) -> PageAnswer:
     """List the errors of a score in their sentences. The audit log records the notes."""
-    access = enter(request, slug, Can.READ_NOTES)
     listed = _listed(access, version, author, filters)
     return paged_in_context(request, paging, access, listed.rows, list, partial(_error, listed), "score")
 
 
-@router.get(f"{PATH}/errors/csv", openapi_extra=sends("text/csv"))
+@router.get(f"{PATH}/errors/csv", Can.EXPORT, openapi_extra=sends("text/csv"))
 def export_score_errors(
-    request: ApiRequest, slug: str, version: int, author: int, filters: Query[ErrorsWanted]
+    request: ApiRequest, access: Access, version: int, author: int, filters: Query[ErrorsWanted]
 ) -> StreamingHttpResponse:
     """Download the errors of a score as CSV. The audit log records it."""
-    access = enter(request, slug, Can.EXPORT)
     listed = _listed(access, version, author, filters)
     lines, name = export_errors(project=access.project, actor=access.user, listed=listed)
     return streamed(lines, "text/csv; charset=utf-8", name)
 
 
-@router.post(f"{PATH}/errors/causes", response=CausesOut)
+@router.post(f"{PATH}/errors/causes", Can.MAKE_GOLD, response=CausesOut)
 def set_error_cause(
-    request: ApiRequest, slug: str, version: int, author: int, wanted: Query[ScoreChoices], body: NewCause
+    request: ApiRequest, access: Access, version: int, author: int, wanted: Query[ScoreChoices], body: NewCause
 ) -> CausesOut:
     """Add a cause to an error, or remove it."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     asked = _asked(access, version, author, wanted)
     found = _found(asked)
     with named({"kind": "cause", "error": "error"}):

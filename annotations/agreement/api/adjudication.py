@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Field, ModelSchema, Query, Router, Schema
+from ninja import Field, ModelSchema, Query, Schema
 from ninja.responses import Status
 
 from annotations.agreement.api.disagreements import compare
@@ -28,6 +28,7 @@ from annotations.core.access import Access, Can, note_for
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
 from annotations.jobs.api import JobItem, started
@@ -36,7 +37,7 @@ from annotations.notes.api import codes_of
 from annotations.text.names import MAX_ID, MAX_OFFSET
 from annotations.text.spans import Span
 
-router = Router(tags=["Adjudication"])
+router = ProjectRouter(tags=["Adjudication"])
 LIST: Final = "/projects/{slug:slug}/adjudications"
 NOTE: Final = "/projects/{slug:slug}/notes/{int:note}"
 PATH: Final = f"{NOTE}/adjudication"
@@ -169,13 +170,12 @@ def reopen_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
     return _state(access, document)
 
 
-@router.get(f"{NOTE}/outcome", response=AdjudicationOutcome)
-def read_outcome(request: ApiRequest, slug: str, note: int) -> AdjudicationOutcome:
+@router.get(f"{NOTE}/outcome", Can.ANNOTATE, response=AdjudicationOutcome)
+def read_outcome(request: ApiRequest, access: Access, note: int) -> AdjudicationOutcome:
     """Compare one's own submitted spans with the adjudicated ones. Later annotations of this note are not blind.
 
     404 until the adjudication is finished, 403 where the project does not show outcomes.
     """
-    access = enter(request, slug, Can.ANNOTATE)
     document = note_for(access, note)
     _set, lines = deciding.open_outcome(access=access, note=document)
     codes = codes_of(access.project.pk)
@@ -344,10 +344,9 @@ def preview_majority_vote(request: ApiRequest, slug: str) -> adjudications.Major
     return adjudications.preview(_compared(request, slug).project)
 
 
-@router.get(VOTES, response=list[MajorityVote])
-def list_majority_votes(request: ApiRequest, slug: str) -> list[MajorityVote]:
+@router.get(VOTES, Can.MAKE_GOLD, response=list[MajorityVote])
+def list_majority_votes(request: ApiRequest, access: Access) -> list[MajorityVote]:
     """List the latest 20 majority votes, the newest first."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     return [MajorityVote.of(row) for row in recent_votes(access.project)]
 
 
@@ -364,11 +363,10 @@ def read_majority_vote(request: ApiRequest, slug: str, vote: UUID) -> MajorityVo
     return MajorityVote.of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
 
 
-@router.post(f"{VOTE}/undo", response={202: JobItem})
-def undo_majority_vote(request: ApiRequest, response: HttpResponse, slug: str, vote: UUID) -> Status[JobItem]:
+@router.post(f"{VOTE}/undo", Can.MAKE_GOLD, response={202: JobItem})
+def undo_majority_vote(request: ApiRequest, response: HttpResponse, access: Access, vote: UUID) -> Status[JobItem]:
     """Undo a majority vote. Notes that somebody changed since stay as they are."""
-    access = enter(request, slug, Can.MAKE_GOLD)
-    return started(response, slug, start_undo(act=_vote(access, vote), user=access.user))
+    return started(response, access.slug, start_undo(act=_vote(access, vote), user=access.user))
 
 
 def _vote(access: Access, pk: UUID) -> MajorityAct:

@@ -9,7 +9,7 @@ from typing import Final, Literal, Self
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.agreement.forms import AmendmentForm
@@ -26,13 +26,14 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
 from annotations.projects.api import version_tag
 from annotations.text.names import MAX_ID, MAX_OFFSET
 
-router = Router(tags=["Agreement"])
+router = ProjectRouter(tags=["Agreement"])
 SECONDS: Final = 1.5
 """For which one request may compare notes."""
 PATH = "/projects/{slug:slug}/disagreements"
@@ -176,13 +177,12 @@ def export_disagreements(request: ApiRequest, slug: str, wanted: Query[Disagreem
     return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")
 
 
-@router.get(ONE, response=Disagreement)
+@router.get(ONE, Can.READ_NOTES, response=Disagreement)
 def read_disagreement(
-    request: ApiRequest, slug: str, note: int, start: int, end: int,
+    request: ApiRequest, access: Access, note: int, start: int, end: int,
     annotation_sets: Literal["counted", "all"] = "counted",
 ) -> Disagreement:  # fmt: skip
     """Read one location. Its discussion is among the comments of the note."""
-    access = enter(request, slug, Can.READ_NOTES)
     document = note_for(access, note)
     compare(access.project)
     filters = disagreements.Filters(note=document.pk, everyone=annotation_sets == "all")
@@ -193,12 +193,11 @@ def read_disagreement(
     return Disagreement.of(shown)
 
 
-@router.post(f"{ONE}/causes", response=LocationCauses)
+@router.post(f"{ONE}/causes", Can.MAKE_GOLD, response=LocationCauses)
 def change_causes(
-    request: ApiRequest, slug: str, note: int, start: int, end: int, body: NewLocationCause
+    request: ApiRequest, access: Access, note: int, start: int, end: int, body: NewLocationCause
 ) -> LocationCauses:
     """Add a cause to a location, or remove it. A location may have several."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     document = note_for(access, note)
     if not 0 <= start < end <= document.length:
         raise Http404("The note has no such location.")
@@ -304,19 +303,19 @@ class NewAmendment(Body):
     end: int | None = Field(None, ge=0, le=MAX_OFFSET)
 
 
-@router.get(AMENDMENTS, response=Page[AmendmentItem], tags=["Guidelines"])
-def list_amendments(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
+@router.get(AMENDMENTS, Can.SEE_PROJECT, response=Page[AmendmentItem], tags=["Guidelines"])
+def list_amendments(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the amendments, the newest first."""
-    access = enter(request, slug)
     rows = Amendment.objects.filter(project=access.project).select_related("by")
     item = partial(AmendmentItem.of, located=access.can(Can.READ_NOTES))
     return paged_rows(request, paging, rows, item, newest_first=True, by="number")
 
 
-@router.post(AMENDMENTS, response={201: AmendmentItem}, tags=["Guidelines"])
-def new_amendment(request: ApiRequest, response: HttpResponse, slug: str, body: NewAmendment) -> Status[AmendmentItem]:
+@router.post(AMENDMENTS, Can.MANAGE, response={201: AmendmentItem}, tags=["Guidelines"])
+def new_amendment(
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewAmendment
+) -> Status[AmendmentItem]:
     """Add a rule at the end of the guidelines, and begin another round. If-Match is the ETag of the guidelines."""
-    access = enter(request, slug, Can.MANAGE)
     matched(request, version_tag(access.project))
     wanted = check(AmendmentForm({"text": body.text, "seen_version": access.project.guidelines_version}))
     location, seen = _location(access, body), wanted["seen_version"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.agreement.rules.shown import AgreementOfNote
@@ -12,12 +12,13 @@ from annotations.agreement.rules.units import ComparedUnit, Granularity, granula
 from annotations.agreement.selectors.figures import table_lines
 from annotations.agreement.selectors.names import Agreement, agreement_of, shown_names
 from annotations.agreement.services import figures
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import Problem, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
@@ -25,7 +26,7 @@ from annotations.core.tokenizers import check_tokenizer
 from annotations.jobs.api import JobItem, started
 from annotations.models import Project
 
-router = Router(tags=["Agreement"])
+router = ProjectRouter(tags=["Agreement"])
 PATH = "/projects/{slug:slug}/agreement"
 
 
@@ -49,21 +50,19 @@ class AgreementUnit(Body):
     tokenizer: str = Field("", max_length=40)
 
 
-@router.get(PATH, response=Agreement)
-def read_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementFiguresChoice]) -> Agreement:
+@router.get(PATH, Can.READ_NOTES, response=Agreement)
+def read_agreement(request: ApiRequest, access: Access, wanted: Query[AgreementFiguresChoice]) -> Agreement:
     """Read the figures of agreement. Those of a large project are computed by a job first (404 until then)."""
-    access = enter(request, slug, Can.READ_NOTES)
     found = _figures(access.project, wanted)
     names = shown_names(access.project, found["annotators"], hidden=access.unnamed)
     return agreement_of(access.project, found, wanted.granularity, names)
 
 
-@router.get(f"{PATH}/notes", response=Page[AgreementOfNote])
+@router.get(f"{PATH}/notes", Can.READ_NOTES, response=Page[AgreementOfNote])
 def list_agreement_of_notes(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AgreementFiguresChoice]
+    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[AgreementFiguresChoice]
 ) -> PageAnswer:
     """List the figures by note, by id."""
-    access = enter(request, slug, Can.READ_NOTES)
     table = figures.notes_of(access.project, _figures(access.project, wanted), wanted.granularity)
     rows = sorted(figures.named_notes(access.project, table, table["rows"]), key=lambda row: row["note"])
 
@@ -73,25 +72,25 @@ def list_agreement_of_notes(
     return paged(request, paging, fetch, lambda row: row, lambda row: row["note"])
 
 
-@router.post(f"{PATH}/compute", response={202: JobItem})
-def compute_agreement(request: ApiRequest, response: HttpResponse, slug: str, body: AgreementUnit) -> Status[JobItem]:
+@router.post(f"{PATH}/compute", Can.READ_NOTES, response={202: JobItem})
+def compute_agreement(
+    request: ApiRequest, response: HttpResponse, access: Access, body: AgreementUnit
+) -> Status[JobItem]:
     """Compute the figures of a unit in a job. The same annotations again give the same job."""
-    access = enter(request, slug, Can.READ_NOTES)
     with named({"tokenizer": "tokenizer"}):
         job = figures.start_agreement(
             project=access.project, unit=body.unit, tokenizer=body.tokenizer, actor=access.user
         )
-    return started(response, slug, job)
+    return started(response, access.slug, job)
 
 
-@router.get(f"{PATH}.csv", openapi_extra=sends("text/csv"))
-def export_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementChoice]) -> StreamingHttpResponse:
+@router.get(f"{PATH}.csv", Can.EXPORT, openapi_extra=sends("text/csv"))
+def export_agreement(request: ApiRequest, access: Access, wanted: Query[AgreementChoice]) -> StreamingHttpResponse:
     """Get the units with each annotator's value as a table. The audit log records it."""
-    access = enter(request, slug, Can.EXPORT)
     _check(wanted)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(wanted.unit)})
     lines = table_lines(access.project, wanted.unit, wanted.granularity, hidden=access.unnamed)
-    return csv_answer(lines, f"{slug}-agreement-{wanted.unit}-{wanted.granularity}.csv")
+    return csv_answer(lines, f"{access.slug}-agreement-{wanted.unit}-{wanted.granularity}.csv")
 
 
 def _check(wanted: AgreementChoice) -> None:

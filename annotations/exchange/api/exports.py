@@ -6,14 +6,15 @@ from datetime import datetime
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Router, Schema
+from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, closed_to
 from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
 from annotations.core.api.problems import Problem, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
@@ -28,7 +29,7 @@ from annotations.gold.services.sets import LAYOUTS, wanted_set
 from annotations.jobs.api import JobItem, started
 from annotations.models import Project
 
-router = Router(tags=["Export"])
+router = ProjectRouter(tags=["Export"])
 PATH = "/projects/{slug:slug}/exports"
 FIELDS = {
     "set": "set", "version": "set", "split": "split", "format": "format", "tokenizer": "tokenizer",
@@ -104,10 +105,9 @@ class ExportPreview(Schema):
     written: list[WrittenLabel]
 
 
-@router.get(f"{PATH}/choices", response=ExportChoices)
-def export_choices(request: ApiRequest, slug: str) -> ExportChoices:
+@router.get(f"{PATH}/choices", Can.EXPORT, response=ExportChoices)
+def export_choices(request: ApiRequest, access: Access) -> ExportChoices:
     """List what can be exported, and how."""
-    access = enter(request, slug, Can.EXPORT)
     return ExportChoices(
         sets=[choice.spec for choice in set_choices(access.project, without=access.closed_kinds)],
         formats=list(FORMATS), splits=list(LAYOUTS), tokenizers=list(KINDS),
@@ -115,10 +115,9 @@ def export_choices(request: ApiRequest, slug: str) -> ExportChoices:
     )  # fmt: skip
 
 
-@router.post(f"{PATH}/preview", response=ExportPreview)
-def preview_export(request: ApiRequest, slug: str, body: NewExport) -> ExportPreview:
+@router.post(f"{PATH}/preview", Can.EXPORT, response=ExportPreview)
+def preview_export(request: ApiRequest, access: Access, body: NewExport) -> ExportPreview:
     """Count the spans that an export would write, by written label. Nothing is stored."""
-    access = enter(request, slug, Can.EXPORT)
     order = _order(access, body)
     with named(FIELDS):
         wanted = wanted_set(access.project, order.set_spec, order.split)
@@ -126,29 +125,26 @@ def preview_export(request: ApiRequest, slug: str, body: NewExport) -> ExportPre
     return ExportPreview(spans=sum(line.spans for line in lines if line.code), written=lines)
 
 
-@router.post(PATH, response={202: JobItem})
-def new_export(request: ApiRequest, response: HttpResponse, slug: str, body: NewExport) -> Status[JobItem]:
+@router.post(PATH, Can.EXPORT, response={202: JobItem})
+def new_export(request: ApiRequest, response: HttpResponse, access: Access, body: NewExport) -> Status[JobItem]:
     """Start an export. The job's result has the id of the file to download."""
-    access = enter(request, slug, Can.EXPORT)
     order = _order(access, body)
     with named(FIELDS):
         job = start_export(project=access.project, actor=access.user, token=uuid.uuid4().hex, **vars(order))
-    return started(response, slug, job)
+    return started(response, access.slug, job)
 
 
-@router.get("/projects/{slug:slug}/files", response=list[FileItem])
-def list_files(request: ApiRequest, slug: str) -> list[FileItem]:
+@router.get("/projects/{slug:slug}/files", Can.EXPORT, response=list[FileItem])
+def list_files(request: ApiRequest, access: Access) -> list[FileItem]:
     """List the exports that can be downloaded, the newest first, at most 100."""
-    access = enter(request, slug, Can.EXPORT)
     return [FileItem.from_orm(one) for one in selectors.ready_files(access.project, without=access.closed_kinds)]
 
 
 @router.get(
-    "/projects/{slug:slug}/files/{int:file}", response={200: None}, openapi_extra=sends("application/zip")
+    "/projects/{slug:slug}/files/{int:file}", Can.EXPORT, response={200: None}, openapi_extra=sends("application/zip")
 )  # fmt: skip
-def download_file(request: ApiRequest, slug: str, file: int) -> StreamingHttpResponse:
+def download_file(request: ApiRequest, access: Access, file: int) -> StreamingHttpResponse:
     """Download an export, or the export of a release. The audit log records it."""
-    access = enter(request, slug, Can.EXPORT)
     stored = selectors.file_for(access, file)
     if stored is None:
         reason = selectors.why_withdrawn(access.project, file)
@@ -157,12 +153,11 @@ def download_file(request: ApiRequest, slug: str, file: int) -> StreamingHttpRes
 
 
 @router.get(
-    "/projects/{slug:slug}/notes/{int:note}/original", response={200: None},
+    "/projects/{slug:slug}/notes/{int:note}/original", Can.EXPORT, response={200: None},
     openapi_extra=sends("application/octet-stream"),
 )  # fmt: skip
-def download_original(request: ApiRequest, slug: str, note: int) -> StreamingHttpResponse:
+def download_original(request: ApiRequest, access: Access, note: int) -> StreamingHttpResponse:
     """Download the document from which a note was extracted. The audit log records it."""
-    access = enter(request, slug, Can.EXPORT)
     return attachment(request, access, selectors.original_of(access, note), note=note)
 
 

@@ -8,13 +8,14 @@ from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
-from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
@@ -30,7 +31,7 @@ from annotations.jobs.api import JobItem, started
 from annotations.models import Category, Import, ImportState, Project
 from annotations.projects.selectors.labels import accepted_labels
 
-router = Router(tags=["Import"])
+router = ProjectRouter(tags=["Import"])
 MOST_NOTES = 5000
 
 
@@ -68,11 +69,10 @@ class FileOptions(Schema):
     no_cleanup: list[str] = []
 
 
-@router.post("/projects/{slug:slug}/notes", response={202: JobItem})
+@router.post("/projects/{slug:slug}/notes", Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
-def import_notes_now(request: ApiRequest, response: HttpResponse, slug: str, body: NewNotes) -> Status[JobItem]:
+def import_notes_now(request: ApiRequest, response: HttpResponse, access: Access, body: NewNotes) -> Status[JobItem]:
     """Import notes. The job's result says how many were imported, and why others were refused."""
-    access = enter(request, slug, Can.MANAGE)
     _check_names(body.notes)
     files = [(f"{note.name.removesuffix('.txt')}.txt", note.text.encode()) for note in body.notes]
     if patients := _patients(body.notes):
@@ -84,13 +84,16 @@ def import_notes_now(request: ApiRequest, response: HttpResponse, slug: str, bod
     return _start(response, access, staged)
 
 
-@router.post("/projects/{slug:slug}/imports", response={202: JobItem})
+@router.post("/projects/{slug:slug}/imports", Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
 def import_files(
-    request: ApiRequest, response: HttpResponse, slug: str, options: Form[FileOptions], files: File[list[UploadedFile]]
+    request: ApiRequest,
+    response: HttpResponse,
+    access: Access,
+    options: Form[FileOptions],
+    files: File[list[UploadedFile]],
 ) -> Status[JobItem]:
     """Import files in any format that the import page takes. Labels that the project lacks are a conflict (409)."""
-    access = enter(request, slug, Can.MANAGE)
     return _start(response, access, stage_files(request, access, options))
 
 
@@ -217,20 +220,18 @@ class ImportChoices(Body):
     labels: dict[str, str] = {}
 
 
-@router.get(PATH, response=Page[ImportItem])
-def list_imports(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.MANAGE, response=Page[ImportItem])
+def list_imports(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the imports of a project, the newest first."""
-    access = enter(request, slug, Can.MANAGE)
     return paged_rows(request, paging, imports_of(access.project), ImportItem.from_orm, newest_first=True)
 
 
-@router.post(f"{PATH}/staged", response={201: ImportDetail})
+@router.post(f"{PATH}/staged", Can.MANAGE, response={201: ImportDetail})
 @takes_uploads(Can.MANAGE)
 def stage_import_files(
-    request: ApiRequest, slug: str, options: Form[FileOptions], files: File[list[UploadedFile]]
+    request: ApiRequest, access: Access, options: Form[FileOptions], files: File[list[UploadedFile]]
 ) -> Status[ImportDetail]:
     """Upload files and preview their import. Nothing is imported before it is started."""
-    access = enter(request, slug, Can.MANAGE)
     row = staged.same_waiting(stage_files(request, access, options))
     return Status(201, _detail(access, row.pk))
 
@@ -241,28 +242,25 @@ def read_import(request: ApiRequest, slug: str, import_id: int) -> ImportDetail:
     return _detail(enter(request, slug, Can.MANAGE), import_id)
 
 
-@router.patch(ONE, response=ImportDetail)
-def change_import(request: ApiRequest, slug: str, import_id: int, body: ImportChoices) -> ImportDetail:
+@router.patch(ONE, Can.MANAGE, response=ImportDetail)
+def change_import(request: ApiRequest, access: Access, import_id: int, body: ImportChoices) -> ImportDetail:
     """Change how a staged import reads its files, or choose what happens to labels that the project lacks."""
-    access = enter(request, slug, Can.MANAGE)
     row = import_of(access, import_id)
     with named({"format": "format", "encoding": "encoding", "cleanup": "no_cleanup", "choice": "labels"}):
         _change(access.project, row, body)
     return _detail(access, import_id)
 
 
-@router.post(f"{ONE}/start", response={202: JobItem})
-def start_staged_import(request: ApiRequest, response: HttpResponse, slug: str, import_id: int) -> Status[JobItem]:
+@router.post(f"{ONE}/start", Can.MANAGE, response={202: JobItem})
+def start_staged_import(request: ApiRequest, response: HttpResponse, access: Access, import_id: int) -> Status[JobItem]:
     """Start a staged import. Labels that the project lacks need a choice first (409)."""
-    access = enter(request, slug, Can.MANAGE)
     row = import_of(access, import_id)
-    return started(response, slug, start_import(project=access.project, import_id=row.pk, actor=access.user))
+    return started(response, access.slug, start_import(project=access.project, import_id=row.pk, actor=access.user))
 
 
-@router.delete(ONE, response={204: None})
-def discard_import(request: ApiRequest, slug: str, import_id: int) -> Status[None]:
+@router.delete(ONE, Can.MANAGE, response={204: None})
+def discard_import(request: ApiRequest, access: Access, import_id: int) -> Status[None]:
     """Discard a staged import. Nothing is imported."""
-    access = enter(request, slug, Can.MANAGE)
     staged.discard(row=import_of(access, import_id))
     return Status(204, None)
 

@@ -4,14 +4,15 @@ from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.core.errors import ServiceError
 from annotations.exchange import selectors
@@ -20,7 +21,7 @@ from annotations.exchange.services.label_mappings import add_mapping, change_map
 from annotations.models import LabelMapping
 from annotations.projects.services.projects import shipped_label_sets
 
-router = Router(tags=["Label mappings"])
+router = ProjectRouter(tags=["Label mappings"])
 PATH = "/projects/{slug:slug}/label-mappings"
 ONE = f"{PATH}/{{int:mapping}}"
 
@@ -70,10 +71,11 @@ class ChangedMapping(Body):
     codes: dict[str, str | None] = {}
 
 
-@router.get(PATH, response=Page[MappingItem])
-def list_label_mappings(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.EXPORT, response=Page[MappingItem])
+def list_label_mappings(
+    request: ApiRequest, access: Access, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
     """List the label mappings of a project by id."""
-    access = enter(request, slug, Can.EXPORT)
     missing = selectors.open_counts(access.project)
 
     def item(row: LabelMapping) -> MappingItem:
@@ -82,12 +84,11 @@ def list_label_mappings(request: ApiRequest, slug: str, paging: Query[Paging]) -
     return paged_rows(request, paging, LabelMapping.objects.filter(project=access.project), item)
 
 
-@router.post(PATH, response={201: MappingWithLabels})
+@router.post(PATH, Can.MANAGE, response={201: MappingWithLabels})
 def new_label_mapping(
-    request: ApiRequest, response: HttpResponse, slug: str, body: NewMapping
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewMapping
 ) -> Status[MappingWithLabels]:
     """Add a label mapping. The answer suggests a code for each label."""
-    access = enter(request, slug, Can.MANAGE)
     wanted = check(NewMappingForm(body.dict(), sets=shipped_label_sets()))
     with named({"name": "name", "target": "target"}):
         made = add_mapping(project=access.project, name=wanted["name"], target=wanted["target"], actor=access.user)
@@ -100,12 +101,11 @@ def read_label_mapping(request: ApiRequest, response: HttpResponse, slug: str, m
     return _said(response, selectors.mapping_of(enter(request, slug, Can.EXPORT), mapping))
 
 
-@router.patch(ONE, response=MappingWithLabels)
+@router.patch(ONE, Can.MANAGE, response=MappingWithLabels)
 def change_label_mapping(
-    request: ApiRequest, response: HttpResponse, slug: str, mapping: int, body: ChangedMapping
+    request: ApiRequest, response: HttpResponse, access: Access, mapping: int, body: ChangedMapping
 ) -> MappingWithLabels:
     """Change the name of a label mapping, or how it writes labels."""
-    access = enter(request, slug, Can.MANAGE)
     row = selectors.mapping_of(access, mapping)
     seen = selectors.seen_of(row) if matched(request, _etag(row)) else None
     lines = selectors.mapping_rows(row)
@@ -122,10 +122,9 @@ def change_label_mapping(
     return _said(response, saved)
 
 
-@router.delete(ONE, response={204: None})
-def remove_label_mapping(request: ApiRequest, slug: str, mapping: int) -> Status[None]:
+@router.delete(ONE, Can.MANAGE, response={204: None})
+def remove_label_mapping(request: ApiRequest, access: Access, mapping: int) -> Status[None]:
     """Delete a label mapping. Exports that have started keep the codes that they started with."""
-    access = enter(request, slug, Can.MANAGE)
     delete_mapping(mapping=selectors.mapping_of(access, mapping), actor=access.user)
     return Status(204, None)
 

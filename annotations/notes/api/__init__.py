@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Literal, Self
 
 from django.http import Http404
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can, note_for, notes_for, sets_for
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_sets, spans_of
@@ -23,7 +24,7 @@ from annotations.notes.selectors.searching import Hit, Options, Results
 from annotations.notes.services.searching import LONGEST, search_at_once
 from annotations.text.names import MAX_ID
 
-router = Router(tags=["Notes"])
+router = ProjectRouter(tags=["Notes"])
 
 
 class NoteItem(Answer):
@@ -118,10 +119,9 @@ def codes_of(project_id: int) -> dict[int, str]:
     return dict(Label.objects.filter(label_set__project_id=project_id).values_list("pk", "code"))
 
 
-@router.get("/projects/{slug:slug}/notes", response=Page[NoteItem])
-def list_notes(request: ApiRequest, slug: str, paging: Query[Paging], state: Show = Show.ALL) -> PageAnswer:
+@router.get("/projects/{slug:slug}/notes", Can.SEE_PROJECT, response=Page[NoteItem])
+def list_notes(request: ApiRequest, access: Access, paging: Query[Paging], state: Show = Show.ALL) -> PageAnswer:
     """List the notes that the person may open, by id. `state` filters them as on the page of notes."""
-    access = enter(request, slug)
     shown = next((show for show in choices(access) if show == state), None)
 
     def fetch(after: int | None, size: int) -> Sequence[NoteRow]:
@@ -142,10 +142,9 @@ def _rows(access: Access, shown: Show, after: int | None, size: int) -> list[Not
     return rows
 
 
-@router.get("/projects/{slug:slug}/notes/{int:note}", response=NoteWithText)
-def read_note(request: ApiRequest, slug: str, note: int) -> NoteWithText:
+@router.get("/projects/{slug:slug}/notes/{int:note}", Can.SEE_PROJECT, response=NoteWithText)
+def read_note(request: ApiRequest, access: Access, note: int) -> NoteWithText:
     """Read a note. The audit log records it."""
-    access = enter(request, slug)
     found = note_for(access, note)
     NOTE_READ.record(actor=access.user, project_id=found.project_id, document_id=found.pk)
     more = _about(found) if access.can(Can.READ_NOTES) else {}
@@ -226,10 +225,9 @@ class SearchResults(Answer):
     next: int | None
 
 
-@router.post("/projects/{slug:slug}/search", response=SearchResults)
-def search_notes(request: ApiRequest, slug: str, body: NoteSearch) -> Results:
+@router.post("/projects/{slug:slug}/search", Can.SEE_PROJECT, response=SearchResults)
+def search_notes(request: ApiRequest, access: Access, body: NoteSearch) -> Results:
     """Search the texts of the notes that the person may open. Words are in the body; the audit log has counts only."""
-    access = enter(request, slug)
     label = label_coded(access.project, body.label) if body.where == "label" and body.label else None
     options = Options(
         case=body.case, accents=not body.ignore_accents, word=body.word, where=body.where, label=label,

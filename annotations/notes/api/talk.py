@@ -5,7 +5,7 @@ from typing import Final
 
 from django.http import Http404, StreamingHttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router
+from ninja import Field, Query
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, note_for
@@ -13,13 +13,14 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.comments import CommentThread, OpenFlag, comments_csv, flags_of, page_of, thread_of
 from annotations.notes.services import talk
 from annotations.text.names import MAX_ID, MAX_OFFSET
 
-router = Router(tags=["Comments and flags"])
+router = ProjectRouter(tags=["Comments and flags"])
 PATH: Final = "/projects/{slug:slug}/notes/{int:note}"
 COMMENT: Final = f"{PATH}/comments/{{int:comment}}"
 _TEXT: Final[Mapping[str, str]] = {"text": "text"}
@@ -55,10 +56,9 @@ class NewFlag(Body):
 # ── Comments ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@router.get(f"{PATH}/comments", response=Page[CommentThread])
-def list_comments(request: ApiRequest, slug: str, note: int, paging: Query[Paging]) -> PageAnswer:
+@router.get(f"{PATH}/comments", Can.SEE_PROJECT, response=Page[CommentThread])
+def list_comments(request: ApiRequest, access: Access, note: int, paging: Query[Paging]) -> PageAnswer:
     """List the threads of a note that the person may see, the newest first."""
-    access = enter(request, slug)
     document = note_for(access, note)
 
     def fetch(after: int | None, size: int) -> Sequence[CommentThread]:
@@ -128,10 +128,9 @@ def export_comments(request: ApiRequest, slug: str) -> StreamingHttpResponse:
 # ── Flags ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@router.get(f"{PATH}/flags", response=list[OpenFlag])
-def list_flags(request: ApiRequest, slug: str, note: int) -> list[OpenFlag]:
+@router.get(f"{PATH}/flags", Can.SEE_PROJECT, response=list[OpenFlag])
+def list_flags(request: ApiRequest, access: Access, note: int) -> list[OpenFlag]:
     """List the open flags of a note: all that the person may see, one's own first."""
-    access = enter(request, slug)
     return flags_of(access, note_for(access, note))
 
 

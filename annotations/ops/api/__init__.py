@@ -6,7 +6,7 @@ from typing import Self
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, File, Form, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, may_create_projects, note_for
@@ -14,6 +14,7 @@ from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body, Done
 from annotations.core.events import Erasure
 from annotations.core.requests import takes_uploads
@@ -28,7 +29,7 @@ from annotations.ops.services.archives import staging
 from annotations.ops.services.backup import EarlierBackup, backups_before_erasing
 from annotations.ops.services.deleting import delete_project
 
-router = Router(tags=["Deleting and metadata"])
+router = ProjectRouter(tags=["Deleting and metadata"])
 
 
 class ProjectName(Body):
@@ -45,28 +46,25 @@ class Metadata(Body):
     site: str = Field("", max_length=80)
 
 
-@router.delete("/projects/{slug:slug}", response={204: None})
-def remove_project(request: ApiRequest, slug: str, body: ProjectName) -> Status[None]:
+@router.delete("/projects/{slug:slug}", Can.ARCHIVE, response={204: None})
+def remove_project(request: ApiRequest, access: Access, body: ProjectName) -> Status[None]:
     """Delete an archived project with everything in it. Nobody can undo this."""
-    access = enter(request, slug, Can.ARCHIVE)
     wanted = check(DeleteProjectForm(body.dict()))
     with named({"name": "name"}):
         delete_project(project=access.project, name=wanted["name"], actor=access.user)
     return Status(204, None)
 
 
-@router.delete("/projects/{slug:slug}/notes/{int:note}", response={204: None})
-def remove_note(request: ApiRequest, slug: str, note: int) -> Status[None]:
+@router.delete("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response={204: None})
+def remove_note(request: ApiRequest, access: Access, note: int) -> Status[None]:
     """Delete a note with everything made from it. Nobody can undo this."""
-    access = enter(request, slug, Can.MANAGE)
     erasing.delete_note(project=access.project, note=note_for(access, note).pk, actor=access.user)
     return Status(204, None)
 
 
-@router.patch("/projects/{slug:slug}/notes/{int:note}", response=Done)
-def change_metadata(request: ApiRequest, slug: str, note: int, body: Metadata) -> Done:
+@router.patch("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response=Done)
+def change_metadata(request: ApiRequest, access: Access, note: int, body: Metadata) -> Done:
     """Set the patient, the type and the site of a note."""
-    access = enter(request, slug, Can.MANAGE)
     name = note_for(access, note).name
     row = NoteRow(body.patient_id, body.note_type, body.site)
     patients = erasing.set_patient_ids(project=access.project, mapping={name: row.patient}, actor=access.user)
@@ -77,7 +75,7 @@ def change_metadata(request: ApiRequest, slug: str, note: int, body: Metadata) -
 # Routes of project archives: write and download one, import one as a new project.
 
 
-archives_router = Router(tags=["Project archives"])
+archives_router = ProjectRouter(tags=["Project archives"])
 ARCHIVES = "/projects/{slug:slug}/archives"
 STAGED = "/projects/{slug:slug}/archive-imports/{int:archive_upload}"
 
@@ -115,19 +113,19 @@ def list_archives(request: ApiRequest, slug: str) -> list[FileItem]:
     return [FileItem.from_orm(one) for one in staging.ready_archives(enter(request, slug, Can.ARCHIVE).project)]
 
 
-@archives_router.post(ARCHIVES, response={202: JobItem})
-def write_archive(request: ApiRequest, response: HttpResponse, slug: str) -> Status[JobItem]:
+@archives_router.post(ARCHIVES, Can.ARCHIVE, response={202: JobItem})
+def write_archive(request: ApiRequest, response: HttpResponse, access: Access) -> Status[JobItem]:
     """Start writing an archive of the whole project. The job's result has the id of the file."""
-    access = enter(request, slug, Can.ARCHIVE)
     return started(
-        response, slug, staging.start_archive(project=access.project, actor=access.user, token=uuid.uuid4().hex)
+        response, access.slug, staging.start_archive(project=access.project, actor=access.user, token=uuid.uuid4().hex)
     )
 
 
-@archives_router.get(f"{ARCHIVES}/{{int:archive}}.zip", response={200: None}, openapi_extra=sends("application/zip"))
-def download_archive(request: ApiRequest, slug: str, archive: int) -> StreamingHttpResponse:
+@archives_router.get(
+    f"{ARCHIVES}/{{int:archive}}.zip", Can.ARCHIVE, response={200: None}, openapi_extra=sends("application/zip")
+)
+def download_archive(request: ApiRequest, access: Access, archive: int) -> StreamingHttpResponse:
     """Download an archive. The audit log records it."""
-    access = enter(request, slug, Can.ARCHIVE)
     return attachment(request, access, staging.ready_archive(access.project, archive))
 
 
@@ -166,10 +164,9 @@ def confirm_archive_import(
     return started(response, slug, staging.start_loading(project=access.project, stored=stored, actor=access.user))
 
 
-@archives_router.post("/projects/{slug:slug}/imported-work", response=ClaimedWork)
-def claim_imported_work(request: ApiRequest, slug: str) -> ClaimedWork:
+@archives_router.post("/projects/{slug:slug}/imported-work", Can.SEE_PROJECT, response=ClaimedWork)
+def claim_imported_work(request: ApiRequest, access: Access) -> ClaimedWork:
     """Take over what an archive brought under the person's user name: it is theirs from then on."""
-    access = enter(request, slug)
     if staging.imported_self(access.project, access.user) is None:
         raise Http404("No archive brought work under this user name.")
     return ClaimedWork(sets=staging.claim(project=access.project, user=access.user))
@@ -186,7 +183,7 @@ def _staged(request: ApiRequest, slug: str, pk: int) -> tuple[Access, StoredFile
 # Routes of patients: set patient ids, and erase one patient's notes. No address contains a patient id.
 
 
-patients_router = Router(tags=["Patients"])
+patients_router = ProjectRouter(tags=["Patients"])
 PATIENTS = "/projects/{slug:slug}/patients"
 MOST_ROWS = 100_000
 
@@ -267,20 +264,18 @@ class SetPatients(Schema):
     unknown: list[str]
 
 
-@patients_router.get(PATIENTS, response=Patients)
-def read_patients(request: ApiRequest, slug: str) -> Patients:
+@patients_router.get(PATIENTS, Can.MANAGE, response=Patients)
+def read_patients(request: ApiRequest, access: Access) -> Patients:
     """Count the notes with a patient id, and list the backups that still have erased notes."""
-    access = enter(request, slug, Can.MANAGE)
     notes = Document.objects.filter(project=access.project)
     with_id = notes.exclude(patient_id="").count()
     return Patients(notes=notes.count(), with_id=with_id, backups=backups_before_erasing(access.project))
 
 
-@patients_router.post(f"{PATIENTS}/ids", response=SetPatients)
+@patients_router.post(f"{PATIENTS}/ids", Can.MANAGE, response=SetPatients)
 @takes_uploads(Can.MANAGE)
-def set_patients(request: ApiRequest, slug: str, body: AboutNotes) -> SetPatients:
+def set_patients(request: ApiRequest, access: Access, body: AboutNotes) -> SetPatients:
     """Set patient ids, types and sites of many notes by name."""
-    access = enter(request, slug, Can.MANAGE)
     rows: dict[str, NoteRow] = {}
     for number, row in enumerate(body.rows):
         if row.name in rows:
@@ -290,19 +285,17 @@ def set_patients(request: ApiRequest, slug: str, body: AboutNotes) -> SetPatient
     return SetPatients(patients=done.patients["changed"], metadata=done.metadata["changed"], unknown=done.unknown)
 
 
-@patients_router.post(f"{PATIENTS}/preview", response=ErasedNotes)
-def preview_erasure(request: ApiRequest, slug: str, body: PatientId) -> ErasedNotes:
+@patients_router.post(f"{PATIENTS}/preview", Can.MANAGE, response=ErasedNotes)
+def preview_erasure(request: ApiRequest, access: Access, body: PatientId) -> ErasedNotes:
     """Count what erasing a patient's notes would delete. It deletes nothing."""
-    access = enter(request, slug, Can.MANAGE)
     patient = check(PatientForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):
         return ErasedNotes.of(erasing.erasure_preview(project=access.project, patient_id=patient), access)
 
 
-@patients_router.post(f"{PATIENTS}/erase", response=ErasedNotes)
-def erase_notes_of_patient(request: ApiRequest, slug: str, body: RepeatedPatientId) -> ErasedNotes:
+@patients_router.post(f"{PATIENTS}/erase", Can.MANAGE, response=ErasedNotes)
+def erase_notes_of_patient(request: ApiRequest, access: Access, body: RepeatedPatientId) -> ErasedNotes:
     """Erase a patient's notes with everything made from them. Nobody can undo this."""
-    access = enter(request, slug, Can.MANAGE)
     patient = check(EraseForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):
         counts = erasing.erase_patient(project=access.project, patient_id=patient, actor=access.user)

@@ -5,20 +5,21 @@ from typing import Any, Self
 
 from django.http import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter, shows_once
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.models import Delivery, Webhook
 from annotations.ops.forms import WebhookForm
 from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of
 from annotations.ops.services.webhooks import webhooks
 
-router = Router(tags=["Webhooks"])
+router = ProjectRouter(tags=["Webhooks"])
 PATH = "/projects/{slug:slug}/webhooks"
 ONE = f"{PATH}/{{int:webhook}}"
 DELIVERIES = f"{ONE}/deliveries"
@@ -84,19 +85,17 @@ class DeliveryItem(Schema):
         )  # fmt: skip
 
 
-@router.get(PATH, response=Page[WebhookItem])
-def list_webhooks(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.MANAGE, response=Page[WebhookItem])
+def list_webhooks(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the webhooks of a project."""
-    access = enter(request, slug, Can.MANAGE)
     rows = Webhook.objects.filter(project=access.project).defer("sealed")
     return paged_rows(request, paging, rows, WebhookItem.from_orm)
 
 
-@router.post(PATH, response={201: WebhookWithSecret})
+@router.post(PATH, Can.MANAGE, response={201: WebhookWithSecret})
 @shows_once("secret", AGAIN)
-def new_webhook(request: ApiRequest, slug: str, body: NewWebhook) -> Status[WebhookWithSecret]:
+def new_webhook(request: ApiRequest, access: Access, body: NewWebhook) -> Status[WebhookWithSecret]:
     """Add a webhook. Only this answer has its secret."""
-    access = enter(request, slug, Can.MANAGE)
     wanted = check(WebhookForm(body.dict()))
     with named(FIELDS):
         made = webhooks.add_webhook(project=access.project, actor=access.user, **wanted)

@@ -7,14 +7,15 @@ from typing import Annotated, Any
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Can, may_create_projects
+from annotations.core.access import Access, Can, may_create_projects
 from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Done, IsSet
 from annotations.core.events import sentences
 from annotations.models import Assignment, Membership, Project
@@ -24,7 +25,7 @@ from annotations.projects.selectors.projects import guide_of, runs_with_notes
 from annotations.projects.services import projects
 from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, take_back
 
-router = Router(tags=["Projects"])
+router = ProjectRouter(tags=["Projects"])
 
 
 class ProjectItem(Answer):
@@ -107,34 +108,31 @@ def read_settings(request: ApiRequest, slug: str) -> dict[str, Any]:
     return settings_of(enter(request, slug, Can.ARCHIVE).project)
 
 
-@router.patch("/projects/{slug:slug}/settings", response=ProjectSettings)
-def change_settings(request: ApiRequest, slug: str, body: ProjectSettings) -> dict[str, Any]:
+@router.patch("/projects/{slug:slug}/settings", Can.MANAGE, response=ProjectSettings)
+def change_settings(request: ApiRequest, access: Access, body: ProjectSettings) -> dict[str, Any]:
     """Change some settings of a project."""
-    access = enter(request, slug, Can.MANAGE)
     data = settings_of(access.project) | body.dict(exclude_unset=True)
     wanted = check(SettingsForm(data, runs=runs_with_notes(access.project)))
     with named({field: field for field in wanted}):
         return settings_of(projects.update_project(project=access.project, actor=access.user, **wanted))
 
 
-@router.post("/projects/{slug:slug}/archive", response=Done)
-def archive_project_now(request: ApiRequest, slug: str) -> Done:
+@router.post("/projects/{slug:slug}/archive", Can.ARCHIVE, response=Done)
+def archive_project_now(request: ApiRequest, access: Access) -> Done:
     """Archive a project, so that nobody can change it."""
-    access = enter(request, slug, Can.ARCHIVE)
     return Done(changed=projects.archive_project(project=access.project, actor=access.user))
 
 
-@router.post("/projects/{slug:slug}/restore", response=Done)
-def restore_project_now(request: ApiRequest, slug: str) -> Done:
+@router.post("/projects/{slug:slug}/restore", Can.ARCHIVE, response=Done)
+def restore_project_now(request: ApiRequest, access: Access) -> Done:
     """Make an archived project open again."""
-    access = enter(request, slug, Can.ARCHIVE)
     return Done(changed=projects.restore_project(project=access.project, actor=access.user))
 
 
 # Routes of assignments: list, assign by name or by the project's rule, take notes back.
 
 
-assignments_router = Router(tags=["Assignments"])
+assignments_router = ProjectRouter(tags=["Assignments"])
 ASSIGNMENTS = "/projects/{slug:slug}/assignments"
 
 
@@ -162,18 +160,16 @@ class AssignedNotes(Schema):
     assigned: int
 
 
-@assignments_router.get(ASSIGNMENTS, response=Page[AssignmentItem])
-def list_assignments(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
+@assignments_router.get(ASSIGNMENTS, Can.MANAGE, response=Page[AssignmentItem])
+def list_assignments(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List who has which note, also notes that are done or were released."""
-    access = enter(request, slug, Can.MANAGE)
     rows = Assignment.objects.filter(project=access.project).select_related("user", "document").defer("document__text")
     return paged_rows(request, paging, rows, AssignmentItem.model_validate)
 
 
-@assignments_router.post(ASSIGNMENTS, response=AssignedNotes)
-def assign_by_name(request: ApiRequest, slug: str, body: NewAssignments) -> AssignedNotes:
+@assignments_router.post(ASSIGNMENTS, Can.MANAGE, response=AssignedNotes)
+def assign_by_name(request: ApiRequest, access: Access, body: NewAssignments) -> AssignedNotes:
     """Assign notes to an annotator. If a name is unknown, nothing is assigned."""
-    access = enter(request, slug, Can.MANAGE)
     annotators = annotators_of(access.project)
     chosen = next((one.pk for one in annotators if one.username == body.annotator), "none")
     form = AssignForm({"annotator": chosen, "names": "\n".join(body.names)}, annotators=annotators)
@@ -183,24 +179,22 @@ def assign_by_name(request: ApiRequest, slug: str, body: NewAssignments) -> Assi
     return AssignedNotes(assigned=len(wanted["names"]))
 
 
-@assignments_router.post(f"{ASSIGNMENTS}/fill", response=AssignedNotes)
-def fill_assignments(request: ApiRequest, slug: str) -> AssignedNotes:
+@assignments_router.post(f"{ASSIGNMENTS}/fill", Can.MANAGE, response=AssignedNotes)
+def fill_assignments(request: ApiRequest, access: Access) -> AssignedNotes:
     """Add the assignments of existing notes that are missing by the project's rule."""
-    access = enter(request, slug, Can.MANAGE)
     return AssignedNotes(assigned=fill_up(project=access.project, actor=access.user))
 
 
-@assignments_router.post(f"{ASSIGNMENTS}/take-back", response=AssignedNotes)
-def take_notes_back(request: ApiRequest, slug: str) -> AssignedNotes:
+@assignments_router.post(f"{ASSIGNMENTS}/take-back", Can.ANNOTATE, response=AssignedNotes)
+def take_notes_back(request: ApiRequest, access: Access) -> AssignedNotes:
     """Take back one's own released notes, except those that went to others."""
-    access = enter(request, slug, Can.ANNOTATE)
     return AssignedNotes(assigned=take_back(project=access.project, user=access.user))
 
 
 # The route of the audit log.
 
 
-audit_router = Router(tags=["Audit log"])
+audit_router = ProjectRouter(tags=["Audit log"])
 
 
 class AuditFilters(Schema):
@@ -211,10 +205,9 @@ class AuditFilters(Schema):
     command_line: bool = Field(False, description="Only what commands on the server did.")
 
 
-@audit_router.get("/projects/{slug:slug}/audit", response=Page[AuditLine])
-def list_events(request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AuditFilters]) -> PageAnswer:
+@audit_router.get("/projects/{slug:slug}/audit", Can.SEE_AUDIT, response=Page[AuditLine])
+def list_events(request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[AuditFilters]) -> PageAnswer:
     """List what was done in a project, the newest first. No entry holds text of notes."""
-    access = enter(request, slug, Can.SEE_AUDIT)
     chosen = _filter(access.project, wanted)
 
     def fetch(after: int | None, size: int) -> Sequence[AuditLine]:
@@ -248,7 +241,7 @@ def _lines(project: Project, wanted: Filter, after: int | None, size: int) -> li
 # Routes of the annotation guidelines, which every member reads and managers write.
 
 
-guidelines_router = Router(tags=["Guidelines"])
+guidelines_router = ProjectRouter(tags=["Guidelines"])
 GUIDELINES = "/projects/{slug:slug}/guidelines"
 
 
@@ -272,10 +265,9 @@ def read_guidelines(request: ApiRequest, response: HttpResponse, slug: str) -> G
     return _said(response, enter(request, slug).project)
 
 
-@guidelines_router.patch(GUIDELINES, response=Guidelines)
-def write_guidelines(request: ApiRequest, response: HttpResponse, slug: str, body: GuidelinesText) -> Guidelines:
+@guidelines_router.patch(GUIDELINES, Can.MANAGE, response=Guidelines)
+def write_guidelines(request: ApiRequest, response: HttpResponse, access: Access, body: GuidelinesText) -> Guidelines:
     """Replace the text of the guidelines. The same text again makes no other version."""
-    access = enter(request, slug, Can.MANAGE)
     seen = access.project.guidelines_version
     exact = matched(request, version_tag(access.project))
     wanted = check(GuidelinesForm({"text": body.text, "seen_version": seen}))

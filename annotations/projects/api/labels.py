@@ -7,7 +7,7 @@ from django.db.models import OuterRef
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
@@ -15,6 +15,7 @@ from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.spans import definitions
@@ -32,7 +33,7 @@ from annotations.projects.services.categories import (
 )
 from annotations.text.attributes import AttributeDef, AttributeDefError, as_data, as_lines, check_definitions
 
-router = Router(tags=["Labels"])
+router = ProjectRouter(tags=["Labels"])
 PATH = "/projects/{slug:slug}/labels"
 ONE = f"{PATH}/{{int:label}}"
 CATEGORIES = "/projects/{slug:slug}/categories"
@@ -142,20 +143,18 @@ class LabelMergePreview(LabelMerge):
     frozen_versions: int
 
 
-@router.get(PATH, response=Page[LabelItem])
-def list_labels(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
+@router.get(PATH, Can.SEE_PROJECT, response=Page[LabelItem])
+def list_labels(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the labels by id, merged ones included."""
-    access = enter(request, slug)
     rows = Label.objects.filter(label_set__project=access.project).select_related("category", "merged_into")
     if access.can(Can.MANAGE):
         rows = rows.annotate(spans_counted=CappedCount(Span.objects.filter(label=OuterRef("pk"))))
     return paged_rows(request, paging, rows, LabelItem.of)
 
 
-@router.post(PATH, response={201: LabelItem})
-def new_label(request: ApiRequest, slug: str, body: NewLabel) -> Status[LabelItem]:
+@router.post(PATH, Can.MANAGE, response={201: LabelItem})
+def new_label(request: ApiRequest, access: Access, body: NewLabel) -> Status[LabelItem]:
     """Add a label at the end of the list."""
-    access = enter(request, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     data = body.dict() | {"category": _category_id(access, body.category), "attributes": _lines(body.attributes)}
     wanted = check(label_forms.AddLabelForm(data, label_set=label_set))
@@ -172,10 +171,11 @@ def read_label(request: ApiRequest, response: HttpResponse, slug: str, label: in
     return LabelItem.of(found)
 
 
-@router.patch(ONE, response=LabelItem)
-def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: int, body: ChangedLabel) -> LabelItem:
+@router.patch(ONE, Can.MANAGE, response=LabelItem)
+def change_label(
+    request: ApiRequest, response: HttpResponse, access: Access, label: int, body: ChangedLabel
+) -> LabelItem:
     """Change name, category, key, description, placeholder or attributes of a label."""
-    access = enter(request, slug, Can.MANAGE)
     found = label_at(access.project, label)
     seen = seen_of(found) if matched(request, _etag(found)) else None
     if found.merged_into is not None:
@@ -200,37 +200,33 @@ def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
     return LabelUses(uses=label_uses(label_at(enter(request, slug, Can.MANAGE).project, label)))
 
 
-@router.post(f"{ONE}/move", response=LabelItem)
-def move_label_to(request: ApiRequest, slug: str, label: int, body: NewPosition) -> LabelItem:
+@router.post(f"{ONE}/move", Can.MANAGE, response=LabelItem)
+def move_label_to(request: ApiRequest, access: Access, label: int, body: NewPosition) -> LabelItem:
     """Move a label to another place in its category. A place after the last one is the last one."""
-    access = enter(request, slug, Can.MANAGE)
     position = check(label_forms.MoveForm(body.dict()))["position"]
     move_label(label=label_at(access.project, label), position=position, actor=access.user)
     return LabelItem.of(label_at(access.project, label))
 
 
-@router.delete(ONE, response={204: None})
-def remove_label(request: ApiRequest, slug: str, label: int) -> Status[None]:
+@router.delete(ONE, Can.MANAGE, response={204: None})
+def remove_label(request: ApiRequest, access: Access, label: int) -> Status[None]:
     """Delete a label that nothing uses."""
-    access = enter(request, slug, Can.MANAGE)
     label_services.delete_label(label=label_at(access.project, label), actor=access.user)
     return Status(204, None)
 
 
-@router.get(f"{ONE}/merge", response=LabelMergePreview)
-def preview_label_merge(request: ApiRequest, slug: str, label: int, into: str) -> LabelMergePreview:
+@router.get(f"{ONE}/merge", Can.MANAGE, response=LabelMergePreview)
+def preview_label_merge(request: ApiRequest, access: Access, label: int, into: str) -> LabelMergePreview:
     """Count what merging a label into the label with the code `into` would change."""
-    access = enter(request, slug, Can.MANAGE)
     source, target = _merging(access, label, into)
     with named(_MERGING):
         counts = label_services.merge_preview(source=source, target=target)
     return LabelMergePreview(**counts, frozen_versions=frozen_versions(access.project))
 
 
-@router.post(f"{ONE}/merge", response=LabelMerge)
-def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -> LabelMerge:
+@router.post(f"{ONE}/merge", Can.MANAGE, response=LabelMerge)
+def merge_label(request: ApiRequest, access: Access, label: int, body: MergeTarget) -> LabelMerge:
     """Give every span of a label another label, and free its name and key. Nobody can undo this."""
-    access = enter(request, slug, Can.MANAGE)
     source, target = _merging(access, label, body.into)
     with named(_MERGING):
         return LabelMerge(**label_services.merge_labels(source=source, target=target, actor=access.user))
@@ -293,18 +289,16 @@ class ChangedCategory(Body):
     hue: int = Field(0, ge=0, le=11)
 
 
-@router.get(CATEGORIES, response=Page[CategoryItem])
-def list_categories(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
+@router.get(CATEGORIES, Can.SEE_PROJECT, response=Page[CategoryItem])
+def list_categories(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the categories by id."""
-    access = enter(request, slug)
     rows = Category.objects.filter(label_set__project=access.project)
     return paged_rows(request, paging, rows, CategoryItem.from_orm)
 
 
-@router.post(CATEGORIES, response={201: CategoryItem})
-def new_category(request: ApiRequest, slug: str, body: NewCategory) -> Status[CategoryItem]:
+@router.post(CATEGORIES, Can.MANAGE, response={201: CategoryItem})
+def new_category(request: ApiRequest, access: Access, body: NewCategory) -> Status[CategoryItem]:
     """Add a category at the end of the list."""
-    access = enter(request, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     others = list(label_set.categories.all())
     hue = label_forms.rarest_hue(others) if body.hue is None else body.hue
@@ -320,12 +314,11 @@ def read_category(request: ApiRequest, response: HttpResponse, slug: str, catego
     return _said(response, category_at(enter(request, slug).project, category))
 
 
-@router.patch(CATEGORY, response=CategoryItem)
+@router.patch(CATEGORY, Can.MANAGE, response=CategoryItem)
 def change_category(
-    request: ApiRequest, response: HttpResponse, slug: str, category: int, body: ChangedCategory
+    request: ApiRequest, response: HttpResponse, access: Access, category: int, body: ChangedCategory
 ) -> CategoryItem:
     """Change the name or the color of a category."""
-    access = enter(request, slug, Can.MANAGE)
     found = category_at(access.project, category)
     seen = seen_of(found) if matched(request, _etag(found)) else None
     data = {"name": found.name, "hue": found.hue} | body.dict(exclude_unset=True)
@@ -335,19 +328,17 @@ def change_category(
     return _said(response, saved)
 
 
-@router.post(f"{CATEGORY}/move", response=CategoryItem)
-def move_category_to(request: ApiRequest, slug: str, category: int, body: NewPosition) -> CategoryItem:
+@router.post(f"{CATEGORY}/move", Can.MANAGE, response=CategoryItem)
+def move_category_to(request: ApiRequest, access: Access, category: int, body: NewPosition) -> CategoryItem:
     """Move a category to another place. A place after the last one is the last one."""
-    access = enter(request, slug, Can.MANAGE)
     found = category_at(access.project, category)
     move_category(category=found, position=check(label_forms.MoveForm(body.dict()))["position"], actor=access.user)
     return CategoryItem.from_orm(category_at(access.project, category))
 
 
-@router.delete(CATEGORY, response={204: None})
-def remove_category(request: ApiRequest, slug: str, category: int) -> Status[None]:
+@router.delete(CATEGORY, Can.MANAGE, response={204: None})
+def remove_category(request: ApiRequest, access: Access, category: int) -> Status[None]:
     """Delete a category without labels."""
-    access = enter(request, slug, Can.MANAGE)
     delete_category(category=category_at(access.project, category), actor=access.user)
     return Status(204, None)
 

@@ -8,20 +8,21 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter, shows_once
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.models import Membership
 from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
 from annotations.projects.selectors.members import MemberRow, members, memberships
 from annotations.projects.services import members as member_services
 
-router = Router(tags=["Members"])
+router = ProjectRouter(tags=["Members"])
 PATH = "/projects/{slug:slug}/members"
 LINK_OF_NEW = _("Find the member in the list of members, and create a link with POST …/members/{member}/password-link.")
 NEW_LINK = _("Send the request with a new Idempotency-Key to create another link.")
@@ -93,10 +94,9 @@ class NotesHeir(Body):
     hand_over_to: str = Field("", max_length=150)
 
 
-@router.get(PATH, response=Page[MemberItem])
-def list_members(request: ApiRequest, slug: str, paging: Query[Paging], active: bool = True) -> PageAnswer:
+@router.get(PATH, Can.MANAGE, response=Page[MemberItem])
+def list_members(request: ApiRequest, access: Access, paging: Query[Paging], active: bool = True) -> PageAnswer:
     """List the members in the order in which they joined, or the former members."""
-    access = enter(request, slug, Can.MANAGE)
 
     def fetch(after: int | None, size: int) -> Sequence[MemberRow]:
         rows = memberships(access.project, active=active).filter(pk__gt=after or 0)
@@ -105,11 +105,10 @@ def list_members(request: ApiRequest, slug: str, paging: Query[Paging], active: 
     return paged(request, paging, fetch, MemberItem.model_validate, lambda member: member.row.pk)
 
 
-@router.post(PATH, response={201: AddedMember})
+@router.post(PATH, Can.MANAGE, response={201: AddedMember})
 @shows_once("link", LINK_OF_NEW)
-def new_member(request: ApiRequest, slug: str, body: NewMember) -> Status[AddedMember]:
+def new_member(request: ApiRequest, access: Access, body: NewMember) -> Status[AddedMember]:
     """Add a member, with an existing or a new account. The same member again changes nothing."""
-    access = enter(request, slug, Can.MANAGE)
     wanted = check(AddMemberForm(body.dict()))
     new = wanted["account"] == "new"
     with named({"exists": "username", "no-account": "username", "member": "username"}), transaction.atomic():

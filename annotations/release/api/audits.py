@@ -9,13 +9,14 @@ from typing import Any, Literal, Self, TypeVar
 from django.http import Http404, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.models import AuditMark, AuditPlan, Release
 from annotations.release.api.releases import enter_release
@@ -28,7 +29,7 @@ from annotations.release.services.audits.reading import decide_leak as decide
 from annotations.release.services.audits.reading import progress_of, show_leaks, show_note
 from annotations.text.names import MAX_OFFSET
 
-router = Router(tags=["Audits"])
+router = ProjectRouter(tags=["Audits"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/audit"
 Made = TypeVar("Made")
 
@@ -154,10 +155,9 @@ class LeakDecision(Body):
     answer: Literal["replace", "accept", "dismiss", "undo"]
 
 
-@router.get("/projects/{slug:slug}/audits", response=Page[AuditItem])
-def list_audits(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get("/projects/{slug:slug}/audits", Can.AUDIT_RELEASES, response=Page[AuditItem])
+def list_audits(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the releases that have an audit, and for managers the others too; the newest first."""
-    access = enter(request, slug, Can.AUDIT_RELEASES)
     return paged_rows(request, paging, audits.audited(access), AuditItem.of, newest_first=True, by="number")
 
 

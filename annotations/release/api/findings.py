@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 
-from annotations.core.access import Can, note_for
+from annotations.core.access import Access, Can, note_for
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, AsText, Body, Username
 from annotations.core.events import record_reads
 from annotations.models import ReleasedNoteState, ReleaseState
@@ -25,7 +26,7 @@ from annotations.release.services.previewing import show_released, viewed
 from annotations.text.names import MAX_ID
 from annotations.text.spans import Span
 
-router = Router(tags=["Releases"])
+router = ProjectRouter(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/findings"
 
 
@@ -195,14 +196,19 @@ def read_released(request: ApiRequest, slug: str, release: int, note: int) -> Re
     )
 
 
-@router.get("/projects/{slug:slug}/notes/{int:note}/sets/{int:annotation_set}/released", response=ViewedNote)
+@router.get(
+    "/projects/{slug:slug}/notes/{int:note}/sets/{int:annotation_set}/released", Can.READ_NOTES, response=ViewedNote
+)
 def view_released(
-    request: ApiRequest, slug: str, note: int, annotation_set: int, view: Literal["masked", "surrogates"] = "masked"
+    request: ApiRequest,
+    access: Access,
+    note: int,
+    annotation_set: int,
+    view: Literal["masked", "surrogates"] = "masked",
 ) -> RedactedText:
     """Show a note with the spans of an annotation set masked or replaced. Nothing is stored but that it was read."""
-    access = enter(request, slug, Can.READ_NOTES)
     document = note_for(access, note)
     document.project = access.project
-    chosen = read_set(request, slug, note, annotation_set)
+    chosen = read_set(request, access.slug, note, annotation_set)
     spans = [Span(one.start, one.end, one.label) for one in chosen.items]
     return viewed(document=document, spans=spans, view=view)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, Self
 
 from django.http import Http404, HttpResponse, HttpResponseBase
-from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
@@ -15,6 +15,7 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body, Done
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
@@ -24,7 +25,7 @@ from annotations.release.forms.known import ListsFileForm, MasterForm
 from annotations.release.selectors.known import MasterState, master_state, names_of, people_listed, terms_of, uploads_of
 from annotations.release.services import known
 
-router = Router(tags=["Known identifiers"])
+router = ProjectRouter(tags=["Known identifiers"])
 PATH = "/projects/{slug:slug}/known"
 
 
@@ -119,18 +120,17 @@ def read_known(request: ApiRequest, slug: str) -> MasterState:
     return master_state(enter(request, slug, Can.MANAGE).project)
 
 
-@router.post(f"{PATH}/uploads", response={202: StagedMaster})
+@router.post(f"{PATH}/uploads", Can.MANAGE, response={202: StagedMaster})
 @takes_uploads(Can.MANAGE)
 def upload_master(
-    request: ApiRequest, response: HttpResponse, slug: str, options: Form[FileFormat], file: File[UploadedFile]
+    request: ApiRequest, response: HttpResponse, access: Access, options: Form[FileFormat], file: File[UploadedFile]
 ) -> Status[StagedMaster]:
     """Upload a patient master, CSV or FHIR. A job reads it; nothing of the master changes before it is imported."""
-    access = enter(request, slug, Can.MANAGE)
     wanted = check(MasterForm(options.dict(), request.FILES))
     upload, job = known.stage_master(
         project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
     )
-    return located(response, slug, job, StagedMaster(upload=upload.pk, job=JobItem.model_validate(job)))
+    return located(response, access.slug, job, StagedMaster(upload=upload.pk, job=JobItem.model_validate(job)))
 
 
 @router.get(f"{PATH}/uploads", response=list[UploadItem])
@@ -154,17 +154,15 @@ def discard_master(request: ApiRequest, slug: str, known_upload: int) -> Status[
     return Status(204, None)
 
 
-@router.get(f"{PATH}/patients", response=Page[PersonItem])
-def list_known_people(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(f"{PATH}/patients", Can.MANAGE, response=Page[PersonItem])
+def list_known_people(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the patients of the master, without values."""
-    access = enter(request, slug, Can.MANAGE)
     return paged_rows(request, paging, people_listed(access.project), PersonItem.of)
 
 
-@router.post(f"{PATH}/patients/{{int:known_person}}/show", response=PersonValues)
-def show_known_person(request: ApiRequest, slug: str, known_person: int) -> PersonValues:
+@router.post(f"{PATH}/patients/{{int:known_person}}/show", Can.MANAGE, response=PersonValues)
+def show_known_person(request: ApiRequest, access: Access, known_person: int) -> PersonValues:
     """Show the values of a patient. The audit log records it."""
-    access = enter(request, slug, Can.MANAGE)
     row = people_listed(access.project).filter(pk=known_person).first()
     person = known.show_person(project=access.project, row=row, actor=access.user) if row else None
     if row is None or person is None:
@@ -172,28 +170,25 @@ def show_known_person(request: ApiRequest, slug: str, known_person: int) -> Pers
     return PersonValues(**PersonItem.of(row).dict(), values=person.as_dict())
 
 
-@router.delete(f"{PATH}/patients/{{int:known_person}}", response={204: None})
-def delete_known_person(request: ApiRequest, slug: str, known_person: int) -> Status[None]:
+@router.delete(f"{PATH}/patients/{{int:known_person}}", Can.MANAGE, response={204: None})
+def delete_known_person(request: ApiRequest, access: Access, known_person: int) -> Status[None]:
     """Delete a patient's known identifiers. The notes are unchanged."""
-    access = enter(request, slug, Can.MANAGE)
     if not known.delete_person(project=access.project, person_id=known_person, actor=access.user):
         raise Http404("The master has no such patient.")
     return Status(204, None)
 
 
-@router.delete(f"{PATH}/patients", response=Done)
-def clear_known_people(request: ApiRequest, slug: str) -> Done:
+@router.delete(f"{PATH}/patients", Can.MANAGE, response=Done)
+def clear_known_people(request: ApiRequest, access: Access) -> Done:
     """Delete the whole master, and uploads that wait."""
-    access = enter(request, slug, Can.MANAGE)
     return Done(changed=bool(known.clear_master(project=access.project, actor=access.user)))
 
 
-@router.get(f"{PATH}/terms", response=Page[TermItem])
+@router.get(f"{PATH}/terms", Can.MANAGE, response=Page[TermItem])
 def list_terms(
-    request: ApiRequest, slug: str, paging: Query[Paging], kind: Literal["allow", "deny"] = "deny"
+    request: ApiRequest, access: Access, paging: Query[Paging], kind: Literal["allow", "deny"] = "deny"
 ) -> dict[str, Any] | HttpResponseBase:
     """List the terms of a list, in the order in which they were added."""
-    access = enter(request, slug, Can.MANAGE)
 
     def fetch(after: int | None, size: int) -> list[tuple[ListedTerm, str]]:
         return [(row, text) for row, text in terms_of(access.project, kind) if row.pk > (after or 0)][:size]
@@ -204,10 +199,9 @@ def list_terms(
     return paged(request, paging, fetch, item, lambda row: row[0].pk)
 
 
-@router.post(f"{PATH}/terms", response=known.AddedTerms)
-def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> known.AddedTerms:
+@router.post(f"{PATH}/terms", Can.MANAGE, response=known.AddedTerms)
+def add_listed_terms(request: ApiRequest, access: Access, body: NewTerms) -> known.AddedTerms:
     """Add terms to a list. A term that is on the list already gets the new label."""
-    access = enter(request, slug, Can.MANAGE)
     if any(len(term) > known.LONGEST or len(term.splitlines()) > 1 for term in body.terms):
         raise invalid(("terms", f"A term is one line of at most {known.LONGEST} characters."))
     with named({"terms": "terms", "label": "label"}):
@@ -215,20 +209,18 @@ def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> known.Ad
         return known.add_terms(project=access.project, kind=body.kind, terms=terms, actor=access.user)
 
 
-@router.delete(f"{PATH}/terms/{{int:term}}", response={204: None})
-def remove_listed_term(request: ApiRequest, slug: str, term: int) -> Status[None]:
+@router.delete(f"{PATH}/terms/{{int:term}}", Can.MANAGE, response={204: None})
+def remove_listed_term(request: ApiRequest, access: Access, term: int) -> Status[None]:
     """Remove a term from its list."""
-    access = enter(request, slug, Can.MANAGE)
     if not known.remove_term(project=access.project, term_id=term, actor=access.user):
         raise Http404("This term does not exist.")
     return Status(204, None)
 
 
-@router.post(f"{PATH}/lists", response=dict[str, known.AddedTerms])
+@router.post(f"{PATH}/lists", Can.MANAGE, response=dict[str, known.AddedTerms])
 @takes_uploads(Can.MANAGE)
-def import_listed_terms(request: ApiRequest, slug: str, file: File[UploadedFile]) -> dict[str, known.AddedTerms]:
+def import_listed_terms(request: ApiRequest, access: Access, file: File[UploadedFile]) -> dict[str, known.AddedTerms]:
     """Add the terms of a CSV file with the columns list, term and label. With a wrong line, nothing is added."""
-    access = enter(request, slug, Can.MANAGE)
     wanted = check(ListsFileForm({}, request.FILES))
     try:
         return known.import_lists(project=access.project, content=wanted["file"], actor=access.user)
@@ -236,10 +228,9 @@ def import_listed_terms(request: ApiRequest, slug: str, file: File[UploadedFile]
         raise invalid(("file", str(error))) from error
 
 
-@router.get(f"{PATH}/lists.csv", response={200: None}, openapi_extra=sends("text/csv"))
-def export_listed_terms(request: ApiRequest, slug: str) -> HttpResponse:
+@router.get(f"{PATH}/lists.csv", Can.MANAGE, response={200: None}, openapi_extra=sends("text/csv"))
+def export_listed_terms(request: ApiRequest, access: Access) -> HttpResponse:
     """Download both lists as CSV. The audit log records it."""
-    access = enter(request, slug, Can.MANAGE)
     lines = known.export_lists(project=access.project, actor=access.user)
     return HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
 

@@ -6,13 +6,14 @@ from datetime import datetime
 
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Router
+from ninja import Field
 from ninja.responses import Status
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
@@ -21,7 +22,7 @@ from annotations.release.forms import policies
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule
 from annotations.release.services.policies import codes_of, read_policy, save_policy, with_merged
 
-router = Router(tags=["Releases"])
+router = ProjectRouter(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases/policies"
 
 
@@ -87,17 +88,15 @@ class ChangedPolicy(Body):
 FIELDS = {"slug": "policy", "name": "name", "unmapped": "rules", "policy": "rules"}
 
 
-@router.get(PATH, response=list[PolicyItem])
-def list_policies(request: ApiRequest, slug: str) -> list[policies.OfferedPolicy]:
+@router.get(PATH, Can.RELEASE, response=list[PolicyItem])
+def list_policies(request: ApiRequest, access: Access) -> list[policies.OfferedPolicy]:
     """List the policies of a project, shipped ones first."""
-    access = enter(request, slug, Can.RELEASE)
     return policies.offered_policies(access.project)
 
 
-@router.post(PATH, response={201: PolicyWithRules})
-def new_policy(request: ApiRequest, response: HttpResponse, slug: str, body: NewPolicy) -> Status[PolicyWithRules]:
+@router.post(PATH, Can.RELEASE, response={201: PolicyWithRules})
+def new_policy(request: ApiRequest, response: HttpResponse, access: Access, body: NewPolicy) -> Status[PolicyWithRules]:
     """Create a policy under a new short name."""
-    access = enter(request, slug, Can.RELEASE)
     rules = _rules(access.project, _sent(access.project, body.rules), body.name, body.policy)
     with named(FIELDS):
         made = save_policy(
@@ -106,19 +105,17 @@ def new_policy(request: ApiRequest, response: HttpResponse, slug: str, body: New
     return Status(201, _shown(response, access.project, made.slug))
 
 
-@router.get(f"{PATH}/{{slug:policy}}", response=PolicyWithRules)
-def read_release_policy(request: ApiRequest, response: HttpResponse, slug: str, policy: str) -> PolicyWithRules:
+@router.get(f"{PATH}/{{slug:policy}}", Can.RELEASE, response=PolicyWithRules)
+def read_release_policy(request: ApiRequest, response: HttpResponse, access: Access, policy: str) -> PolicyWithRules:
     """Read a policy with its rules and versions. The ETag names its version."""
-    access = enter(request, slug, Can.RELEASE)
     return _shown(response, access.project, policy)
 
 
-@router.patch(f"{PATH}/{{slug:policy}}", response=PolicyWithRules)
+@router.patch(f"{PATH}/{{slug:policy}}", Can.RELEASE, response=PolicyWithRules)
 def change_policy(
-    request: ApiRequest, response: HttpResponse, slug: str, policy: str, body: ChangedPolicy
+    request: ApiRequest, response: HttpResponse, access: Access, policy: str, body: ChangedPolicy
 ) -> PolicyWithRules:
     """Save the next version of a policy. Releases keep the version that they used."""
-    access = enter(request, slug, Can.RELEASE)
     current = _offered(access.project, policy)
     seen = current.row.version if matched(request, _etag(current)) else None
     name = current.row.name if body.name is None else body.name

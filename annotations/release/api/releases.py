@@ -6,13 +6,14 @@ from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.exchange.forms.exports import set_choices
@@ -38,7 +39,7 @@ from annotations.release.services.steps import steps_of
 from annotations.release.services.surrogates.makers import maker_choices
 from annotations.text.names import MAX_ID
 
-router = Router(tags=["Releases"])
+router = ProjectRouter(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases"
 ONE = f"{PATH}/{{int:release}}"
 
@@ -203,17 +204,15 @@ def enter_release(request: ApiRequest, slug: str, number: int, right: Can = Can.
     return access, release_for(access, number)
 
 
-@router.get(PATH, response=Page[ReleaseItem])
-def list_releases(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.RELEASE, response=Page[ReleaseItem])
+def list_releases(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the releases of a project, the newest first."""
-    access = enter(request, slug, Can.RELEASE)
     return paged_rows(request, paging, releases_of(access.project), ReleaseItem.of, newest_first=True, by="number")
 
 
-@router.get(f"{PATH}/choices", response=ReleaseChoices)
-def release_choices(request: ApiRequest, slug: str) -> ReleaseChoices:
+@router.get(f"{PATH}/choices", Can.RELEASE, response=ReleaseChoices)
+def release_choices(request: ApiRequest, access: Access) -> ReleaseChoices:
     """List what a new release can use, and the formats of exports."""
-    access = enter(request, slug, Can.RELEASE)
     return ReleaseChoices(
         sets=[choice.spec for choice in set_choices(access.project, without=access.closed_kinds)],
         policies=[one.row.slug for one in offered_policies(access.project)],
@@ -223,10 +222,9 @@ def release_choices(request: ApiRequest, slug: str) -> ReleaseChoices:
     )
 
 
-@router.get(f"{PATH}/preview", response=ReleasePreview)
-def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery]) -> PlacedPreview:
+@router.get(f"{PATH}/preview", Can.RELEASE, response=ReleasePreview)
+def preview_release(request: ApiRequest, access: Access, wanted: Query[PreviewQuery]) -> PlacedPreview:
     """Show a note as a release would have it. Nothing is stored but that the note was read."""
-    access = enter(request, slug, Can.RELEASE)
     offered = offered_policies(access.project)
     policy = next((one for one in offered if wanted.policy in (one.value, one.row.slug)), None)
     if policy is None:
@@ -241,10 +239,9 @@ def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery])
         )
 
 
-@router.post(PATH, response={202: ReleaseItem})
-def new_release(request: ApiRequest, response: HttpResponse, slug: str, body: NewRelease) -> Status[ReleaseItem]:
+@router.post(PATH, Can.RELEASE, response={202: ReleaseItem})
+def new_release(request: ApiRequest, response: HttpResponse, access: Access, body: NewRelease) -> Status[ReleaseItem]:
     """Start a release. Its job prepares the notes and looks for leaks; it can be paused and resumed."""
-    access = enter(request, slug, Can.RELEASE)
     form = ReleaseForm(
         body.dict() | {"token": uuid.uuid4()},
         sets=set_choices(access.project, without=access.closed_kinds),

@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.http import Http404, HttpResponse, HttpResponseBase
-from ninja import Field, Query, Router
+from ninja import Field, Query
 
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
@@ -19,7 +20,7 @@ from annotations.release.selectors import surrogates
 from annotations.release.services.surrogates import editing
 from annotations.text.names import MAX_ID
 
-router = Router(tags=["Surrogates"])
+router = ProjectRouter(tags=["Surrogates"])
 PATH = "/projects/{slug:slug}/surrogates"
 ONE = f"{PATH}/{{int:entity}}"
 
@@ -98,16 +99,15 @@ class EntityChange(Body):
 TYPED = dict.fromkeys(("empty", "long", "format", "original", "taken"), "text")
 
 
-@router.get(PATH, response=Page[EntityItem])
+@router.get(PATH, Can.RELEASE, response=Page[EntityItem])
 def list_surrogates(
     request: ApiRequest,
-    slug: str,
+    access: Access,
     paging: Query[Paging],
     kind: IdentifierType | None = None,
     state: Literal["all", "locked", "edited"] = "all",
 ) -> dict[str, Any] | HttpResponseBase:
     """List the entities of the index with their surrogates, of one kind or state."""
-    access = enter(request, slug, Can.RELEASE)
     rows = surrogates.entities_of(access.project, str(kind or ""), state).select_related("edited_by")
 
     def fetch(after: int | None, size: int) -> list[surrogates.EntityView]:
@@ -116,18 +116,16 @@ def list_surrogates(
     return paged(request, paging, fetch, EntityItem.model_validate, lambda one: one.row.pk)
 
 
-@router.post(f"{PATH}/search", response=list[EntityItem])
-def search_surrogates(request: ApiRequest, slug: str, body: SearchWords) -> list[surrogates.EntityView]:
+@router.post(f"{PATH}/search", Can.RELEASE, response=list[EntityItem])
+def search_surrogates(request: ApiRequest, access: Access, body: SearchWords) -> list[surrogates.EntityView]:
     """Find at most 200 entities with this name or surrogate. Words are in the body, never in an address."""
-    access = enter(request, slug, Can.RELEASE)
     rows = surrogates.found_by(access.project, body.text).select_related("edited_by")[: surrogates.MOST_FOUND]
     return surrogates.shown(access, list(rows))
 
 
-@router.post(f"{PATH}/merge", response=EntityItem)
-def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, body: Merge) -> surrogates.EntityView:
+@router.post(f"{PATH}/merge", Can.RELEASE, response=EntityItem)
+def merge_surrogates(request: ApiRequest, response: HttpResponse, access: Access, body: Merge) -> surrogates.EntityView:
     """Make one entity of several. A locked one keeps its surrogate; otherwise the one with most mentions does."""
-    access = enter(request, slug, Can.RELEASE)
     versions = {one.entity: one.version for one in body.entities}
     with named(dict.fromkeys(("few", "many", "kinds", "patients"), "entities")):
         kept = editing.merge(project=access.project, versions=versions, actor=access.user)
@@ -140,12 +138,11 @@ def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entit
     return _item(response, enter(request, slug, Can.RELEASE), entity)
 
 
-@router.get(f"{ONE}/mentions", response=Page[MentionItem])
+@router.get(f"{ONE}/mentions", Can.RELEASE, response=Page[MentionItem])
 def list_mentions(
-    request: ApiRequest, slug: str, entity: int, paging: Query[Paging]
+    request: ApiRequest, access: Access, entity: int, paging: Query[Paging]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the mentions of an entity. The audit log records that their notes were read."""
-    access = enter(request, slug, Can.RELEASE)
     rows = SurrogateMention.objects.filter(entity=_entity(access, entity))
 
     def item(mention: SurrogateMention) -> MentionItem:
@@ -154,12 +151,11 @@ def list_mentions(
     return paged_rows(request, paging, rows, item)
 
 
-@router.post(f"{ONE}/split", response=EntityItem)
+@router.post(f"{ONE}/split", Can.RELEASE, response=EntityItem)
 def split_surrogate(
-    request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: Split
+    request: ApiRequest, response: HttpResponse, access: Access, entity: int, body: Split
 ) -> surrogates.EntityView:
     """Move mentions to a new entity with a new surrogate, which is returned."""
-    access = enter(request, slug, Can.RELEASE)
     version = _seen(request, access, entity)
     with named({"few": "mentions", "all": "mentions"}):
         made = editing.split(
@@ -168,12 +164,11 @@ def split_surrogate(
     return _item(response, access, made.pk)
 
 
-@router.post(f"{ONE}/change", response=EntityItem)
+@router.post(f"{ONE}/change", Can.RELEASE, response=EntityItem)
 def change_surrogate(
-    request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: EntityChange
+    request: ApiRequest, response: HttpResponse, access: Access, entity: int, body: EntityChange
 ) -> surrogates.EntityView:
     """Lock or unlock an entity, or give it another surrogate."""
-    access = enter(request, slug, Can.RELEASE)
     version = _seen(request, access, entity)
     try:
         with named(TYPED if body.act == "replace" else {}):

@@ -4,12 +4,13 @@ from dataclasses import asdict
 from typing import Any, Literal, Self
 
 from django.http import StreamingHttpResponse
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import Chosen
@@ -20,7 +21,7 @@ from annotations.review.selectors.planted import PlantedFigures, planting_for
 from annotations.review.selectors.precision import AcceptanceRate, acceptance_by, drawn_of, suggestions_by
 from annotations.review.selectors.reviewing import Pair, chosen_runs, pairs
 
-router = Router(tags=["Review"])
+router = ProjectRouter(tags=["Review"])
 
 
 class AcceptedOut(Schema):
@@ -94,10 +95,9 @@ class Acceptance(Schema):
     planted: PlantedOut | None
 
 
-@router.get("/projects/{slug:slug}/acceptance", response=Acceptance)
-def read_acceptance(request: ApiRequest, slug: str, wanted: Query[Chosen]) -> Acceptance:
+@router.get("/projects/{slug:slug}/acceptance", Can.READ_NOTES, response=Acceptance)
+def read_acceptance(request: ApiRequest, access: Access, wanted: Query[Chosen]) -> Acceptance:
     """Read how many suggestions were accepted, how far reviewers agree, and how many planted leaks they missed."""
-    access = enter(request, slug, Can.READ_NOTES)
     chosen = chosen_runs(access.project, wanted.words, merged=True)
     runs = [run.pk for run in chosen]
     spans, codes = suggestions_by(access.project, runs), codes_of(access.project.pk)
@@ -115,11 +115,10 @@ def read_acceptance(request: ApiRequest, slug: str, wanted: Query[Chosen]) -> Ac
     )
 
 
-@router.get("/projects/{slug:slug}/decisions", openapi_extra=sends(*TYPES.values()))
+@router.get("/projects/{slug:slug}/decisions", Can.EXPORT, openapi_extra=sends(*TYPES.values()))
 def export_decision_log(
-    request: ApiRequest, slug: str, format: Literal["csv", "jsonl"] = "csv"
+    request: ApiRequest, access: Access, format: Literal["csv", "jsonl"] = "csv"
 ) -> StreamingHttpResponse:
     """Download the decision log as CSV or JSON Lines. The audit log records it."""
-    access = enter(request, slug, Can.EXPORT)
     lines, name = export_decisions(project=access.project, actor=access.user, format=format)
     return streamed(lines, TYPES[format], name)

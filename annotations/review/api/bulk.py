@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from django.http import HttpResponse
-from ninja import Field, ModelSchema, Query, Router, Schema
+from ninja import Field, ModelSchema, Query, Schema
 from ninja.responses import Status
 from pydantic import BeforeValidator
 
@@ -15,6 +15,7 @@ from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
@@ -30,7 +31,7 @@ from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import ROWS as PAGE
 from annotations.review.services.bulk import COUNTS, plan_bulk, plan_string, start_bulk, start_undo
 
-router = Router(tags=["Bulk review"])
+router = ProjectRouter(tags=["Bulk review"])
 ACTS = "/projects/{slug:slug}/bulk-acts"
 STRINGS = "/projects/{slug:slug}/suggested-strings"
 SHOWN = 200
@@ -184,10 +185,9 @@ class StringAct(Body):
 # ── Routes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@router.get(ACTS, response=Page[BulkItem])
-def list_bulk_acts(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
+@router.get(ACTS, Can.MAKE_GOLD, response=Page[BulkItem])
+def list_bulk_acts(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the bulk acts that were started, the newest first."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     codes, rows = codes_of(access.project.pk), acts_in(access.project)
 
     def fetch(after: int | None, size: int) -> Sequence[tuple[int, BulkAct]]:
@@ -197,10 +197,9 @@ def list_bulk_acts(request: ApiRequest, slug: str, paging: Query[Paging]) -> Pag
     return paged(request, paging, fetch, lambda row: BulkItem.of(row[1], codes), lambda row: row[0])
 
 
-@router.post(ACTS, response={201: BulkWithPreview})
-def plan_bulk_act(request: ApiRequest, slug: str, body: NewBulkAct) -> Status[BulkWithPreview]:
+@router.post(ACTS, Can.MAKE_GOLD, response={201: BulkWithPreview})
+def plan_bulk_act(request: ApiRequest, access: Access, body: NewBulkAct) -> Status[BulkWithPreview]:
     """Plan a bulk act. The answer is its preview; nothing is decided until it is started."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     label = label_coded(access.project, body.label) if body.label else ""
     form = BulkForm(body.dict() | {"label": label}, access=access, runs=run_authors(access.project))
     check(form)
@@ -210,10 +209,9 @@ def plan_bulk_act(request: ApiRequest, slug: str, body: NewBulkAct) -> Status[Bu
     return Status(201, with_preview(access, row))
 
 
-@router.get(f"{ACTS}/{{uuid:bulk}}", response=BulkWithPreview)
-def read_bulk_act(request: ApiRequest, slug: str, bulk: UUID) -> BulkWithPreview:
+@router.get(f"{ACTS}/{{uuid:bulk}}", Can.MAKE_GOLD, response=BulkWithPreview)
+def read_bulk_act(request: ApiRequest, access: Access, bulk: UUID) -> BulkWithPreview:
     """Read a bulk act: its preview while it is planned, its result afterwards."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     return with_preview(access, act_for(access.project, bulk))
 
 
@@ -253,12 +251,11 @@ def with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
     )  # fmt: skip
 
 
-@router.get(STRINGS, response=Page[StringItem])
+@router.get(STRINGS, Can.MAKE_GOLD, response=Page[StringItem])
 def list_suggested_strings(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[StringFilters]
+    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[StringFilters]
 ) -> PageAnswer:
     """List strings with open suggestions: the most frequent first, or the least certain (`order`)."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     runs = [run.pk for run in chosen_runs(access.project, wanted.words)]
     label = label_coded(access.project, wanted.label) if wanted.label else None
     item = coded(StringItem, access)
@@ -284,12 +281,11 @@ def list_suggested_strings(
     return paged(request, paging, fetch, lambda row: item(row[1]), lambda row: row[0])
 
 
-@router.get(f"{STRINGS}/{{int:string}}/suggestions", response=Page[OccurrenceOut])
+@router.get(f"{STRINGS}/{{int:string}}/suggestions", Can.MAKE_GOLD, response=Page[OccurrenceOut])
 def list_occurrences(
-    request: ApiRequest, slug: str, string: int, paging: Query[Paging], wanted: Query[Chosen]
+    request: ApiRequest, access: Access, string: int, paging: Query[Paging], wanted: Query[Chosen]
 ) -> PageAnswer:
     """List all suggestions of a string in their contexts, note by note. The audit log records the notes."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     runs = [run.pk for run in chosen_runs(access.project, wanted.words)]
     spans = suggested_strings.spans_of(suggested_strings.string_for(access.project, string), runs)
     item = coded(OccurrenceOut, access)
@@ -301,10 +297,9 @@ def list_occurrences(
     return paged(request, paging, fetch, lambda row: item(row[1]), lambda row: row[0])
 
 
-@router.post(f"{STRINGS}/{{int:string}}/bulk-acts", response={201: BulkWithPreview})
-def plan_string_act(request: ApiRequest, slug: str, string: int, body: StringAct) -> Status[BulkWithPreview]:
+@router.post(f"{STRINGS}/{{int:string}}/bulk-acts", Can.MAKE_GOLD, response={201: BulkWithPreview})
+def plan_string_act(request: ApiRequest, access: Access, string: int, body: StringAct) -> Status[BulkWithPreview]:
     """Plan a bulk act on a string. The answer is its preview; nothing is decided until it is started."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     found = suggested_strings.string_for(access.project, string)
     runs = [run.pk for run in chosen_runs(access.project, [str(one) for one in body.runs])]
     to = label_coded(access.project, body.to, "to") if body.to else None

@@ -6,13 +6,14 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
 from uuid import uuid4
 
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from pydantic import BeforeValidator, ValidationInfo
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
@@ -162,7 +163,7 @@ class ReviewOut(Answer):
     gold: list[GoldSpanOut]
 
 
-router = Router(tags=["Review"])
+router = ProjectRouter(tags=["Review"])
 PATH = "/projects/{slug:slug}/reviews/{int:run_author}"
 NOTE = f"{PATH}/notes/{{int:note}}"
 # The field that an error of the service is about, by its code.
@@ -297,18 +298,16 @@ class Finished(ReviewOut):
     leaks_found: int | None = None
 
 
-@router.get("/projects/{slug:slug}/reviews", response=Page[ReviewItem])
-def list_reviews(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
+@router.get("/projects/{slug:slug}/reviews", Can.MAKE_GOLD, response=Page[ReviewItem])
+def list_reviews(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the runs whose suggestions can be reviewed, the newest first."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     rows = Author.objects.filter(project=access.project, kind__in=Author.MODELS)
     return paged_rows(request, paging, rows, lambda run: ReviewItem.of(run, access), newest_first=True)
 
 
-@router.get(f"{PATH}/next", response=NextReview)
-def next_review(request: ApiRequest, slug: str, run_author: int, wanted: Query[InOrder]) -> NextReview:
+@router.get(f"{PATH}/next", Can.MAKE_GOLD, response=NextReview)
+def next_review(request: ApiRequest, access: Access, run_author: int, wanted: Query[InOrder]) -> NextReview:
     """Name the next note to review."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     run = find_run(access.project, run_author)
     found = next_in_queue(run, access.project, _queue(access, wanted), access.user, wanted.after)
     return NextReview(note=found)

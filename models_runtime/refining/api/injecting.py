@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal, Self
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, SpanInSentence, attribute
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
@@ -26,7 +27,7 @@ from models_runtime.refining.rules.vocabulary import LONGEST_TERM, MOST_TERMS, T
 from models_runtime.refining.selectors import systemic_rows
 from models_runtime.refining.services import bench, injecting
 
-router = Router(tags=["Injected errors"])
+router = ProjectRouter(tags=["Injected errors"])
 MOST_REASONS = 100
 PATH = "/projects/{slug:slug}/injections"
 ONE = f"{PATH}/{{int:injection}}"
@@ -117,20 +118,18 @@ class InjectedErrorOut(SpanInSentence):
     there: list[tuple[int, int, str]]
 
 
-@router.get(PATH, response=Page[InjectionItem])
-def list_injections(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.MANAGE, response=Page[InjectionItem])
+def list_injections(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the copies of gold with injected errors, the newest first."""
-    access = enter(request, slug, Can.MANAGE)
     rows = InjectedRun.objects.filter(project=access.project).select_related("author", "gold_version", "job")
     return paged_rows(request, paging, rows, InjectionItem.from_orm, newest_first=True)
 
 
-@router.post(PATH, response={202: InjectionItem})
+@router.post(PATH, Can.MANAGE, response={202: InjectionItem})
 def start_injection_now(
-    request: ApiRequest, response: HttpResponse, slug: str, body: NewInjection
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewInjection
 ) -> Status[InjectionItem]:
     """Inject errors into a copy of a frozen gold version."""
-    access = enter(request, slug, Can.MANAGE)
     terms = _terms(access, body.terms)
     rules = body.rules if body.rules is not None else [] if terms else [injecting.ALL]
     with named(FIELDS):
@@ -138,13 +137,12 @@ def start_injection_now(
             project=access.project, gold=body.gold, actor=access.user, rules=rules, rate=body.rate, seed=body.seed,
             name=body.name, terms=terms, key=new_key(access),
         )  # fmt: skip
-    return located(response, slug, row.job, InjectionItem.from_orm(row))
+    return located(response, access.slug, row.job, InjectionItem.from_orm(row))
 
 
-@router.get(ONE, response=InjectionOut)
-def read_injection(request: ApiRequest, slug: str, injection: int) -> InjectionOut:
+@router.get(ONE, Can.MANAGE, response=InjectionOut)
+def read_injection(request: ApiRequest, access: Access, injection: int) -> InjectionOut:
     """Read an injection, with the authors who can be scored."""
-    access = enter(request, slug, Can.MANAGE)
     row = bench.injection_for(access, injection)
     authors = bench.refiners_of(row, authors_for(access)) if bench.is_complete(row) else []
     possible = row.possible_by_rule() if row.possible else {}
@@ -152,22 +150,20 @@ def read_injection(request: ApiRequest, slug: str, injection: int) -> InjectionO
     return InjectionOut(**InjectionItem.from_orm(row).dict(), possible=possible, authors=refiners)
 
 
-@router.get(f"{ONE}/scores/{{int:author}}", response=dict[str, Any])
-def read_injection_score(request: ApiRequest, slug: str, injection: int, author: int) -> dict[str, Any]:
+@router.get(f"{ONE}/scores/{{int:author}}", Can.MANAGE, response=dict[str, Any])
+def read_injection_score(request: ApiRequest, access: Access, injection: int, author: int) -> dict[str, Any]:
     """Read what an author caught: shares are from 0 to 1, and null where there is nothing to count."""
-    access = enter(request, slug, Can.MANAGE)
     row = bench.injection_for(access, injection)
     bench.require_complete(row)
     (score,) = bench.score_authors(row, [_author(access, row, author)])
     return score.as_json()
 
 
-@router.get(f"{ONE}/errors", response=Page[InjectedErrorOut])
+@router.get(f"{ONE}/errors", Can.MANAGE, response=Page[InjectedErrorOut])
 def list_injected_errors(
-    request: ApiRequest, slug: str, injection: int, paging: Query[Paging], wanted: Query[InjectedErrorsWanted]
+    request: ApiRequest, access: Access, injection: int, paging: Query[Paging], wanted: Query[InjectedErrorsWanted]
 ) -> dict[str, Any] | HttpResponseBase:
     """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
-    access = enter(request, slug, Can.MANAGE)
     row = bench.injection_for(access, injection)
     bench.require_complete(row)
     author = _author(access, row, wanted.author) if wanted.author else None
@@ -275,12 +271,11 @@ class NewSystemic(Body):
     seed: int = SEED
 
 
-@router.get(f"{SYSTEMIC}/clusters", response=Page[ClusterOut])
+@router.get(f"{SYSTEMIC}/clusters", Can.MANAGE, response=Page[ClusterOut])
 def list_clusters(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[ClusterSeed]
+    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[ClusterSeed]
 ) -> dict[str, Any] | HttpResponseBase:
     """List clusters of rejected suggestions, the largest first. The audit log records the notes of the examples."""
-    access = enter(request, slug, Can.MANAGE)
     found = injecting.clusters_of(access.project, wanted.seed)
 
     def fetch(after: int | None, size: int) -> Sequence[ClusterOut]:
@@ -289,17 +284,17 @@ def list_clusters(
     return paged(request, paging, fetch, lambda each: each, lambda each: each.number)
 
 
-@router.get(SYSTEMIC, response=Page[SystemicItem])
-def list_systemic_errors(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(SYSTEMIC, Can.MANAGE, response=Page[SystemicItem])
+def list_systemic_errors(
+    request: ApiRequest, access: Access, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
     """List the accepted systemic errors."""
-    access = enter(request, slug, Can.MANAGE)
     return paged_rows(request, paging, systemic_rows(access.project), SystemicItem.of)
 
 
-@router.post(SYSTEMIC, response={201: SystemicItem})
-def accept_systemic_error(request: ApiRequest, slug: str, body: NewSystemic) -> Status[SystemicItem]:
+@router.post(SYSTEMIC, Can.MANAGE, response={201: SystemicItem})
+def accept_systemic_error(request: ApiRequest, access: Access, body: NewSystemic) -> Status[SystemicItem]:
     """Accept a cluster under a name, so that injections can make errors like it. 409 if new decisions changed it."""
-    access = enter(request, slug, Can.MANAGE)
     with named({"name": "name", "exists": "name"}):
         row = injecting.accept_cluster(
             project=access.project, name=body.name, key=body.key, seed=body.seed, actor=access.user
@@ -307,10 +302,9 @@ def accept_systemic_error(request: ApiRequest, slug: str, body: NewSystemic) -> 
     return Status(201, SystemicItem.of(row))
 
 
-@router.delete(f"{SYSTEMIC}/{{int:systemic}}", response={204: None})
-def remove_systemic_error(request: ApiRequest, slug: str, systemic: int) -> Status[None]:
+@router.delete(f"{SYSTEMIC}/{{int:systemic}}", Can.MANAGE, response={204: None})
+def remove_systemic_error(request: ApiRequest, access: Access, systemic: int) -> Status[None]:
     """Remove an accepted systemic error. Injections with such errors keep them."""
-    access = enter(request, slug, Can.MANAGE)
     row = get_object_or_404(SystemicError, project=access.project, pk=systemic)
     injecting.remove_systemic(project=access.project, name=row.name, actor=access.user)
     return Status(204, None)

@@ -6,13 +6,14 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse, HttpResponseBase
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Can, authors_for
+from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, SpanInSentence, attribute
 from annotations.gold.selectors import versions
 from annotations.jobs.api import located
@@ -27,7 +28,7 @@ from models_runtime.refining.services.judging import judge_again, judging_for, s
 from models_runtime.refining.services.judging_results import JudgedEntity, judged_entities, result_of, row_of_entity
 from models_runtime.runs.services.llm import servers
 
-router = Router(tags=["Judgings"])
+router = ProjectRouter(tags=["Judgings"])
 PATH = "/projects/{slug:slug}/judgings"
 ONE = f"{PATH}/{{int:judging}}"
 FIELDS = JUDGING_REFUSED_AT | {"number": "notes", "notes": "notes", "author": "author", "preset": "preset"}
@@ -95,25 +96,25 @@ class EntityOut(SpanInSentence):
     verdicts: dict[str, str | None]
 
 
-@router.get(PATH, response=Page[JudgingItem])
-def list_judgings(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.READ_NOTES, response=Page[JudgingItem])
+def list_judgings(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the judgings of a project, the newest first."""
-    access = enter(request, slug, Can.READ_NOTES)
     rows = Judging.objects.filter(project=access.project, author__in=authors_for(access))
     rows = rows.select_related("author", "gold_version", "job").prefetch_related("judges")
     return paged_rows(request, paging, rows, JudgingItem.from_orm, newest_first=True)
 
 
-@router.post(PATH, response={202: JudgingItem})
-def start_judging_now(request: ApiRequest, response: HttpResponse, slug: str, body: NewJudging) -> Status[JudgingItem]:
+@router.post(PATH, Can.MANAGE, response={202: JudgingItem})
+def start_judging_now(
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewJudging
+) -> Status[JudgingItem]:
     """Ask language models about the annotations of an author."""
-    access = enter(request, slug, Can.MANAGE)
     data = body.dict() | {"judge": body.judges, "may_leave": "yes" if body.may_leave else ""}
     frozen = [version for version in versions(access.project) if version.note_count]
     wanted = check(JudgeForm(data, project=access.project, versions=frozen, servers=servers()), {"judge": "judges"})
     with named(FIELDS):
         row = start_judging(project=access.project, actor=access.user, key=new_key(access), **wanted)
-    return located(response, slug, row.job, JudgingItem.from_orm(row))
+    return located(response, access.slug, row.job, JudgingItem.from_orm(row))
 
 
 @router.get(ONE, response=JudgingOut)
@@ -124,25 +125,23 @@ def read_judging(request: ApiRequest, slug: str, judging: int) -> JudgingOut:
     return JudgingOut(**JudgingItem.from_orm(row).dict(), result=None if live else result_of(row))
 
 
-@router.get(f"{ONE}/entities", response=Page[EntityOut])
+@router.get(f"{ONE}/entities", Can.READ_NOTES, response=Page[EntityOut])
 def list_judged_entities(
-    request: ApiRequest, slug: str, judging: int, paging: Query[Paging], wanted: Query[EntitiesWanted]
+    request: ApiRequest, access: Access, judging: int, paging: Query[Paging], wanted: Query[EntitiesWanted]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the entities behind a count in their sentences. The audit log records the notes."""
-    access = enter(request, slug, Can.READ_NOTES)
     row = judging_for(access, judging)
     found, names = judged_entities(row, wanted.kind), [one.name for one in row.judges.all()]
 
     return paged_in_context(request, paging, access, found, row_of_entity, partial(_entity, names), "judges")
 
 
-@router.post(f"{ONE}/again", response={202: JudgingItem})
-def ask_judges_again(request: ApiRequest, response: HttpResponse, slug: str, judging: int) -> Status[JudgingItem]:
+@router.post(f"{ONE}/again", Can.MANAGE, response={202: JudgingItem})
+def ask_judges_again(request: ApiRequest, response: HttpResponse, access: Access, judging: int) -> Status[JudgingItem]:
     """Ask for missing and failed verdicts."""
-    access = enter(request, slug, Can.MANAGE)
     judge_again(judging=judging_for(access, judging), actor=access.user)
     row = judging_for(access, judging)
-    return located(response, slug, row.job, JudgingItem.from_orm(row))
+    return located(response, access.slug, row.job, JudgingItem.from_orm(row))
 
 
 def _entity(names: Sequence[str], one: JudgedEntity, entry: Entry) -> EntityOut:

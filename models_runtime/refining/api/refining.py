@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
-from ninja import Field, Query, Router
+from ninja import Field, Query
 from ninja.responses import Status
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, attribute
 from annotations.jobs.api import JobItem, located, started
 from annotations.jobs.tokens import new_key
@@ -23,7 +24,7 @@ from models_runtime.models import Refinement
 from models_runtime.refining.jobs.model_scores import start_scores
 from models_runtime.refining.services.refining import Effort, RefinementChoice, efforts_of, start_refinement
 
-router = Router(tags=["Refinements"])
+router = ProjectRouter(tags=["Refinements"])
 PATH = "/projects/{slug:slug}/refinements"
 ASKED = tuple(one.name for one in fields(RefinementChoice))
 FIELDS = {name: name for name in ("run", "method", "gold", "name", *ASKED)} | {
@@ -75,33 +76,30 @@ class NewRefinement(Body):
     preset: str = Field("", max_length=40)
 
 
-@router.get(PATH, response=Page[RefinementItem])
-def list_refinements(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.MANAGE, response=Page[RefinementItem])
+def list_refinements(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the refinements of a project, the newest first."""
-    access = enter(request, slug, Can.MANAGE)
     rows = Refinement.objects.filter(project=access.project)
     rows = rows.select_related("author", "source", "gold_version", "job")
     return paged_rows(request, paging, rows, RefinementItem.from_orm, newest_first=True)
 
 
-@router.post(PATH, response={202: RefinementItem})
+@router.post(PATH, Can.MANAGE, response={202: RefinementItem})
 def start_refinement_now(
-    request: ApiRequest, response: HttpResponse, slug: str, body: NewRefinement
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewRefinement
 ) -> Status[RefinementItem]:
     """Go through the annotations of a run, and keep, change or remove each."""
-    access = enter(request, slug, Can.MANAGE)
     with named(FIELDS):
         row = start_refinement(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name,
             gold=body.gold, key=new_key(access), asked=RefinementChoice(**body.dict(include=set(ASKED))),
         )  # fmt: skip
-    return located(response, slug, row.job, RefinementItem.from_orm(row))
+    return located(response, access.slug, row.job, RefinementItem.from_orm(row))
 
 
-@router.get(f"{PATH}/{{int:refinement}}", response=RefinementOut)
-def read_refinement(request: ApiRequest, slug: str, refinement: int) -> RefinementOut:
+@router.get(f"{PATH}/{{int:refinement}}", Can.MANAGE, response=RefinementOut)
+def read_refinement(request: ApiRequest, access: Access, refinement: int) -> RefinementOut:
     """Read a refinement with its effort."""
-    access = enter(request, slug, Can.MANAGE)
     rows = Refinement.objects.select_related("author", "source", "gold_version", "job")
     row = get_object_or_404(rows, project=access.project, pk=refinement)
     return RefinementOut(**RefinementItem.from_orm(row).dict(), effort=efforts_of([row])[row.pk])
@@ -117,13 +115,14 @@ class ScoredBackend(Body):
     notes: int | None = Field(None, ge=1, le=MAX_ID)
 
 
-@router.post("/projects/{slug:slug}/releases/{int:release}/model-scores", response={202: JobItem}, tags=["Releases"])
+@router.post(
+    "/projects/{slug:slug}/releases/{int:release}/model-scores", Can.RELEASE, response={202: JobItem}, tags=["Releases"]
+)
 def start_model_scores(
-    request: ApiRequest, response: HttpResponse, slug: str, release: int, body: ScoredBackend
+    request: ApiRequest, response: HttpResponse, access: Access, release: int, body: ScoredBackend
 ) -> Status[JobItem]:
     """Start the job that scores a model on both texts. Its result has the figures."""
-    access = enter(request, slug, Can.RELEASE)
     found = release_for(access, release)
     with named({"backend": "backend", "members": "backend", "llm": "backend", "pipeline": "backend"}):
         job = start_scores(release=found, backend=body.backend, most_notes=body.notes, actor=access.user)
-    return started(response, slug, job)
+    return started(response, access.slug, job)

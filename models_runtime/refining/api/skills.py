@@ -3,20 +3,21 @@
 from datetime import datetime
 
 from django.http import Http404, HttpResponse
-from ninja import Field, Router
+from ninja import Field
 from ninja.responses import Status
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.models import Project
 from models_runtime.refining.selectors import SkillItem, SkillOut, described, known, present, skill_versions
 from models_runtime.refining.services.refining import set_skill
 
-router = Router(tags=["Guidelines"])
+router = ProjectRouter(tags=["Guidelines"])
 PATH = "/projects/{slug:slug}/skills"
 ONE = f"{PATH}/{{slug:skill}}"
 FIELDS = {"name": "name", "labels": "labels", "text": "text"}
@@ -54,10 +55,9 @@ def list_skills(request: ApiRequest, slug: str) -> list[SkillItem]:
     return described(enter(request, slug, Can.MANAGE).project)
 
 
-@router.post(PATH, response={201: SkillOut})
-def add_skill(request: ApiRequest, response: HttpResponse, slug: str, body: NewSkill) -> Status[SkillOut]:
+@router.post(PATH, Can.MANAGE, response={201: SkillOut})
+def add_skill(request: ApiRequest, response: HttpResponse, access: Access, body: NewSkill) -> Status[SkillOut]:
     """Add guidance under a new name."""
-    access = enter(request, slug, Can.MANAGE)
     if body.name in known(access.project):
         raise invalid(("name", "There is guidance with this name already. Change it, or choose another name."))
     with named({**FIELDS, "stale": "name"}):
@@ -82,10 +82,9 @@ def list_skill_versions(request: ApiRequest, slug: str, skill: str) -> list[Skil
     return [SkillVersion.from_orm(row) for row in skill_versions(project, _known(project, skill))]
 
 
-@router.patch(ONE, response=SkillOut)
-def write_skill(request: ApiRequest, response: HttpResponse, slug: str, skill: str, body: SkillText) -> SkillOut:
+@router.patch(ONE, Can.MANAGE, response=SkillOut)
+def write_skill(request: ApiRequest, response: HttpResponse, access: Access, skill: str, body: SkillText) -> SkillOut:
     """Save guidance as a new version. Without a change, the version stays. If-Match is the ETag of what was read."""
-    access = enter(request, slug, Can.MANAGE)
     now = present(access.project, _known(access.project, skill))
     exact = matched(request, _tag(now.version))
     try:

@@ -4,13 +4,14 @@ from typing import Any, Literal
 
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging
 from annotations.core.api.problems import Problem, check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body, SpanInSentence
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
@@ -26,7 +27,7 @@ from models_runtime.runs.forms.runs import COMPARISON_REFUSED_AT
 from models_runtime.runs.services import comparing
 from models_runtime.runs.services.loop import loop_answer
 
-router = Router(tags=["Comparisons"])
+router = ProjectRouter(tags=["Comparisons"])
 PATH = "/projects/{slug:slug}/comparisons"
 FIELDS = COMPARISON_REFUSED_AT | {
     "number": "authors",
@@ -88,41 +89,37 @@ class StrategiesOut(Schema):
     rows: list[comparing.StrategyRow]
 
 
-@router.get(PATH, response=ComparisonOut)
-def read_comparison(request: ApiRequest, slug: str, wanted: Query[ComparedAuthors]) -> ComparisonOut:
+@router.get(PATH, Can.READ_NOTES, response=ComparisonOut)
+def read_comparison(request: ApiRequest, access: Access, wanted: Query[ComparedAuthors]) -> ComparisonOut:
     """Compare authors with gold on the notes that all of them annotated. A long comparison needs a job first (409)."""
-    access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
         return ComparisonOut(figures=comparing.as_dict(_at_once(request, _asked(access, wanted))))
 
 
-@router.post(f"{PATH}/jobs", response={202: JobItem})
+@router.post(f"{PATH}/jobs", Can.READ_NOTES, response={202: JobItem})
 def start_comparison_job(
-    request: ApiRequest, response: HttpResponse, slug: str, body: NewComparison
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewComparison
 ) -> Status[JobItem]:
     """Start the job of a long comparison."""
-    access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
         job = comparing.start_comparison(wanted=_asked(access, body), actor=access.user)
-    return started(response, slug, job)
+    return started(response, access.slug, job)
 
 
-@router.get(f"{PATH}/spans", response=Page[GoldSpanInContext])
+@router.get(f"{PATH}/spans", Can.READ_NOTES, response=Page[GoldSpanInContext])
 def list_compared_spans(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[SpansWanted]
+    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[SpansWanted]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the gold spans behind a count in their sentences. The audit log records the notes."""
-    access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
         spans = telling_spans(_at_once(request, _asked(access, wanted)))
     kind = {"untouched": UNTOUCHED, "missed": MISSED, "only": f"{ONLY}{wanted.only}"}[wanted.kind]
     return paged_in_context(request, paging, access, spans.get(kind, []), list, _span, "comparison")
 
 
-@router.get("/projects/{slug:slug}/strategies", response=StrategiesOut)
-def read_strategies(request: ApiRequest, slug: str, wanted: Query[StrategiesWanted]) -> StrategiesOut:
+@router.get("/projects/{slug:slug}/strategies", Can.READ_NOTES, response=StrategiesOut)
+def read_strategies(request: ApiRequest, access: Access, wanted: Query[StrategiesWanted]) -> StrategiesOut:
     """Compare runs of trained models by the languages that they learned from."""
-    access = enter(request, slug, Can.READ_NOTES)
     version = next((one for one in versions(access.project) if wanted.gold in (None, one.number)), None)
     if version is None:
         raise Http404("This version does not exist.")
@@ -190,17 +187,15 @@ class Round(Schema):
     made: bool
 
 
-@router.get(LOOP, response=LoopOut, tags=["Loop"])
-def read_loop(request: ApiRequest, slug: str) -> LoopOut:
+@router.get(LOOP, Can.READ_NOTES, response=LoopOut, tags=["Loop"])
+def read_loop(request: ApiRequest, access: Access) -> LoopOut:
     """Read the rounds and the next step."""
-    access = enter(request, slug, Can.READ_NOTES)
     return LoopOut(**loop_answer(access.project))
 
 
-@router.post(f"{LOOP}/rounds", response=Round, tags=["Loop"])
-def begin_loop_round(request: ApiRequest, slug: str, body: NewRound) -> Round:
+@router.post(f"{LOOP}/rounds", Can.MAKE_GOLD, response=Round, tags=["Loop"])
+def begin_loop_round(request: ApiRequest, access: Access, body: NewRound) -> Round:
     """Begin the next round: freeze gold and hold out notes. Without a change of gold, nothing is frozen."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     wanted = check(HoldOutForm(body.dict()))
     begun = begin_round(project=access.project, actor=access.user, share=wanted["share"])
     return Round(version=begun.version.number, made=begun.made)

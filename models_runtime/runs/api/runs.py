@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
@@ -14,6 +14,7 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
@@ -42,7 +43,7 @@ from models_runtime.runs.services.runs import (
     run_rows,
 )
 
-router = Router(tags=["Runs"])
+router = ProjectRouter(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
 # Errors of services that are about the state of the project, not about a field.
 STATES = frozenset({"empty", "live", "none"})
@@ -145,17 +146,15 @@ class FailedNote(Schema):
     error: str
 
 
-@router.get("/projects/{slug:slug}/backends", response=list[BackendItem])
-def list_backends(request: ApiRequest, slug: str) -> list[BackendItem]:
+@router.get("/projects/{slug:slug}/backends", Can.READ_NOTES, response=list[BackendItem])
+def list_backends(request: ApiRequest, access: Access) -> list[BackendItem]:
     """List the backends that can suggest spans, with their health, last run and calibration."""
-    access = enter(request, slug, Can.READ_NOTES)
     return [BackendItem.of(row) for row in backend_rows(access.project)]
 
 
-@router.get(PATH, response=Page[RunListed])
-def list_runs(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.READ_NOTES, response=Page[RunListed])
+def list_runs(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the runs of a project, the newest first. Imported runs are in the list of reviews only."""
-    access = enter(request, slug, Can.READ_NOTES)
     runs = Run.objects.filter(project=access.project).select_related("author", "job", "created_by").order_by("-pk")
 
     def fetch(after: int | None, size: int) -> list[RunRow]:
@@ -164,10 +163,9 @@ def list_runs(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str
     return paged(request, paging, fetch, RunListed.row, lambda row: row.run.pk)
 
 
-@router.post(PATH, response={202: RunRef})
-def start_backend_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewRun) -> Status[RunRef]:
+@router.post(PATH, Can.MANAGE, response={202: RunRef})
+def start_backend_run(request: ApiRequest, response: HttpResponse, access: Access, body: NewRun) -> Status[RunRef]:
     """Start a run of a backend or of a trained model over all notes."""
-    access = enter(request, slug, Can.MANAGE)
     form = RunForm(body.dict())
     check(form)
     with refused({"backend": "backend", "model": "backend"} | REFUSED_AT):

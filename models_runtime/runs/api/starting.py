@@ -3,12 +3,13 @@
 from typing import Self
 
 from django.http import Http404, HttpResponse
-from ninja import Field, Router, Schema
+from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.problems import Problem, check
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.jobs.tokens import new_key
 from annotations.projects.selectors.labels import labels_of
@@ -24,7 +25,7 @@ from models_runtime.runs.services.ensembles import MOST, options_of
 from models_runtime.runs.services.external import choices_of
 from models_runtime.runs.services.llm import default_language, servers
 
-router = Router(tags=["Runs"])
+router = ProjectRouter(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
 AT_THRESHOLD = {"threshold": "threshold"}
 
@@ -137,17 +138,17 @@ class MergedRuns(Body):
     runs: list[int] = Field(max_length=MOST)
 
 
-@router.get("/projects/{slug:slug}/ensemble-members", response=list[EnsembleOption])
-def list_ensemble_members(request: ApiRequest, slug: str) -> list[EnsembleOption]:
+@router.get("/projects/{slug:slug}/ensemble-members", Can.MANAGE, response=list[EnsembleOption])
+def list_ensemble_members(request: ApiRequest, access: Access) -> list[EnsembleOption]:
     """List the backends, models and runs that can vote in an ensemble."""
-    access = enter(request, slug, Can.MANAGE)
     return [EnsembleOption.from_orm(one) for one in options_of(access.project)]
 
 
-@router.post(f"{PATH}/ensembles", response={202: RunRef})
-def start_ensemble_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewEnsemble) -> Status[RunRef]:
+@router.post(f"{PATH}/ensembles", Can.MANAGE, response={202: RunRef})
+def start_ensemble_run(
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewEnsemble
+) -> Status[RunRef]:
     """Start a run in which backends, models or finished runs vote."""
-    access = enter(request, slug, Can.MANAGE)
     members = [one.member for one in body.members]
     data = {"method": body.method, "member": members, "name": body.name, "threshold": body.threshold}
     weights = {f"weight:{one.member}": one.weight for one in body.members}
@@ -158,17 +159,17 @@ def start_ensemble_run(request: ApiRequest, response: HttpResponse, slug: str, b
     return run_started(response, access, run)
 
 
-@router.get("/projects/{slug:slug}/external-models", response=list[ExternalItem])
-def list_external_models(request: ApiRequest, slug: str) -> list[ExternalItem]:
+@router.get("/projects/{slug:slug}/external-models", Can.MANAGE, response=list[ExternalItem])
+def list_external_models(request: ApiRequest, access: Access) -> list[ExternalItem]:
     """List the models that were trained elsewhere, with the usual labels of the project for theirs."""
-    access = enter(request, slug, Can.MANAGE)
     return [ExternalItem.of(access, model) for model in external_models()]
 
 
-@router.post(f"{PATH}/external", response={202: RunRef})
-def start_external_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewExternalRun) -> Status[RunRef]:
+@router.post(f"{PATH}/external", Can.MANAGE, response={202: RunRef})
+def start_external_run(
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewExternalRun
+) -> Status[RunRef]:
     """Start a run of a model that was trained elsewhere."""
-    access = enter(request, slug, Can.MANAGE)
     model = (
         external_model_named(body.backend, body.model) if body.backend in FOUND and body.backend in EXTERNAL else None
     )
@@ -198,10 +199,11 @@ def list_language_model_servers(request: ApiRequest, slug: str) -> list[Language
     ]  # fmt: skip
 
 
-@router.post(f"{PATH}/language-models", response={202: RunRef})
-def start_language_model_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewLlmRun) -> Status[RunRef]:
+@router.post(f"{PATH}/language-models", Can.MANAGE, response={202: RunRef})
+def start_language_model_run(
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewLlmRun
+) -> Status[RunRef]:
     """Start a run of a language model over all notes."""
-    access = enter(request, slug, Can.MANAGE)
     data = body.dict() | {
         "model": f"{body.server} {body.model}",
         "may_leave": _agreed(may_leave=body.may_leave),
@@ -215,10 +217,9 @@ def start_language_model_run(request: ApiRequest, response: HttpResponse, slug: 
     return run_started(response, access, run)
 
 
-@router.post(f"{PATH}/merged", response={202: RunRef})
-def merge_runs(request: ApiRequest, response: HttpResponse, slug: str, body: MergedRuns) -> Status[RunRef]:
+@router.post(f"{PATH}/merged", Can.MAKE_GOLD, response={202: RunRef})
+def merge_runs(request: ApiRequest, response: HttpResponse, access: Access, body: MergedRuns) -> Status[RunRef]:
     """Merge runs into one list of suggestions, to review them together. An unchanged list is returned again."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     if access.withheld:
         # A merged list names the runs that suggest a span. This would reveal what the review of one run hides.
         raise Problem(409, "withheld", access.withheld)

@@ -5,13 +5,14 @@ from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.jobs.api import JobItem, started
 from annotations.text.names import MAX_ID
@@ -19,7 +20,7 @@ from models_runtime.models import Calibration
 from models_runtime.training.forms import CalibrationForm
 from models_runtime.training.services.calibration import summary, withdraw
 
-router = Router(tags=["Calibrations"])
+router = ProjectRouter(tags=["Calibrations"])
 PATH = "/projects/{slug:slug}/calibrations"
 
 
@@ -57,25 +58,23 @@ class NewCalibration(Body):
     gold: int = Field(ge=1, le=2**31 - 1)
 
 
-@router.get(PATH, response=Page[CalibrationItem])
-def list_calibrations(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.READ_NOTES, response=Page[CalibrationItem])
+def list_calibrations(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the calibrations of a project, the newest first."""
-    access = enter(request, slug, Can.READ_NOTES)
     rows = Calibration.objects.filter(project=access.project)
     return paged_rows(request, paging, rows, CalibrationItem.of, newest_first=True)
 
 
-@router.post(PATH, response={202: JobItem})
+@router.post(PATH, Can.MANAGE, response={202: JobItem})
 def start_calibration_job(
-    request: ApiRequest, response: HttpResponse, slug: str, body: NewCalibration
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewCalibration
 ) -> Status[JobItem]:
     """Start the job that fits a calibration to the notes of a run that are gold."""
-    access = enter(request, slug, Can.MANAGE)
     form = CalibrationForm({"author": body.run_author, "gold": body.gold})
     check(form)
     with named({"author": "run_author", "run": "run_author", "version": "gold"}):
         job = form.start(access)
-    return started(response, slug, job)
+    return started(response, access.slug, job)
 
 
 @router.get(f"{PATH}/{{int:calibration}}", response=CalibrationOut)
@@ -85,10 +84,9 @@ def read_calibration(request: ApiRequest, slug: str, calibration: int) -> Calibr
     return CalibrationOut.of(row, figures=summary(row))
 
 
-@router.post(f"{PATH}/{{int:calibration}}/withdraw", response=CalibrationItem)
-def withdraw_calibration(request: ApiRequest, slug: str, calibration: int) -> CalibrationItem:
+@router.post(f"{PATH}/{{int:calibration}}/withdraw", Can.MANAGE, response=CalibrationItem)
+def withdraw_calibration(request: ApiRequest, access: Access, calibration: int) -> CalibrationItem:
     """Withdraw a calibration. New runs use the previous one, if any."""
-    access = enter(request, slug, Can.MANAGE)
     withdraw(calibration=_calibration(access, calibration), actor=access.user)
     return CalibrationItem.of(_calibration(access, calibration))
 

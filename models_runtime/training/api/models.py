@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
@@ -14,6 +14,7 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.requests import takes_uploads
 from models_runtime.models import TrainedModel
@@ -24,7 +25,7 @@ from models_runtime.training.services.model_cards import erased_since, other_ver
 from models_runtime.training.services.trained import rename_model, retire_model
 from models_runtime.training.services.training import end_early
 
-router = Router(tags=["Models"])
+router = ProjectRouter(tags=["Models"])
 PATH = "/projects/{slug:slug}/models"
 
 
@@ -168,10 +169,9 @@ class UploadOptions(Schema):
     name: str = ""
 
 
-@router.get(PATH, response=Page[ModelItem])
-def list_models(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(PATH, Can.READ_NOTES, response=Page[ModelItem])
+def list_models(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the trained models of a project, the newest first."""
-    access = enter(request, slug, Can.READ_NOTES)
     rows = TrainedModel.objects.filter(project=access.project).select_related("project", "gold_version", "job")
     return paged_rows(request, paging, rows.defer("losses"), ModelItem.of, newest_first=True)
 
@@ -182,16 +182,15 @@ def read_model(request: ApiRequest, slug: str, model: int) -> ModelOut:
     return _shown(*_model(request, slug, model, Can.READ_NOTES))
 
 
-@router.post(f"{PATH}/files", response={201: ModelItem})
+@router.post(f"{PATH}/files", Can.MANAGE, response={201: ModelItem})
 @takes_uploads(Can.MANAGE)
 def upload_model_file(
-    request: ApiRequest, slug: str, options: Form[UploadOptions], file: File[UploadedFile]
+    request: ApiRequest, access: Access, options: Form[UploadOptions], file: File[UploadedFile]
 ) -> Status[ModelItem]:
     """Upload a model file that deidreview wrote, with its calibrations.
 
     A file that the project has already gives the same model, to which calibrations of other revisions are added.
     """
-    access = enter(request, slug, Can.MANAGE)
     form = UploadModelForm({"name": options.name}, request.FILES)
     check(form)
     with named({"name": "name"} | UPLOAD_REFUSED_AT):

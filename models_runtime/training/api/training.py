@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from django.http import HttpResponse
-from ninja import Field, Router, Schema
+from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
@@ -22,7 +23,7 @@ from models_runtime.training.services import training
 from models_runtime.training.services.embeddings import language_models, names_in
 from models_runtime.training.services.groups import COMPLETE, Variant, ablation
 
-router = Router(tags=["Models"])
+router = ProjectRouter(tags=["Models"])
 PATH = "/projects/{slug:slug}/models"
 
 
@@ -107,10 +108,9 @@ class Trainings(Schema):
     items: list[ModelItem]
 
 
-@router.get("/projects/{slug:slug}/training-choices", response=TrainingChoices)
-def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
+@router.get("/projects/{slug:slug}/training-choices", Can.MANAGE, response=TrainingChoices)
+def read_training_choices(request: ApiRequest, access: Access) -> TrainingChoices:
     """Read what can be trained here, with all settings."""
-    access = enter(request, slug, Can.MANAGE)
     lendable = training.lendable_versions(access.project, access.user)
     characters = [row.name for row in language_models(access.project)]
     return TrainingChoices(
@@ -124,17 +124,17 @@ def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
     )
 
 
-@router.post(PATH, response={202: Trainings})
-def start_training_now(request: ApiRequest, response: HttpResponse, slug: str, body: NewTraining) -> Status[Trainings]:
+@router.post(PATH, Can.MANAGE, response={202: Trainings})
+def start_training_now(
+    request: ApiRequest, response: HttpResponse, access: Access, body: NewTraining
+) -> Status[Trainings]:
     """Train a model on a frozen gold version."""
-    access = enter(request, slug, Can.MANAGE)
     return _started(response, access, body, (Variant(COMPLETE),))
 
 
-@router.post(f"{PATH}/ablations", response={202: Trainings})
-def start_ablation(request: ApiRequest, response: HttpResponse, slug: str, body: NewAblation) -> Status[Trainings]:
+@router.post(f"{PATH}/ablations", Can.MANAGE, response={202: Trainings})
+def start_ablation(request: ApiRequest, response: HttpResponse, access: Access, body: NewAblation) -> Status[Trainings]:
     """Train a model with stacked embeddings complete, and without each of its parts."""
-    access = enter(request, slug, Can.MANAGE)
     with named({"groupings": "groupings"}):
         variants = ablation(names_in(str(body.settings.get("embeddings", ""))), body.groupings)
     return _started(response, access, body, variants)
