@@ -1,9 +1,12 @@
 """What the schemas of all features share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from ninja import Schema
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field, ValidationInfo
+
+ReadBy = BeforeValidator
+"""Reads a field of an answer by a function of what the row has there."""
 
 
 def attribute(name: str) -> BeforeValidator:
@@ -11,6 +14,12 @@ def attribute(name: str) -> BeforeValidator:
     return BeforeValidator(lambda one: getattr(one, name, one))
 
 
+def _code(label: Any, info: ValidationInfo) -> Any:
+    """The code of a label id of an answer, by the `codes` of the context."""
+    return info.context["codes"][label] if type(label) is int and info.context and "codes" in info.context else label
+
+
+Code = Annotated[str, ReadBy(_code)]
 Username = Annotated[str | None, attribute("username")]
 JobNumber = Annotated[int | None, attribute("number")]
 # Of a row with a job, or of an answer that was made from one; null without a job.

@@ -9,19 +9,18 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Field, ModelSchema, Query, Schema
 from ninja.responses import Status
-from pydantic import BeforeValidator
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
+from annotations.core.api.schemas import Answer, Body, Code, ReadBy
 from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
 from annotations.models import BulkAct, BulkActState, Job
 from annotations.notes.api import codes_of, label_coded
-from annotations.review.api.reviewing import Code, Codes, coded
+from annotations.review.api.reviewing import Codes, coded
 from annotations.review.forms import BulkForm
 from annotations.review.selectors import suggested_strings
 from annotations.review.selectors.bulk_rules import BulkPreview, act_for, acts_in, rule_of
@@ -50,7 +49,7 @@ class RuleOut(Answer):
     least: float | None
     agree: int
     to: Code | None
-    exceptions: Annotated[int, BeforeValidator(lambda but: but if isinstance(but, int) else len(but))] = Field(
+    exceptions: Annotated[int, ReadBy(lambda but: but if isinstance(but, int) else len(but))] = Field(
         validation_alias="but"
     )
     with_gold: bool

@@ -7,14 +7,13 @@ from typing import Annotated, Any, Final, Literal, Self, TypeVar
 from uuid import uuid4
 
 from ninja import Field, Query, Schema
-from pydantic import BeforeValidator, ValidationInfo
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
+from annotations.core.api.schemas import Answer, Body, Code, ReadBy
 from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
@@ -35,11 +34,6 @@ Codes = Mapping[int, str]
 Shown = TypeVar("Shown", bound=Schema)
 
 
-def _code(label: Any, info: ValidationInfo) -> Any:
-    """The code of a label id of an answer, by the `codes` of the context."""
-    return info.context["codes"][label] if type(label) is int and info.context and "codes" in info.context else label
-
-
 def _as_object(row: Any) -> Any:
     """Start, end and label as an object with these names."""
     return dict(zip(BOUNDS, row, strict=True)) if isinstance(row, list | tuple) else row
@@ -51,7 +45,6 @@ def coded(item: type[Shown], access: Access) -> Callable[[Any], Shown]:
 
 
 BOUNDS: Final = ["start", "end", "label"]
-Code = Annotated[str, BeforeValidator(_code)]
 
 
 class Bounds(Answer):
@@ -62,7 +55,7 @@ class Bounds(Answer):
     label: Code = Field(max_length=60)
 
 
-InGold = Annotated[Bounds, BeforeValidator(_as_object)]
+InGold = Annotated[Bounds, ReadBy(_as_object)]
 
 
 class RefinedOut(Bounds):
@@ -112,7 +105,7 @@ class SuggestionOut(Bounds):
     conflicting: list[int] | None = None
     differing: list[str] | None = None
     doubt: dict[str, Any] | None = None
-    refined: Annotated[RefinedOut | None, BeforeValidator(_before_refining)] = None
+    refined: Annotated[RefinedOut | None, ReadBy(_before_refining)] = None
     planted: str | None = None
     attributes: dict[str, Any] = {}
 
@@ -157,7 +150,7 @@ class ReviewOut(Answer):
     open: int
     has_finished_gold: bool
     gold_is_draft: bool
-    first_review: Annotated[FirstReview | None, BeforeValidator(_with_outcome)] = Field(validation_alias="between")
+    first_review: Annotated[FirstReview | None, ReadBy(_with_outcome)] = Field(validation_alias="between")
     suggestions: list[SuggestionOut]
     removals: list[RemovalOut]
     gold: list[GoldSpanOut]
