@@ -330,6 +330,20 @@ class JourneyCommand(FailingCommand):
         return actor
 
 
+class ProjectCommand(JourneyCommand):
+    """A command about one project, whose short name is its first argument."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        super().add_arguments(parser)
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        return self.act_in(find_project(options.pop("project")), actor, **options)
+
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+
 def _as_json(value: Any) -> Any:
     """Return a record or a moment of a result as JSON has it."""
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else asdict(value)

@@ -10,17 +10,17 @@ from annotations.agreement.selectors.figures import table_lines
 from annotations.agreement.selectors.names import agreement_of, shown_names
 from annotations.agreement.services.figures import figures_of, named_notes, notes_of
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, entered, find_project, write_lines
+from annotations.core.commands import Needs, ProjectCommand, entered, write_lines
 from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
-from annotations.models import User
+from annotations.models import Project, User
 
 PER = {"label": "labels", "pair": "pairs", "note": "per_note", "round": "rounds"}
 Json = dict[str, Any]
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Show the agreement of a project's annotators on their submitted, blind annotations: observed agreement, "
         "Krippendorff's alpha with its bootstrap interval, kappas, F1, and the estimated share of missed spans."
@@ -28,7 +28,6 @@ class Command(JourneyCommand):
     parts: Sequence[str] = ()
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--unit", choices=list(ComparedUnit), default=ComparedUnit.TOKEN)
         parser.add_argument("--granularity", choices=list(Granularity), default=Granularity.SUBCATEGORY)
         about = "Also break the figures down by this. Repeatable."
@@ -40,8 +39,7 @@ class Command(JourneyCommand):
     def needs_for(self, options: Mapping[str, Any]) -> Needs:
         return Can.EXPORT if options["table"] else Can.READ_NOTES
 
-    def act(self, actor: User | None, **options: Any) -> Json:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> Json:
         unit, granularity = ComparedUnit(options["unit"]), Granularity(options["granularity"])
         if granularity not in granularities(unit):
             raise ServiceError("BIO tags need the unit “token” or “marked”.", code="granularity")

@@ -7,7 +7,7 @@ from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors import disagreements
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, entered, find_label, find_project
+from annotations.core.commands import ProjectCommand, entered, find_label
 from annotations.core.errors import ServiceError
 from annotations.models import CauseKind, Document, Project, User
 
@@ -15,7 +15,7 @@ from annotations.models import CauseKind, Document, Project, User
 BATCH = 500
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "List the locations where annotators disagree, with each annotator's spans and without text. To decide them, "
         "see the command “adjudicate”."
@@ -23,7 +23,6 @@ class Command(JourneyCommand):
     needs = None
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--kind", choices=list(DisagreementKind), default="", help="How the annotators differ.")
         parser.add_argument("--label", metavar="CODE", help="Only where an annotator used this label.")
         parser.add_argument("--note", metavar="NAME", help="Only in this note.")
@@ -33,8 +32,7 @@ class Command(JourneyCommand):
         parser.add_argument("--unit", choices=list(ComparedUnit), default="", help="Only where such units differ.")
         parser.add_argument("--all-sets", action="store_true", help="Also sets that were seeded or not blind.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         hidden = entered(actor, project, Can.READ_NOTES).unnamed if actor else project.anonymous_adjudication
         filters = _filters(project, options)
         bring_up_to_date(project)

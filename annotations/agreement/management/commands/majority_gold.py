@@ -11,14 +11,14 @@ from annotations.agreement.selectors.adjudications import preview
 from annotations.agreement.services import majority
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.make_gold import decider
 from annotations.jobs.waiting import end
 from annotations.models import MajorityAct, Project, User
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Make the majority of the annotators gold in all notes that several annotators have submitted. Ties are left "
         "for adjudication. --undo undoes a vote. --by must name a reviewer or a manager."
@@ -26,14 +26,12 @@ class Command(JourneyCommand):
     needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--preview", action="store_true", help="Only count; change nothing.")
         what.add_argument("--list", action="store_true", help=f"List the latest {majority.RECENT} votes, newest first.")
         what.add_argument("--undo", metavar="VOTE", help="Undo a vote by its ID, except in notes changed since.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         if options["list"]:
             return {"votes": [_described(row) for row in majority.recent_votes(project)]}
         if options["undo"]:

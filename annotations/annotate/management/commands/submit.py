@@ -4,12 +4,12 @@ from django.core.management.base import CommandParser
 
 from annotations.annotate.services.annotation_set import hand_in, reopen
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, entered, find_note, find_project
+from annotations.core.commands import ProjectCommand, entered, find_note
 from annotations.core.errors import ServiceError
-from annotations.models import User
+from annotations.models import Project, User
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Submit a person's own annotations of notes, or reopen them. Without spans, submitting says that the note has "
         "nothing to annotate. --by must name the annotator."
@@ -17,12 +17,11 @@ class Command(JourneyCommand):
     needs = None
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("notes", metavar="NOTE", nargs="+", help="Name of a note that the person may open.")
         parser.add_argument("--reopen", action="store_true", help="Make submitted annotations drafts again.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        access = entered(actor, find_project(options["project"]), Can.ANNOTATE)
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        access = entered(actor, project, Can.ANNOTATE)
         notes: list[dict[str, Any]] = []
         refused: list[dict[str, Any]] = []
         for name in options["notes"]:

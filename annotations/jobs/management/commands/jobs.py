@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from django.http import Http404
 
 from annotations.core.access import Access, Can
-from annotations.core.commands import JourneyCommand, entered, find_project
+from annotations.core.commands import ProjectCommand, entered
 from annotations.core.errors import ServiceError
 from annotations.jobs.api import JobItem
 from annotations.jobs.services import queue
@@ -16,7 +16,7 @@ from annotations.models import Job, JobState, Project, User
 LISTED = 50
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "List a project's jobs, newest first, or show one job; cancel, pause, resume or retry it. The person of --by "
         "needs the right to start such a job."
@@ -24,7 +24,6 @@ class Command(JourneyCommand):
     needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("number", metavar="NUMBER", nargs="?", type=int, help="The job's number in the project.")
         acts = parser.add_mutually_exclusive_group()
         acts.add_argument("--cancel", dest="what", action="store_const", const="cancel", help="Stop the job for good.")
@@ -35,8 +34,7 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--wait", action="store_true", help="Wait until the job has ended.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         if options["number"] is None:
             if options["what"] or options["wait"]:
                 raise ServiceError("Name the job by its number. Without options this command lists them.", code="job")

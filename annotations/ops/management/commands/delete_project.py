@@ -3,25 +3,23 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.core.errors import ServiceError
-from annotations.models import User
+from annotations.models import Project, User
 from annotations.ops.selectors.free_texts import weights_elsewhere
 from annotations.ops.services.backup import backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Delete an archived project with everything in it. Nothing is deleted without its name in --name."
     needs = Can.ARCHIVE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("--preview", action="store_true", help="Only count what would be deleted.")
         parser.add_argument("--name", help="The name of the project, as a confirmation. A deletion can't be undone.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         kept = {"backups": backups_of(project), "models_elsewhere": weights_elsewhere(project)}
         if options["preview"]:
             return dict(deletion_preview(project)) | {"deleted": False} | kept

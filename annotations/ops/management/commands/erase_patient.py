@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from annotations.ops.selectors.free_texts import free_texts, weights_elsewhere
@@ -11,18 +11,16 @@ from annotations.ops.services.backup import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Erase one patient's notes and everything derived from them. Nothing is erased without --yes."
     needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("patient", metavar="PATIENT_ID")
         parser.add_argument("--preview", action="store_true", help="Only count what would be erased.")
         parser.add_argument("--yes", action="store_true", help="Erase. An erasure can't be undone.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         preview = erasure_preview(project=project, patient_id=options["patient"])
         if options["preview"]:
             return preview | {"erased": False} | self._to_check(project)

@@ -4,21 +4,20 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
-from annotations.models import User
+from annotations.core.commands import ProjectCommand
+from annotations.models import Project, User
 from annotations.ops.services.archives.reading import export_to, say_exported
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Write a whole project to a .zip that another instance can import. It contains notes, so keep it safe."
     needs = Can.ARCHIVE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("out", metavar="OUT", type=Path, help="New file, whose name ends with .zip.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        return export_to(project=find_project(options["project"]), out=options["out"], actor=actor)
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        return export_to(project=project, out=options["out"], actor=actor)
 
     def say(self, result: dict[str, Any]) -> str:
         return say_exported(result)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, add_several, check_shown, find_project
+from annotations.core.commands import Needs, ProjectCommand, add_several, check_shown
 from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.core.tokenizers import KINDS
@@ -16,15 +16,14 @@ from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
-from annotations.models import User
+from annotations.models import Project, User
 from annotations.ops.services.archives.reading import WHOLE, check_alone, export_to, say_exported
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Export annotation sets to a new or empty folder, or to a .zip. Lists every span that the format can't hold."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("out", metavar="OUT", type=Path, help="New or empty folder, or a .zip to create.")
         about = "Format of the files; “archive” writes the whole project to a .zip."
         parser.add_argument("--format", required=True, choices=[*FORMATS, WHOLE], help=about)
@@ -49,8 +48,7 @@ class Command(JourneyCommand):
     def needs_for(self, options: Mapping[str, Any]) -> Needs:
         return Can.ARCHIVE if options["format"] == WHOLE else Can.EXPORT
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         if options["format"] == WHOLE:
             named = ("set", "split", "sentences", "spaces", "tokenizer", "layer", "mapping", "map_label", "skip_label")
             check_alone({f"--{name.replace('_', '-')}": options[name] for name in named})

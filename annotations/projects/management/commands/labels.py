@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, find_label, find_project, read_rows, write_rows
+from annotations.core.commands import Needs, ProjectCommand, find_label, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.core.spans import definitions
@@ -21,7 +21,7 @@ COLUMNS: Final = ("code", "name", "category", "hotkey", "description", "placehol
 NEEDED: Final = ("code", "name")
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "List a project's labels, or add and change them by a CSV file. A row names a label by its code; a row without "
         "a code adds a label, unless a label has its name. Columns that the file lacks stay as they are. Write the "
@@ -29,7 +29,6 @@ class Command(JourneyCommand):
     )
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         act = parser.add_mutually_exclusive_group()
         act.add_argument(
             "--from", dest="source", metavar="FILE", type=Path, help=f"CSV with columns from {', '.join(COLUMNS)}."
@@ -44,8 +43,7 @@ class Command(JourneyCommand):
         changes = options["source"] or options["delete"] or options["move"]
         return Can.MANAGE if changes else Can.SEE_PROJECT
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         if options["preview"] and not options["source"]:
             raise ServiceError("--preview can only be used with --from.", code="preview")
         position = options["position"]

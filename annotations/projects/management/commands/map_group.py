@@ -3,25 +3,23 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
-from annotations.models import GroupRole, Role, User
+from annotations.core.commands import ProjectCommand
+from annotations.models import GroupRole, Project, Role, User
 from annotations.projects.services.providers.checking import map_group, unmap_group
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Give the members of a provider's group a role in a project, or take it with --remove."
     needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("provider", metavar="PROVIDER", help="The id of the provider in the settings.")
         parser.add_argument("group", metavar="GROUP", help="The group as the provider writes it; for LDAP its DN.")
         choice = parser.add_mutually_exclusive_group(required=True)
         choice.add_argument("--role", choices=Role.values, help="Role in the project.")
         choice.add_argument("--remove", action="store_true", help="Take the role from the group.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         result = {"project": project.slug, "provider": options["provider"], "group": options["group"]}
         if not options["remove"]:
             map_group(project=project, actor=actor, **{key: options[key] for key in ("provider", "group", "role")})

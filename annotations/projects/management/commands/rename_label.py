@@ -3,12 +3,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_label, find_project
-from annotations.models import Span, User
+from annotations.core.commands import ProjectCommand, find_label
+from annotations.models import Project, Span, User
 from annotations.projects.services.labels import update_label
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Change name, hotkey, description, placeholder or attributes of a label. Its code stays: files and frozen gold "
         "use it. See also the command labels."
@@ -16,7 +16,6 @@ class Command(JourneyCommand):
     needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("label", metavar="CODE", help="Code of the label.")
         parser.add_argument("--name", help="New name.")
         parser.add_argument("--hotkey", help="New key: one letter or digit, or empty.")
@@ -26,8 +25,7 @@ class Command(JourneyCommand):
         parser.add_argument("--attributes", nargs="*", metavar="ATTRIBUTE", help=about)
         parser.add_argument("--preview", action="store_true", help="Only count the spans; change nothing.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         label = find_label(project, options["label"])
         changes = {
             key: options[key] for key in ("name", "hotkey", "description", "placeholder") if options[key] is not None

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.core.errors import ServiceError
 from annotations.models import AuditPlan, Project, Release, User
 from annotations.release.rules.audits.looks import at_least, at_most, whole
@@ -11,7 +11,7 @@ from annotations.release.selectors.audits import audit_figures, result_of
 from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Plan the audit of a release: draw the sample that auditors read for leaks. If the release has an audit "
         "already, show its progress and result, and change nothing."
@@ -19,7 +19,6 @@ class Command(JourneyCommand):
     needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--release", type=int, metavar="NUMBER", help="Default: the newest release.")
         parser.add_argument("--bound", default="1%", help="At most this share of notes contains a leak. Default: 1%%.")
         parser.add_argument("--confidence", default="95%", help="Default: 95%%.")
@@ -37,8 +36,8 @@ class Command(JourneyCommand):
             "--discard", action="store_true", help="Discard the plan. This is possible until somebody opens a note."
         )
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        release = _release(find_project(options["project"]), options["release"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        release = _release(project, options["release"])
         if options["discard"]:
             discard_plan(release=release, actor=actor)
             return {"release": release.number, "discarded": True}

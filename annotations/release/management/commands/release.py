@@ -6,13 +6,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.core.errors import ServiceError
 from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.exchange.services.writing import check_out
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
-from annotations.models import Job, JobState, LeakFinding, Release, ReleaseState, User
+from annotations.models import Job, JobState, LeakFinding, Project, Release, ReleaseState, User
 from annotations.release.rules.certificates.released_files import MANIFEST
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.releases import leak_counts
@@ -27,7 +27,7 @@ from annotations.release.services.starting import start_chosen
 ROUNDS = 4
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Release de-identified text: prepare all notes with the chosen annotations, check them for leaks, and write "
         "those without open findings. Notes with open findings are held back."
@@ -35,7 +35,6 @@ class Command(JourneyCommand):
     needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument(
             "--set", required=True, action="append", metavar="WHICH",
             help="Annotations: gold[:VERSION], adjudicated or run:NAME_OR_ID. Repeat it to unite several, or write "
@@ -94,8 +93,7 @@ class Command(JourneyCommand):
             help="Sign the release, and write its certificate: as PDF if the name ends in .pdf, else as JSON.",
         )  # fmt: skip
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         out, certificate, beside = options["out"].resolve(), options["certificate"], {}
         check_out(out)
         if certificate is not None:

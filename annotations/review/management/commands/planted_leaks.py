@@ -3,24 +3,22 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, add_several, entered, find_project
+from annotations.core.commands import ProjectCommand, add_several, entered
 from annotations.core.errors import ServiceError
-from annotations.models import User
+from annotations.models import Project, User
 from annotations.review.api.acceptance import PlantedOut
 from annotations.review.selectors.planted import planting_in
 from annotations.review.selectors.reviewing import run_authors
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Show how many planted leaks (known identifiers hidden from the suggestions) reviewers missed, by reviewer."
     needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         add_several(parser, "--run", "NAME", "Count only reviews of this run.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         known = {author.name: author.pk for author in run_authors(project)}
         if unknown := [name for name in options["run"] if name not in known]:
             raise ServiceError(

@@ -10,12 +10,12 @@ from django.http import Http404
 from ninja import Schema
 
 from annotations.core.access import Access, Can
-from annotations.core.commands import JourneyCommand, entered, find_label, find_project
+from annotations.core.commands import ProjectCommand, entered, find_label
 from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import end
-from annotations.models import BulkAct, Job, SuggestedString, User
+from annotations.models import BulkAct, Job, Project, SuggestedString, User
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import BulkItem, StringItem, with_preview
 from annotations.review.api.reviewing import coded
@@ -29,7 +29,7 @@ from annotations.text.names import MAX_ID
 RECENT = 20
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Accept or reject many open suggestions at once: by confidence, by agreement of several runs, or all of one "
         "string. Notes that already have gold and doubtful suggestions are skipped unless they are included. Count "
@@ -38,7 +38,6 @@ class Command(JourneyCommand):
     needs = None
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("runs", metavar="RUN", nargs="*", help="Names or IDs. Default: all except merged lists.")
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--least", type=float, metavar="PERCENT", help="Suggestions of at least this confidence.")
@@ -55,8 +54,8 @@ class Command(JourneyCommand):
         parser.add_argument("--with-doubtful", action="store_true", help="Include doubtful suggestions.")
         parser.add_argument("--preview", action="store_true", help="Only count; change nothing.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        access = entered(actor, find_project(options["project"]), Can.MAKE_GOLD)
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        access = entered(actor, project, Can.MAKE_GOLD)
         _check_options(options)
         codes = codes_of(access.project.pk)
         if options["list"]:

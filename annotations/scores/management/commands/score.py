@@ -6,11 +6,11 @@ from django.core.management.base import CommandParser
 from annotations.agreement.rules.units import Granularity
 from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, authors_shown, find_project, lines_of
+from annotations.core.commands import ProjectCommand, authors_shown, lines_of
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.gold.rules import Split
-from annotations.models import User
+from annotations.models import Project, User
 from annotations.scores.rules.all_or_nothing import FullyMasked
 from annotations.scores.rules.attributes import AttributeAgreement
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
@@ -31,14 +31,13 @@ EXCLUDED = {
 RATES = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Score an author's submitted annotations against gold. --json prints all figures."
     needs = Can.READ_NOTES
     counting = CountingRule.TOKENS
     attributes = False
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", default="current", metavar="VERSION", help="Number of a version, or “current”.")
         about = "Author: NAME, annotator:NAME, run:NAME or adjudicated."
         parser.add_argument("--author", required=True, metavar="NAME", help=about)
@@ -57,8 +56,7 @@ class Command(JourneyCommand):
         parser.add_argument("--counting", default=CountingRule.TOKENS, choices=list(CountingRule), help=about)
         parser.add_argument("--attributes", action="store_true", help="Also print the agreement of attributes.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         wanted = score_request(
             project, version=_number(options["gold"]), author=options["author"], among=authors_shown(actor, project),
             types=[one.strip() for one in options["types"].split(",") if one.strip()],

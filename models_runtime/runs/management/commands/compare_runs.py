@@ -3,19 +3,18 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, authors_shown, find_project, lines_of
+from annotations.core.commands import ProjectCommand, authors_shown, lines_of
 from annotations.gold.rules import Split
-from annotations.models import User
+from annotations.models import Project, User
 from annotations.scores.services.side_by_side import comparison_request
 from models_runtime.runs.services.comparing import as_dict
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Compare runs and annotators with gold, on the notes that all of them have annotated."
     needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", type=int, default=0, metavar="N", help="Gold version. Default: current gold.")
         about = "2 to 6 names, separated by commas: NAME, run:NAME, annotator:NAME."
         parser.add_argument("--runs", required=True, metavar="A,B,…", help=about)
@@ -23,8 +22,7 @@ class Command(JourneyCommand):
 
         parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         names = [name.strip() for name in options["runs"].split(",") if name.strip()]
         part = {"version": options["gold"], "split": options["split"], "language": options["language"]}
         return as_dict(comparison_request(project, names=names, among=authors_shown(actor, project), **part))

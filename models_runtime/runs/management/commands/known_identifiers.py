@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import end
 from annotations.models import Job, ListedTermKind, Project, Span, User
@@ -19,7 +19,7 @@ from models_runtime.core.registry import KNOWN
 from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Import a patient master and terms of the allow and deny lists, and find known identifiers in all notes. "
         "Without options, print what the project has."
@@ -27,7 +27,6 @@ class Command(JourneyCommand):
     needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--master", metavar="FILE", help="A file of patients. Patients that exist are replaced.")
         parser.add_argument("--format", choices=FORMATS, default="csv", help="Format of the master. Default: csv.")
         parser.add_argument("--allow", metavar="FILE", help="Terms that may stay in released text, one per line.")
@@ -36,8 +35,7 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--run", metavar="NAME", help="Run the backend “known” under this name, and wait for it.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         result: dict[str, Any] = {"project": project.slug}
         if options["master"]:
             master = read_master(project, _read(options["master"]), options["format"])

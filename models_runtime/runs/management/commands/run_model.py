@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, add_fields, find_project, read_text
+from annotations.core.commands import ProjectCommand, add_fields, read_text
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
@@ -25,12 +25,11 @@ from models_runtime.runs.services.runs import failed_notes, run_counts, run_erro
 OF_LLM = ("server", "model", *OWN)
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Run a backend over all notes. With --wait, wait for the end, and run it here if there is no worker."
     needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         backends = ", ".join([*registry.BACKENDS, registry.ENSEMBLE, *registry.SET_UP])
         about = f"One of {backends}, or a trained model (its name or model:ID)."
         parser.add_argument("backend", metavar="BACKEND", help=about)
@@ -67,8 +66,7 @@ class Command(JourneyCommand):
         add_fields(parser, RunForm, ("name", "left", "threshold", "recall", "precision"))
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         run = self._started(project, actor, options)
         job = Job.objects.get(run=run)
         if options["wait"]:

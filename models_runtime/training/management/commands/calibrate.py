@@ -3,24 +3,22 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
-from annotations.models import User
+from annotations.core.commands import ProjectCommand
+from annotations.models import Project, User
 from models_runtime.training.services.calibration import calibrate, summary
 
 EXCLUDED = {"test": "Excluded notes of the test split", "learned": "Excluded notes that the model was trained on"}
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Calibrate the confidence of a backend with one of its runs and a gold version. New runs use the result."
     needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--run", required=True, metavar="NAME", help="Name of the run.")
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         return summary(calibrate(project=project, run=options["run"], gold=options["gold"], actor=actor))
 
     def say(self, result: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, find_project
+from annotations.core.commands import Needs, ProjectCommand
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from annotations.scores.rules.intervals import with_interval
@@ -15,14 +15,13 @@ from models_runtime.training.services.trained import model_named, rename_model, 
 from models_runtime.training.services.training import end_early
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "List the trained models of a project, newest first, with scores on the hold-out. "
         "With an option: upload, download, rename, retire or complete a model. MODEL is a name or model:ID."
     )
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         act = parser.add_mutually_exclusive_group()
         act.add_argument("--upload", type=Path, metavar="FILE", help="Upload a model file that deidreview wrote.")
         act.add_argument(
@@ -45,8 +44,7 @@ class Command(JourneyCommand):
             return Can.MANAGE
         return Can.EXPORT if options["download"] else Can.READ_NOTES
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         changed = self._changed(project, actor, options)
         if changed is not None:
             return {"project": project.slug, "models": [summary(changed)]}

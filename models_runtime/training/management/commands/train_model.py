@@ -4,10 +4,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, add_fields, find_project
+from annotations.core.commands import ProjectCommand, add_fields
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, JobState, User
+from annotations.models import Job, JobState, Project, User
 from annotations.scores.rules.intervals import with_interval
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.training_settings import key_values
@@ -40,12 +40,11 @@ def _settings_help() -> str:
     return " ".join(["A setting of the type of model. May be repeated.", *named])
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Train a model on a gold version. With --wait, wait for the end, and train here if there is no worker."
     needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
         parser.add_argument(
             "--backend", default="", choices=TRAINABLE, help="Type of model. Default: that of the algorithm."
@@ -62,11 +61,11 @@ class Command(JourneyCommand):
         add_fields(parser, TrainForm, (*TEXTS, *NUMBERS, *SWITCHES))
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         given: dict[str, Any] = {word: options[word] or 0 for word in ("adapt", "grouping")}
         given |= {word: options[word] or "" for word in TEXTS} | {word: options[word] for word in SWITCHES}
         models = start_group(
-            project=find_project(options["project"]),
+            project=project,
             gold=options["gold"],
             actor=actor,
             key=uuid.uuid4().hex,
