@@ -157,11 +157,14 @@ def _statement(model: type[models.Model], columns: Sequence[str]) -> tuple[str, 
 # Many values in one condition: the database gets them as one parameter.
 
 
-def among(values: Iterable[str]) -> RawSQL:
-    """Texts for a lookup with `in`. Django prepares each value of a list alone, which takes twice as long."""
-    listed = list(values)
+def among(values: Iterable[str] | Iterable[int]) -> RawSQL | list[str | int]:
+    """Texts or ids for a lookup with `in`. Django prepares each value of a list alone, which takes twice as long."""
+    listed: list[str | int] = list(values)
+    if not listed:
+        return listed
     if connection.vendor == "postgresql":
-        return RawSQL("SELECT unnest(%s::text[])", (listed,))
+        kind = "bigint" if isinstance(listed[0], int) else "text"
+        return RawSQL(f"SELECT unnest(%s::{kind}[])", (listed,))  # noqa: S611 - the type is one of two of ours
     return RawSQL("SELECT value FROM json_each(%s)", (json.dumps(listed),))
 
 

@@ -132,20 +132,18 @@ def kinds_with(kind: IdentifierType) -> frozenset[IdentifierType]:
 def taken(project: Project, digests: Collection[str]) -> dict[str, set[tuple[int, str]]]:
     """Which entities have these surrogates, with their kinds, by digest."""
     found: dict[str, set[tuple[int, str]]] = {}
-    for some in in_parts(sorted(digests)):
-        rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=among(some)).order_by()
-        for digest, pk, kind in rows.values_list("surrogate_digest", "pk", "kind"):
-            found.setdefault(str(digest), set()).add((pk, kind))
+    rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=among(digests)).order_by()
+    for digest, pk, kind in rows.values_list("surrogate_digest", "pk", "kind"):
+        found.setdefault(str(digest), set()).add((pk, kind))
     return found
 
 
 def named(project: Project, digests: Collection[str]) -> dict[str, dict[tuple[str, str], int]]:
     """The entities of the project that are found by these digests: by digest, then by kind and scope."""
     found: dict[str, dict[tuple[str, str], int]] = {}
-    for some in in_parts(sorted(digests)):
-        rows = SurrogateKey.objects.filter(project=project, digest__in=among(some)).order_by()
-        for digest, kind, scope, entity in rows.values_list("digest", "kind", "scope", "entity_id"):
-            found.setdefault(digest, {})[kind, scope] = entity
+    rows = SurrogateKey.objects.filter(project=project, digest__in=among(digests)).order_by()
+    for digest, kind, scope, entity in rows.values_list("digest", "kind", "scope", "entity_id"):
+        found.setdefault(digest, {})[kind, scope] = entity
     return found
 
 

@@ -46,8 +46,8 @@ from annotations.release.services.replacing import (
 )
 from annotations.release.services.sources import ReleasedAnnotations, covered_notes
 from annotations.release.services.surrogates.makers import Params
-from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
-from annotations.release.services.surrogates.patients import Originals
+from annotations.release.services.surrogates.making import surrogates_for
+from annotations.release.services.surrogates.patients import NoteMentions, Originals
 from annotations.text.attributes import Attributes, as_text, definitions_of, fitting
 from annotations.text.hashes import text_sha256
 from annotations.text.search import words

@@ -55,7 +55,7 @@ def surrogate_measures(release: models.Release) -> dict[str, Any]:
     def replaced() -> Iterator[ReplacedMention]:
         for at in range(0, len(ids), AT_ONCE):
             notes = list(rows.filter(pk__in=ids[at : at + AT_ONCE]).values_list(*COLUMNS))
-            entities = entities_in(key, [note[0] for note in notes], known)
+            entities = entities_in(release.project, key, [note[0] for note in notes], known)
             for document, text, language, new_text, pieces in notes:
                 for start, end, new_start, new_end, label, action in pieces:
                     entity = entities.get((document, start, end))

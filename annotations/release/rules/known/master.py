@@ -241,6 +241,7 @@ _TYPES: Final = {
     **dict.fromkeys(("SS", "NI", "NNESP", "NNITA", "TAX", "PPN", "CZ", "NIIP", "SB"), "national_ids"),
     **dict.fromkeys(("MB", "HC", "MC", "MA", "SN", "NH", "JHN", "NPI", "PNT"), "insurance"),
 }
+_SYSTEMS: Final = {"email": "emails", **dict.fromkeys(("phone", "fax", "sms", "pager"), "phones")}
 _MOTHERS: Final = "humanname-mothers-family"
 _FATHERS: Final = "humanname-fathers-family"
 
@@ -303,56 +304,33 @@ def person_of(resource: Mapping[str, Any], patients: Collection[str]) -> tuple[s
             values.setdefault(field, []).append(" ".join(value.split()))
 
     for name in _dicts(resource, "name"):
-        _add_name(add, name)
+        extensions = _dicts(name.get("_family") or {}, "extension")  # they tell both surnames apart
+        parts = {str(each.get("url")).rsplit("/", 1)[-1]: each.get("valueString") for each in extensions}
+        given, family, text = _given(name), name.get("family"), (name.get("text") or "").split()
+        add("given", given or (" ".join(text[:1]) if not family else ""))
+        add("family", parts.get(_FATHERS) or family or (" ".join(text[1:]) if not given else ""))
+        add("second_family", parts.get(_MOTHERS))
     add("birth_dates", resource.get("birthDate"))
     add("sex", resource.get("gender"))
     numbers = [str(resource.get("id") or "")]
     for identifier in _dicts(resource, "identifier"):
-        add(_identifier_field(identifier), identifier.get("value"))
-        numbers.append(str(identifier.get("value") or ""))
+        codes = [each.get("code") for each in _dicts(identifier.get("type") or {}, "coding")]
+        add(next((_TYPES[code] for code in codes if code in _TYPES), "ids"), identifier.get("value"))
+        numbers.append(identifier.get("value") or "")
     contacts = _dicts(resource, "contact")
     for telecom in [each for one in (resource, *contacts) for each in _dicts(one, "telecom")]:
-        system = telecom.get("system")
-        called = system in ("phone", "fax", "sms", "pager")
-        add("emails" if system == "email" else "phones" if called else "ids", telecom.get("value"))
+        add(_SYSTEMS.get(telecom.get("system", ""), "ids"), telecom.get("value"))
     for address in _dicts(resource, "address"):
         for line in address.get("line") or []:
             add("streets", line)
         add("zips", address.get("postalCode"))
         add("cities", address.get("city"))
-    for contact in contacts:
-        add("relatives", _full(contact.get("name")))
+    for name in [contact.get("name") or {} for contact in contacts]:
+        add("relatives", f"{_given(name)} {name.get('family') or ''}".strip() or name.get("text"))
     patient = next((each for each in numbers if each in patients), numbers[0])
     return patient, MasterPerson(**{field: tuple(dict.fromkeys(found)) for field, found in values.items()})
 
 
-def _add_name(add: Any, name: Mapping[str, Any]) -> None:
-    given = " ".join(each for each in name.get("given") or [] if isinstance(each, str))
-    family, parts = name.get("family"), _family_parts(name)
-    add("given", given)
-    add("family", parts.get(_FATHERS) or family)
-    add("second_family", parts.get(_MOTHERS))
-    if not given and not family:
-        text = str(name.get("text") or "").split()
-        add("given", " ".join(text[:1]))
-        add("family", " ".join(text[1:]))
-
-
-def _family_parts(name: Mapping[str, Any]) -> dict[str, str]:
-    """Both surnames, where the extensions of the family name tell them apart."""
-    element = name.get("_family")
-    extensions = _dicts(element, "extension") if isinstance(element, dict) else []
-    return {str(each.get("url", "")).rsplit("/", 1)[-1]: str(each.get("valueString") or "") for each in extensions}
-
-
-def _full(name: object) -> str:
-    if not isinstance(name, dict):
-        return ""
-    given: Sequence[str] = name.get("given") or []
-    return " ".join([*given, name.get("family") or ""]).strip() or str(name.get("text") or "")
-
-
-def _identifier_field(identifier: Mapping[str, Any]) -> str:
-    kind = identifier.get("type")
-    codes = [str(each.get("code", "")) for each in _dicts(kind, "coding")] if isinstance(kind, dict) else []
-    return next((_TYPES[code] for code in codes if code in _TYPES), "ids")
+def _given(name: Mapping[str, Any]) -> str:
+    """The given names of a name; where an extension stands in place of one, the list has null."""
+    return " ".join(filter(None, name.get("given") or []))

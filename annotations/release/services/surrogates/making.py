@@ -5,7 +5,7 @@ stored one of the same entities or surrogates meanwhile, nothing is stored, and 
 index holds now. So two workers that meet the same entity give it one surrogate.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Final
@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.bulk import insert_returning, insert_rows
+from annotations.core.bulk import among, insert_returning, insert_rows
 from annotations.core.errors import ServiceError
 from annotations.core.locks import advisory_lock, hold
 from annotations.core.sealing import Key, project_key
@@ -34,7 +34,7 @@ from annotations.release.services.surrogates.patients import (
     mentioned,
     patients_of,
 )
-from annotations.release.services.surrogates.planning import Entity, Plan, StoredEntity
+from annotations.release.services.surrogates.planning import Entity, Plan, StoredEntity, stored_mentions
 from annotations.text.spans import stretches
 
 # Erase notes from the index of surrogates: what only they said leaves the index with them.
@@ -48,36 +48,29 @@ def forget_notes(*, project: Project, notes: Sequence[int], patient: str) -> Non
     if not SurrogateEntity.objects.filter(project=project).exists():
         return
     key = project_key(project)
-    touched: set[int] = set()
-    for some in index.in_parts(sorted(notes)):
-        mentions = SurrogateMention.objects.filter(document__in=some).order_by()
-        touched.update(mentions.values_list("entity_id", flat=True).distinct())
-        mentions.delete()
+    mentions = SurrogateMention.objects.filter(document__in=among(notes)).order_by()
+    touched = set(mentions.values_list("entity_id", flat=True).distinct())
+    mentions.delete()
     scopes = {index.private_scope(key, patient, note) for note in ([0] if patient else notes)}
-    for some in index.in_parts(sorted(touched)):
-        mentioned = SurrogateMention.objects.filter(entity__in=some).order_by().values_list("entity_id", flat=True)
-        kept = set(mentioned.distinct())
-        SurrogateEntity.objects.filter(pk__in=set(some) - kept).delete()
-        keep_only_said(key, kept)
+    kept = keep_only_said(key, touched)
+    SurrogateEntity.objects.filter(pk__in=among(touched - kept)).delete()
     # What no mention leads to, because an edit or another label took the mentions away. Of an entity that all patients
     # share, nothing tells any more whose note said it.
     SurrogateEntity.objects.filter(project=project, scope__in={*scopes, ""}, mentions=None).delete()
 
 
-def keep_only_said(key: Key, entities: Collection[int]) -> None:
+def keep_only_said(key: Key, entities: Collection[int]) -> set[int]:
     """Remove forms that no mention has any more, and the keys that only those forms had.
 
-    Entities without mentions stay as they are. The caller's transaction excludes other changes of the index.
+    Entities without mentions stay as they are; return the others. The caller's transaction excludes other changes of
+    the index.
     """
-    rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=entities).order_by("pk"))
     said: dict[int, set[int]] = {}
-    mentions = SurrogateMention.objects.filter(entity__in=entities).order_by()
+    mentions = SurrogateMention.objects.filter(entity__in=among(entities)).order_by()
     for entity, form in mentions.values_list("entity_id", "form").distinct():
         said.setdefault(entity, set()).add(form)
     changed = []
-    for row in rows:
-        if row.pk not in said:
-            continue
+    for row in SurrogateEntity.objects.select_for_update().filter(pk__in=among(said)).order_by("pk"):
         sealed = index.opened(key, row)
         left = sealed.only({form for form in sealed.forms if index.form_number(key, form) in said[row.pk]})
         if left.forms != sealed.forms:
@@ -86,9 +79,8 @@ def keep_only_said(key: Key, entities: Collection[int]) -> None:
             known = index.keys_of(key, IdentifierType(row.kind), left)
             SurrogateKey.objects.filter(entity=row).exclude(digest__in=known).delete()
     SurrogateEntity.objects.bulk_update(changed, ["sealed"], batch_size=500)
+    return set(said)
 
-
-__all__ = ["NoteMentions", "surrogates_for"]
 
 # The number of the lock between workers that change a project's index (annotations.core.locks).
 _INDEX: Final = 0x6E02
@@ -134,10 +126,7 @@ def _clustered(project: Project, key: Key, maker: Maker, patients: Sequence[Pati
     """The clusters of each patient. A model is not asked about patients all of whose mentions the index holds."""
     if isinstance(maker, RulesMaker):
         return maker.cluster(patients)
-    known: set[Where] = set()
-    for some in index.in_parts(sorted({one.note for patient in patients for one in patient.mentions})):
-        rows = SurrogateMention.objects.filter(document__in=some, entity__project=project).order_by()
-        known.update(rows.values_list("document_id", "start", "end"))
+    known = stored_mentions(project, {one.note for patient in patients for one in patient.mentions})
     new = [any(one[:3] not in known for one in patient.mentions) for patient in patients]
     asked = iter(maker.cluster([one for one, is_new in zip(patients, new, strict=True) if is_new]))
     rest = [one for one, is_new in zip(patients, new, strict=True) if not is_new]
@@ -157,7 +146,9 @@ def _store(plan: Plan) -> set[int]:
     Raises NotNew or IntegrityError if the index has changed so that the plan no longer fits.
     """
     lock_index(plan.project)
-    present = _present(plan)
+    noted = {one.note for entity in plan.entities for own in entity.mentions.values() for one in own}
+    notes = Document.objects.filter(project=plan.project, pk__in=among(noted)).order_by()
+    present = set(notes.values_list("pk", flat=True))
     touched = [entity for entity in plan.entities if any(one.note in present for one in entity.unstored)]
     _check_known(plan)
     known = index.named(plan.project, {digest for entity in touched for digest in entity.keys})
@@ -186,22 +177,12 @@ def _insert_new(plan: Plan, entities: Sequence[Entity]) -> None:
         entity.stored = StoredEntity(pk)
 
 
-def _present(plan: Plan) -> set[int]:
-    wanted = {one.note for entity in plan.entities for own in entity.mentions.values() for one in own}
-    found: set[int] = set()
-    for some in index.in_parts(sorted(wanted)):
-        notes = Document.objects.filter(project=plan.project, pk__in=some).order_by()
-        found.update(notes.values_list("pk", flat=True))
-    return found
-
-
 def _check_known(plan: Plan) -> None:
     """Raise NotNew if an entity that the plan uses was edited or deleted since the plan read it."""
     known = {entity.stored.pk: entity.stored.version for entity in plan.entities if entity.stored is not None}
-    for some in index.in_parts(sorted(known)):
-        rows = SurrogateEntity.objects.filter(project=plan.project, pk__in=some).order_by()
-        if dict(rows.values_list("pk", "version")) != {pk: known[pk] for pk in some}:
-            raise NotNew
+    rows = SurrogateEntity.objects.filter(project=plan.project, pk__in=among(known)).order_by()
+    if dict(rows.values_list("pk", "version")) != known:
+        raise NotNew
 
 
 def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
@@ -222,12 +203,11 @@ def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
 def _add_forms(plan: Plan, entities: Sequence[Entity]) -> None:
     """Seal new forms with those that other workers have added meanwhile."""
     by_pk = {entity.stored.pk: entity for entity in entities if entity.stored is not None}
-    for some in index.in_parts(sorted(by_pk)):
-        rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=some).order_by("pk"))
-        for row in rows:
-            entity = by_pk[row.pk]
-            row.sealed = index.opened(plan.key, row).with_forms(entity.forms, entity.cues).closed(plan.key)
-        SurrogateEntity.objects.bulk_update(rows, ["sealed"], batch_size=500)
+    rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=among(by_pk)).order_by("pk"))
+    for row in rows:
+        entity = by_pk[row.pk]
+        row.sealed = index.opened(plan.key, row).with_forms(entity.forms, entity.cues).closed(plan.key)
+    SurrogateEntity.objects.bulk_update(rows, ["sealed"], batch_size=500)
 
 
 def _insert_keys(plan: Plan, entities: Sequence[Entity], known: Known) -> None:
@@ -256,20 +236,13 @@ def _insert_mentions(plan: Plan, entities: Sequence[Entity], present: Collection
         if one.note in present
     ]
     stale = {row[1:4] for row in rows}
-    moved: list[int] = []
-    losing: set[int] = set()
-    for some in index.in_parts(sorted({row[1] for row in rows})):
-        stored = SurrogateMention.objects.filter(document__in=some).order_by()
-        for pk, entity, *place in stored.values_list("pk", "entity_id", "document_id", "start", "end"):
-            if tuple(place) in stale:
-                moved.append(pk)
-                losing.add(entity)
-    for some in index.in_parts(moved):
-        SurrogateMention.objects.filter(pk__in=some).delete()
+    stored = SurrogateMention.objects.filter(document__in=among({row[1] for row in rows})).order_by()
+    columns = stored.values_list("pk", "entity_id", "document_id", "start", "end")
+    moved = {pk: entity for pk, entity, *place in columns if tuple(place) in stale}
+    SurrogateMention.objects.filter(pk__in=among(moved)).delete()
     insert_rows(SurrogateMention, ("entity_id", "document_id", "start", "end", "form"), rows)
     # Otherwise an erasure of the note would not find its words there.
-    for some in index.in_parts(sorted(losing)):
-        keep_only_said(plan.key, some)
+    keep_only_said(plan.key, set(moved.values()))
 
 
 # Build the index for annotation sets before a release, and measure it (Singh et al. 2025, appendix A.7).
@@ -340,7 +313,7 @@ def _replaced(
 ) -> Iterator[ReplacedMention]:
     """The mentions of notes with what was written for them, for the measures."""
     known: dict[int, Surrogate] = {}
-    owners = entities_in(project_key(project), [note.document for note in notes], known)
+    owners = entities_in(project, project_key(project), [note.document for note in notes], known)
     for note in notes:
         for one in note.mentions:
             where = (note.document, one.start, one.end)
@@ -349,13 +322,9 @@ def _replaced(
                 yield ReplacedMention(owners[where], here, written[where], known[owners[where]], note.language)
 
 
-def entities_in(key: Key, notes: Sequence[int], known: dict[int, Surrogate]) -> dict[Where, int]:
+def entities_in(project: Project, key: Key, notes: Iterable[int], known: dict[int, Surrogate]) -> dict[Where, int]:
     """The entity of each mention in these notes. Adds the surrogates of new ones to `known`."""
-    mentions = SurrogateMention.objects.filter(document__in=notes).order_by()
-    found = {
-        (document, start, end): entity
-        for document, start, end, entity in mentions.values_list("document_id", "start", "end", "entity_id")
-    }
-    for row in SurrogateEntity.objects.filter(pk__in=set(found.values()) - known.keys()).order_by():
+    found = stored_mentions(project, notes)
+    for row in SurrogateEntity.objects.filter(pk__in=among(set(found.values()) - known.keys())).order_by():
         known[row.pk] = index.surrogate_of(row, index.opened(key, row))
     return found

@@ -1,10 +1,11 @@
 """Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Final, NamedTuple
 
+from annotations.core.bulk import among
 from annotations.core.sealing import Key
 from annotations.models import Project, SurrogateEntity, SurrogateMention
 from annotations.release.rules.redaction.policy import IdentifierType
@@ -36,6 +37,15 @@ class StoredEntity(NamedTuple):
     pk: int
     version: int = 1
     locked: bool = False
+
+
+def stored_mentions(project: Project, notes: Iterable[int]) -> dict[Where, int]:
+    """The entity of each mention that the index holds of these notes."""
+    rows = SurrogateMention.objects.filter(document__in=among(notes), entity__project=project).order_by()
+    return {
+        (document, start, end): entity
+        for document, start, end, entity in rows.values_list("document_id", "start", "end", "entity_id")
+    }
 
 
 @dataclass(slots=True, eq=False)
@@ -166,7 +176,7 @@ class Plan:
 
     def _match(self) -> None:
         """Find the entity of each cluster: the one that its mentions had before, one of the index, or a new one."""
-        stored = self._stored()
+        stored = stored_mentions(self.project, {one.note for each in self._patients for one in each.mentions})
         self._load(set(stored.values()))
         unknown = [rest for own in self._parts for part in own if (rest := self._keep(part, stored))]
         for part in unknown:
@@ -189,26 +199,14 @@ class Plan:
             entity = self._loaded.get(chosen.pk) if chosen else None
             self._attach(part, entity or self._drafted(part))
 
-    def _stored(self) -> dict[Where, int]:
-        """The entity of each mention that the index holds."""
-        wanted = {one[:3] for own in self._parts for part in own for one in part.cluster.mentions}
-        found: dict[Where, int] = {}
-        for some in index.in_parts(sorted({note for note, _start, _end in wanted})):
-            rows = SurrogateMention.objects.filter(document__in=some, entity__project=self.project).order_by()
-            for document, start, end, entity in rows.values_list("document_id", "start", "end", "entity_id"):
-                if (where := (document, start, end)) in wanted:
-                    found[where] = entity
-        return found
-
     def _load(self, pks: Collection[int]) -> None:
-        for some in index.in_parts(sorted(pks)):
-            rows = SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by()
-            columns = ("pk", "version", "locked", "kind", "scope", "sealed", "made_by", "surrogate_digest")
-            for pk, version, locked, code, scope, closed, made_by, digest in rows.values_list(*columns):
-                sealed, kind = index.unsealed(self.key, bytes(closed)), IdentifierType(code)
-                surrogate = Surrogate(kind, sealed.parts, made_by)
-                stored = StoredEntity(pk, version, locked)
-                self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)
+        rows = SurrogateEntity.objects.filter(project=self.project, pk__in=among(pks)).order_by()
+        columns = ("pk", "version", "locked", "kind", "scope", "sealed", "made_by", "surrogate_digest")
+        for pk, version, locked, code, scope, closed, made_by, digest in rows.values_list(*columns):
+            sealed, kind = index.unsealed(self.key, bytes(closed)), IdentifierType(code)
+            surrogate = Surrogate(kind, sealed.parts, made_by)
+            stored = StoredEntity(pk, version, locked)
+            self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)
 
     def _keep(self, part: _Part, stored: Mapping[Where, int]) -> _Part | None:
         """Give mentions to the entities that they had before; return the others, or None.
