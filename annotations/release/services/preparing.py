@@ -4,9 +4,9 @@ Nothing here writes; `batches.py` stores the result. The text of a note never ch
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, partial
 from itertools import islice
 
 from annotations.core.errors import ServiceError
@@ -28,7 +28,7 @@ from annotations.release.rules.redaction.released import (
     piece_around,
     span_to_original,
 )
-from annotations.release.rules.redaction.releasing import PlannedReplacement, planned, release_text, writes_label
+from annotations.release.rules.redaction.releasing import planned, release_text, writes_label
 from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, people_of
 from annotations.release.services import searching
 from annotations.release.services.replacing import (
@@ -96,46 +96,26 @@ class Preparer:
 
         `keep_names`: the release keeps the names of its notes, so the leak gate reads them too.
         """
-        self.project = project
-        self._keep_names = keep_names
-        self._runs = runs
-        self._maker = maker or {}
+        self.project, self.source, self._policy = project, source, policy
+        self._keep_names, self._maker = keep_names, maker or {}
+        self._key: Key = project_key(project)
         self._avoided: Container[str] = ()
-        self.source = source
-        self._policy = policy
         self._masking = with_masks(policy)
+        self._kept = frozenset(code for code, rule in policy.rules.items() if rule.action == Action.KEEP)
         labels = Label.objects.filter(label_set__project=project).values_list("code", "placeholder", "attributes")
         placeholders = {code: text for code, text, _attributes in labels}
         self._definitions = {code: definitions_of(attributes) for code, _text, attributes in labels}
         self._placeholder_of = placeholders | {code + MASKED: text for code, text in placeholders.items()}
         self._date_order = DateOrder(policy, self._first_notes)
-        self._gates: dict[str, Gate] = {}
-        self._denied_sought: dict[str, Sought] = {}
-
-    @cached_property
-    def _key(self) -> Key:
-        return project_key(self.project)
-
-    @cached_property
-    def _allowed(self) -> Collection[str]:
-        return allowed_terms(self.project)
-
-    @cached_property
-    def _finder(self) -> Finder:
-        return Finder(self.project, denied=False)
-
-    @cached_property
-    def _seeking(self) -> searching.SightingSearch:
-        return searching.SightingSearch(self.project, self._policy, self._label_of, self._runs)
-
-    @cached_property
-    def _kept(self) -> frozenset[str]:
-        return frozenset(code for code, rule in self._policy.rules.items() if rule.action == Action.KEEP)
-
-    @cached_property
-    def _denied(self) -> list[Needle]:
-        terms = denied_terms(self.project)
-        return [Needle(text, label, self._kind_of(label), Origin.DENIED) for text, label in terms]
+        # A label of each kind: the first one that the policy doesn't keep, else the first.
+        kept_last = sorted(policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
+        self._label_of = {rule.kind: code for code, rule in reversed(kept_last)}
+        self._finder = Finder(project, denied=False)
+        self._seeking = searching.SightingSearch(project, policy, self._label_of, runs)
+        terms = denied_terms(project)
+        self._denied = [Needle(text, label, self._kind_of(label), Origin.DENIED) for text, label in terms]
+        self._gate = cache(self._gate_of)
+        self._denied_in = cache(lambda language: self._gate(language).prepared(self._denied))
 
     def _kind_of(self, label: str) -> IdentifierType:
         return self._policy.rules[label].kind if label in self._policy.rules else IdentifierType.OTHER
@@ -191,7 +171,7 @@ class Preparer:
             by_rules = repeats[_whose(note)].found_in(note.text, searched[note.pk])
             sightings = self._sightings(mentions, by_rules, suggested[note.pk])
             order = self._date_order.month_first(note, everything)
-            plan = partial(self._planned, note, spans[note.pk])
+            plan = partial(planned, note.text, spans[note.pk], self._masking)
             replacing = note_replacing(self._key, note, plan, surrogates, order, latest.get(_whose(note)))
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
@@ -206,9 +186,6 @@ class Preparer:
         except PolicyError as error:
             raise ServiceError(str(error), code="unmapped") from error
 
-    def _planned(self, note: Original, spans: Sequence[Span]) -> list[PlannedReplacement]:
-        return planned(note.text, spans, self._masking)
-
     def _surrogates(self, notes: Sequence[Original], spans: Mapping[int, Sequence[Span]]) -> Surrogates:
         wanted = [mentions for note in notes if (mentions := self._mentions(note, spans[note.pk])).mentions]
         if not wanted:
@@ -217,7 +194,7 @@ class Preparer:
 
     def _mentions(self, note: Original, spans: Sequence[Span]) -> NoteMentions:
         """The mentions of a note that get surrogates."""
-        plans = self._planned(note, spans)
+        plans = planned(note.text, spans, self._masking)
         own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
         return NoteMentions(note.pk, note.patient, note.language, note.text, own)
 
@@ -242,12 +219,6 @@ class Preparer:
             if len(patient) >= SHORTEST_PATIENT_ID:
                 found[patient].append(self._patient_id(patient))
         return found
-
-    @cached_property
-    def _label_of(self) -> dict[IdentifierType, str]:
-        """A label of each kind: the first one that the policy doesn't keep, else the first."""
-        kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
-        return {rule.kind: code for code, rule in reversed(kept_last)}
 
     def _patient_id(self, patient: str) -> Needle:
         label = self._label_of.get(IdentifierType.RECORD) or self._label_of.get(IdentifierType.ID, "")
@@ -365,18 +336,12 @@ class Preparer:
             found = gate.find_in_name(text, needles, note=note.pk, exceptions=exceptions)
         else:
             found = gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions)
-        leaks = []
-        for leak in found:
-            exception = searching.in_surrogate(leak, note, text, pieces or ())
-            if exception:
-                exceptions[exception] += 1
-            else:
-                leaks.append(leak)
+        stays = [searching.in_surrogate(leak, note, text, pieces or ()) for leak in found]
+        exceptions.update(filter(None, stays))
+        leaks = [leak for leak, exception in zip(found, stays, strict=True) if not exception]
         if not self._denied:
             return leaks
-        if note.language not in self._denied_sought:
-            self._denied_sought[note.language] = gate.prepared(self._denied)
-        denied = self._denied_sought[note.language]
+        denied = self._denied_in(note.language)
         if pieces is None:
             return searching.merged(leaks, gate.find_in_name(text, denied))
         # What the policy keeps is not an exception for them.
@@ -408,16 +373,13 @@ class Preparer:
         around = piece_around(pieces, found.start, found.end)
         if not label or found.origin not in _BY_KIND or (around and around.label == label):
             return
-        own = [rule.action for rule in self._policy.rules.values() if rule.kind is self._kind_of(label)]
         mention = Mention(start, end, label, self._kind_of(label), note.text[start:end])
-        several = len(own) > 1 and (len(set(own)) > 1 or writes_label(mention, self._policy, replacing))
-        if several:
+        own = [rule.action for rule in self._policy.rules.values() if rule.kind is mention.kind]
+        if len(own) > 1 and (len(set(own)) > 1 or writes_label(mention, self._policy, replacing)):
             found.label = ""
 
-    def _gate(self, language: str) -> Gate:
-        if language not in self._gates:
-            self._gates[language] = Gate(self._allowed, [language] if language else [], searching.kept_words())
-        return self._gates[language]
+    def _gate_of(self, language: str) -> Gate:
+        return Gate(allowed_terms(self.project), [language] if language else [], searching.kept_words())
 
 
 def _whose(note: Original) -> object:
