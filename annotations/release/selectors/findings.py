@@ -90,54 +90,31 @@ def beside(
     looks: Mapping[str, LabelLook],
 ) -> list[SideBySideLine]:
     """The rows of both texts. Offsets are code points, end-exclusive; pieces are in order and don't overlap."""
+    marks = sorted(findings, key=lambda one: (one.start, one.end))
     rows: list[SideBySideLine] = []
-    ordered = sorted(findings, key=lambda one: (one.start, one.end))
-    at, new_at, begun, number = 0, 0, 0, 1
-    for end, new_end, after, new_after in _breaks(text, released, pieces):
-        ending = begun
-        while ending < len(pieces) and pieces[ending].end <= end and pieces[ending].new_end <= new_end:
-            ending += 1
-        mine = list(enumerate(pieces))[begun:ending] if ending > begun else []
-        found = [one for one in ordered if one.start < new_end and new_at < one.end]
-        before = _bits(text, at, end, [(n, piece, piece.start, piece.end) for n, piece in mine], (), looks)
-        replaced = [(n, piece, piece.new_start, piece.new_end) for n, piece in mine]
-        new = _bits(released, new_at, new_end, replaced, found, looks)
-        rows.append(SideBySideLine(number, not mine and not found, before, new))
-        number += sum(1 for _break in BREAK.finditer(text, at, after))
-        at, new_at, begun = after, new_after, ending
+    before: list[Bit] = []
+    after: list[Bit] = []
+    at, new_at, number, first = 0, 0, 1, 1
+    for place, piece in enumerate((*pieces, None)):
+        stop = piece.start if piece else len(text)
+        for found in (*BREAK.finditer(text, at, stop), None):
+            end, past = found.span() if found else (stop, stop)
+            before += _cut(text, at, end, ())
+            after += _cut(released, new_at, new_at + end - at, marks)
+            at, new_at = past, new_at + past - at
+            if found or piece is None:
+                same = all(bit.piece is None and bit.finding is None for bit in after)
+                rows.append(SideBySideLine(first, same, before, after))
+                before, after, number = [], [], number + 1
+                first = number
+        if piece:
+            look = looks.get(piece.label) or LabelLook(piece.label, piece.label)
+            inside = _cut(released, piece.new_start, piece.new_end, marks) or [Bit("")]
+            before.append(Bit(text[piece.start : piece.end], place, piece.action, look))
+            after += [Bit(one.text, place, piece.action, look, one.finding, one is inside[-1]) for one in inside]
+            number += sum(1 for _break in BREAK.finditer(text, piece.start, piece.end))
+            at, new_at = piece.end, piece.new_end
     return rows
-
-
-def _breaks(text: str, released: str, pieces: Sequence[ReplacedPiece]) -> Iterable[tuple[int, int, int, int]]:
-    """The end of each row in both texts, and where the next row begins."""
-    at, new_at = 0, 0
-    for start, end, new_end in (*((one.start, one.end, one.new_end) for one in pieces), (len(text), 0, 0)):
-        for match in BREAK.finditer(text, at, start):
-            moved = new_at - at
-            yield match.start(), match.start() + moved, match.end(), match.end() + moved
-        at, new_at = end, new_end
-    yield len(text), len(released), len(text), len(released)
-
-
-def _bits(
-    text: str,
-    start: int,
-    end: int,
-    pieces: Sequence[tuple[int, ReplacedPiece, int, int]],
-    findings: Sequence[MarkedFinding],
-    looks: Mapping[str, LabelLook],
-) -> list[Bit]:
-    bits: list[Bit] = []
-    at = start
-    for number, piece, low, high in pieces:
-        bits += _cut(text, at, low, findings)
-        look = looks.get(piece.label) or LabelLook(piece.label, piece.label)
-        inside = _cut(text, low, high, findings) or [Bit("")]
-        for position, bit in enumerate(inside):
-            last = position == len(inside) - 1
-            bits.append(Bit(bit.text, number, piece.action, look, bit.finding, last))
-        at = high
-    return bits + _cut(text, at, end, findings)
 
 
 def _cut(text: str, start: int, end: int, findings: Sequence[MarkedFinding]) -> list[Bit]:
