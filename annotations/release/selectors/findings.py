@@ -94,7 +94,7 @@ def beside(
     rows: list[SideBySideLine] = []
     before: list[Bit] = []
     after: list[Bit] = []
-    at, new_at, number, first = 0, 0, 1, 1
+    at, new_at, begun, number = 0, 0, 0, 1
     for place, piece in enumerate((*pieces, None)):
         stop = piece.start if piece else len(text)
         for found in (*BREAK.finditer(text, at, stop), None):
@@ -104,15 +104,14 @@ def beside(
             at, new_at = past, new_at + past - at
             if found or piece is None:
                 same = all(bit.piece is None and bit.finding is None for bit in after)
-                rows.append(SideBySideLine(first, same, before, after))
-                before, after, number = [], [], number + 1
-                first = number
+                rows.append(SideBySideLine(number, same, before, after))
+                number += sum(1 for _break in BREAK.finditer(text, begun, at))
+                before, after, begun = [], [], at
         if piece:
             look = looks.get(piece.label) or LabelLook(piece.label, piece.label)
             inside = _cut(released, piece.new_start, piece.new_end, marks) or [Bit("")]
             before.append(Bit(text[piece.start : piece.end], place, piece.action, look))
             after += [Bit(one.text, place, piece.action, look, one.finding, one is inside[-1]) for one in inside]
-            number += sum(1 for _break in BREAK.finditer(text, piece.start, piece.end))
             at, new_at = piece.end, piece.new_end
     return rows
 
