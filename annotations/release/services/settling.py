@@ -12,6 +12,7 @@ from annotations import models
 from annotations.core.bulk import collector_paused
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.sealing import project_key
+from annotations.release.rules.certificates import released_files
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.measures import ReplacedMention, measure
@@ -87,11 +88,11 @@ def settle(*, release: models.Release) -> models.Release:
     begun = erasures_of(release.project_id)
     seen = release.revision
     figures = _figures(release)
-    whole = gold_hash(_hashed(release, with_spans=True))
+    whole = content_hash(release)
     figures |= {name: release.figures.get(name, {}) for name in ("surrogates", "searched")}
     if "notes" not in figures["surrogates"]:  # A decision has replaced findings since they were measured.
         figures["surrogates"] = surrogate_measures(release) | figures["surrogates"]
-    figures["text_hash"] = gold_hash(_hashed(release, with_spans=False))
+    figures["text_hash"] = texts_hash(release)
     with transaction.atomic():
         unerased(release.project_id, begun)
         locked = models.Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
@@ -135,11 +136,15 @@ def released_notes(release: models.Release) -> QuerySet[models.ReleasedNote]:
     return models.ReleasedNote.objects.filter(release=release, state=State.DONE)
 
 
-def _hashed(release: models.Release, *, with_spans: bool) -> Iterator[tuple[str, str, list[tuple[int, int, str]]]]:
-    columns = ("name", "sha256", "spans") if with_spans else ("name", "sha256")
-    rows = released_notes(release).order_by("id").values_list(*columns)
-    for name, sha256, *spans in rows.iterator(chunk_size=BATCH):
-        yield name, sha256, [(start, end, label) for start, end, label, *_ in spans[0]] if spans else []
+def content_hash(release: models.Release) -> str:
+    """The hash of names, texts and spans of the notes that an export writes."""
+    rows = released_notes(release).order_by("id").values_list("name", "sha256", "spans").iterator(chunk_size=BATCH)
+    return gold_hash((name, sha256, [tuple(span[:3]) for span in spans]) for name, sha256, spans in rows)
+
+
+def texts_hash(release: models.Release) -> str:
+    """The hash of names and texts of the notes that an export writes."""
+    return released_files.texts_hash(released_notes(release).order_by("id").values_list("name", "sha256"))
 
 
 def _figures(release: models.Release) -> dict[str, Any]:

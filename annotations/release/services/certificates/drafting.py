@@ -1,11 +1,13 @@
 """The content of a release's next certificate, before it is signed."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from django.db.models import Count, Sum
 from django.utils import timezone
 
 from annotations.agreement.rules.units import ComparedUnit, Granularity
@@ -19,10 +21,9 @@ from annotations.release.rules.certificates.signatures import FORMAT
 from annotations.release.rules.certificates.statements import CODE_OF_TYPE, identifier_of, identifier_rows, statements
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
 from annotations.release.selectors.audits import AuditResult, Rate, audit_result
-from annotations.release.selectors.certificates import ReadyNotes, kept_share, rows_of
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certificates.people import allowed_by, name_of, readers_of, unfinished_notes
-from annotations.release.services.settling import edition_of
+from annotations.release.services.settling import content_hash, edition_of, released_notes, texts_hash
 from annotations.release.services.sources import specs_of
 from annotations.scores.rules import Scorer
 from annotations.scores.rules.table import TableData
@@ -226,17 +227,10 @@ class SigningDetails:
     at: datetime
 
 
-def draft(
-    release: Release,
-    terms: Terms,
-    measures: ReleaseMeasurements,
-    signing: SigningDetails,
-    rows: ReadyNotes | None = None,
-) -> parts.Content:
-    """The content of a certificate. `rows` are read again unless they are given."""
-    rows = rows or rows_of(release)
-    audit = audit_result(release)
-    rules = rule_rows(release, rows)
+def draft(release: Release, terms: Terms, measures: ReleaseMeasurements, signing: SigningDetails) -> parts.Content:
+    """The content of a certificate of a release whose figures are stored."""
+    audit, figures = audit_result(release), release.figures
+    rules = rule_rows(release)
     identifiers = identifier_rows(rules, looked_for(release))
     leaks, searched = leak_counts(release, audited=False), _searched(release)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
@@ -256,7 +250,7 @@ def draft(
             expires_on=terms.expires_on.isoformat() if terms.expires_on else None,
             statements=statements(identifiers, audited=audit is not None, unread=bool(searched and searched["unread"])),
         ),
-        data=_data(release, rows, rules),
+        data=_data(release),
         identifiability=parts.Identifiability(
             policy=parts.filled(parts.PolicyPart, release.policy, rules=rules),
             identifiers=identifiers,
@@ -274,7 +268,11 @@ def draft(
             agreement=measures.agreement,
             models=measures.models,
             surrogates=_surrogates(release, surrogate),
-            utility=parts.Utility(characters=rows.characters, kept=rows.characters_kept, share=kept_share(rows)),
+            utility=parts.Utility(
+                characters=figures["characters"],
+                kept=figures["characters_kept"],
+                share=figures["characters_kept"] / figures["characters"] if figures["characters"] else None,
+            ),
         ),
         governance=parts.Governance(risks=[], readers=readers_of(release, readings)),
     )
@@ -283,7 +281,7 @@ def draft(
     return rounded
 
 
-def rule_rows(release: Release, rows: ReadyNotes) -> list[parts.RuleRow]:
+def rule_rows(release: Release) -> list[parts.RuleRow]:
     """What the policy does with each label, the label's identifier, and how many stretches it replaced or kept."""
     policy = Policy.read(release.policy.rules)
     names = dict(Label.objects.filter(label_set__project=release.project_id).values_list("code", "name"))
@@ -296,7 +294,7 @@ def rule_rows(release: Release, rows: ReadyNotes) -> list[parts.RuleRow]:
             action=str(rule.action),
             numbered=rule.numbered,
             identifier=identifier_of(code, rule.kind, mapped),
-            spans=rows.spans[code],
+            spans=release.figures["spans_by_label"].get(code, 0),
         )
         for code, rule in policy.rules.items()
     ]
@@ -328,22 +326,27 @@ def mapping_of(project: Project) -> dict[str, str | None]:
     return dict(found.labels) if found is not None and not found.to_category else {}
 
 
-def _data(release: Release, rows: ReadyNotes, rules: Sequence[parts.RuleRow]) -> parts.Data:
-    gold = release.gold_version
+def _data(release: Release) -> parts.Data:
+    gold, figures = release.gold_version, release.figures
     imported, by_model = unfinished_notes(release)
-    return parts.filled(
-        parts.Data,
-        rows,
+    languages = Counter[str]()
+    for language, notes in released_notes(release).values_list("document__language").annotate(Count("pk")).order_by():
+        languages[language or release.project.language] += notes
+    return parts.Data(
         source=release.set_spec,
         checked=not (imported or by_model or any(spec.startswith(MODELS) for spec in specs_of(release.set_spec))),
         imported=imported,
         gold=parts.GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
-        notes_without_patient=rows.without_patient,
-        languages=dict(sorted(rows.languages.items())),
-        spans=rows.released_spans,
+        notes=figures["notes"],
+        held_back=figures["held_back"],
+        patients=figures.get("patients"),
+        notes_without_patient=figures.get("notes_without_patient"),
+        years=figures.get("years"),
+        languages=dict(sorted(languages.items())),
+        spans=released_notes(release).aggregate(spans=Sum("span_count", default=0))["spans"],
         hashes=parts.Hashes(
-            content=rows.content_hash,
-            texts=rows.texts_hash,
+            content=content_hash(release),
+            texts=texts_hash(release),
             prepared=release.content_hash,
             edition=edition_of(release),
             policy=hashlib.sha256(parts.canonical(release.policy.rules)).hexdigest(),

@@ -19,7 +19,7 @@ from annotations.release.rules.certificates import signatures
 from annotations.release.rules.certificates.content import Content, Risk
 from annotations.release.rules.certificates.statements import LONGEST, key_of, open_risks
 from annotations.release.selectors.audits import audit_result
-from annotations.release.selectors.certificates import ReadyNotes, certificate_for, rows_of
+from annotations.release.selectors.certificates import certificate_for
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.batches import retried
 from annotations.release.services.certificates.drafting import (
@@ -164,20 +164,26 @@ def sign(
         Release.objects.select_for_update().get(pk=release.pk)
         release = Release.objects.select_related("project", "policy", "author", "gold_version").get(pk=release.pk)
         check_signable(release, without_held=everything)
-        rows = rows_of(release)
-        _check_rows(release, rows)
-        return _signed(release, terms, accepted, own, measures, rows, actor, everything=everything)
+        return _signed(release, terms, accepted, own, measures, actor, everything=everything)
 
 
 def _signed(
     release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: ReleaseMeasurements,
-    rows: ReadyNotes, actor: User | None, *, everything: bool,
+    actor: User | None, *, everything: bool,
 ) -> Certificate:  # fmt: skip
     # The library that writes PDF takes half a second to import, and only signing needs it.
     from annotations.release.rules.certificates.pdf import render
 
     signing = _next(release, actor)
-    content = draft(release, terms, measures, signing, rows=rows)
+    content = draft(release, terms, measures, signing)
+    notes, hashes = content["data"]["notes"], content["data"]["hashes"]
+    if not notes:
+        raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
+    # After an erasure, the notes of a signed release can't be compared.
+    erased = release.state == ReleaseState.SIGNED and release.erasures.exists()
+    if hashes["prepared"] != hashes["content"] and not erased:
+        message = _("The notes of the release are not those that were prepared. Prepare a new release.")
+        raise ServiceError(message, code="changed")
     risks = _risks(release, content, accepted, own, signing, everything=everything)
     content["governance"]["risks"] = risks
     last = release.certificates.order_by("-number").first()
@@ -194,7 +200,7 @@ def _signed(
         sha256=sha256,
         json=data,
         pdf=signatures.signed_pdf(render(data), private),
-        note_count=rows.notes,
+        note_count=notes,
         expires_on=terms.expires_on,
         signed_by=actor,
         signed_at=signing.at,
@@ -211,7 +217,7 @@ def _signed(
             "release": release.number,
             "certificate": certificate.number,
             "sha256": sha256,
-            "notes": rows.notes,
+            "notes": notes,
             "risks": len(risks),
         },
     )
@@ -222,19 +228,6 @@ def _next(release: Release, actor: User | None) -> SigningDetails:
     last = release.certificates.order_by("-number").values_list("number", flat=True).first()
     key = signatures.fingerprint_of(bytes(newest_key().public))
     return SigningDetails(key, (last or 0) + 1, last, name_of(actor), timezone.now())
-
-
-def _check_rows(release: Release, rows: ReadyNotes) -> None:
-    """Refuse notes that are not the prepared ones. After an erasure, those of a signed release can't be compared."""
-    if rows.pending:
-        message = _("Some notes are not prepared yet. Sign the release when all notes are ready.")
-        raise ServiceError(message, code="preparing")
-    if not rows.notes:
-        raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
-    erased = release.state == ReleaseState.SIGNED and release.erasures.exists()
-    if release.content_hash != rows.content_hash and not erased:
-        message = _("The notes of the release are not those that were prepared. Prepare a new release.")
-        raise ServiceError(message, code="changed")
 
 
 def _to_accept(release: Release, content: Content) -> list[RiskToAccept]:
