@@ -3,16 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations import models
 from annotations.core.access import Access, Can
 from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
-from annotations.release.rules.audits.looks import AuditCounts, AuditVerdict, Design, judge, reached
+from annotations.release.rules.audits.looks import AuditCounts, AuditVerdict, Design, judge
 from annotations.release.rules.audits.shown import AuditedPart, AuditedText, PartKind
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import stored_pieces
@@ -54,7 +53,8 @@ class Readings:
     def __init__(self, plan: models.AuditPlan) -> None:
         leak = models.AuditMark.objects.filter(note=OuterRef("pk"), leak=True, dismissed_at__isnull=True)
         rows = models.AuditNote.objects.filter(plan=plan).annotate(leak=Exists(leak)).order_by("position")
-        drawn = [*rows.values_list("position", "state", "stratum", "leak", "planted_found", named=True)]
+        drawn = [*rows.values_list("position", "state", "stratum", "leak", "planted_found", "reader", named=True)]
+        self.done = [row for row in drawn if row.state == models.AuditNoteState.DONE]
         self._notes = list(takewhile(lambda row: row.state == models.AuditNoteState.DONE, drawn))
         self.read = plan.drawn if self._notes == drawn else drawn[len(self._notes)].position - 1
 
@@ -69,21 +69,12 @@ class Readings:
         )
 
     def leak_at(self, number: int) -> int | None:
-        return self._leaks[number - 1] if len(self._leaks) >= number else None
-
-    @cached_property
-    def _leaks(self) -> list[int]:
-        return [one.position for one in self._notes if one.leak]
+        return next(islice((one.position for one in self._notes if one.leak), number - 1, None), None)
 
 
 def verdict_of(plan: models.AuditPlan, readings: Readings | None = None) -> AuditVerdict:
     """The state of the audit and its bounds, from what was read."""
     return judge(design_of(plan), plan.looks, readings or Readings(plan))
-
-
-def counted_until(plan: models.AuditPlan) -> int:
-    """The position up to which a look has counted notes: they can't be reopened."""
-    return reached(plan.looks, Readings(plan).read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,29 +147,23 @@ def audit_result(release: models.Release) -> AuditResult | None:
 def result_of(plan: models.AuditPlan) -> AuditResult:
     design, readings = design_of(plan), Readings(plan)
     verdict = verdict_of(plan, readings)
-    done = models.AuditNote.objects.filter(plan=plan, state=models.AuditNoteState.DONE).order_by()
-    auditors = _auditors(plan)
-    leaky = set(leaks_of(plan).order_by().values_list("note", "note__stratum"))
-    leaky_by_stratum = Counter(stratum for _note, stratum in leaky)
-    read_by_stratum = dict(done.values_list("stratum").annotate(n=Count("pk")))
-    bounds = verdict.bounds
-    accepted = leaks_of(plan).filter(finding__decision=models.LeakFinding.Answer.ALLOW)
+    auditors = _auditors(readings)
+    read, leaky = (Counter(one.stratum for one in readings.done if every or one.leak) for every in (True, False))
+    bounds, leaks = verdict.bounds, leaks_of(plan)
+    accepted = leaks.filter(finding__decision=models.LeakFinding.Answer.ALLOW)
     return AuditResult(
         plan=plan.pk,
         confidence=plan.confidence,
         method=_method(plan),
         notes=design.notes,
         drawn=plan.drawn,
-        read=done.count(),
-        leaks=len(leaky),
+        read=read.total(),
+        leaks=leaky.total(),
         bound=bounds.overall if bounds else 1.0,
         planted=sum(one.planted for one in auditors),
         planted_found=sum(one.found for one in auditors),
         recall=bounds.recall if bounds else 0.0 if plan.planted_share else None,
-        strata={
-            name: Rate(read_by_stratum.get(name, 0), leaky_by_stratum[name], bounds.strata[name] if bounds else 1.0)
-            for name in design.strata
-        },
+        strata={name: Rate(read[name], leaky[name], bounds.strata[name] if bounds else 1.0) for name in design.strata},
         labels=_labels(plan, readings, verdict),
         auditors=auditors,
         complete=plan.state != models.AuditPlanState.OPEN,
@@ -188,27 +173,19 @@ def result_of(plan: models.AuditPlan) -> AuditResult:
         by=plan.by,
         seed=plan.seed,
         erased=plan.erased_count,
-        undecided=undecided(plan),
+        undecided=leaks.filter(finding__decision="").count(),
         accepted=list(accepted.select_related("finding__decided_by").order_by("finding__decided_at", "pk")),
     )
 
 
-def undecided(plan: models.AuditPlan) -> int:
-    """The number of leaks about which nobody has decided."""
-    return leaks_of(plan).filter(finding__decision="").count()
-
-
-def _auditors(plan: models.AuditPlan) -> list[Auditor]:
+def _auditors(readings: Readings) -> list[Auditor]:
     """The people who finished notes, by user name. A note counts for the person who finished it."""
-    rows = models.AuditNote.objects.filter(plan=plan, state=models.AuditNoteState.DONE, reader__isnull=False).order_by()
-    counted = rows.values_list("reader").annotate(
-        read=Count("pk"),
-        planted=Count("pk", filter=Q(planted_found__isnull=False)),
-        found=Count("pk", filter=Q(planted_found=True)),
-    )
-    counts = {pk: numbers for pk, *numbers in counted}
-    users = models.User.objects.filter(pk__in=list(counts)).order_by("username")
-    return [Auditor(user, *counts[user.pk]) for user in users]
+    planted = {one.reader: [] for one in readings.done}
+    for one in readings.done:
+        planted[one.reader].append(one.planted_found)
+    users = models.User.objects.filter(pk__in=filter(None, planted)).order_by("username")
+    rows = [(user, planted[user.pk]) for user in users]
+    return [Auditor(user, len(found), len(found) - found.count(None), found.count(True)) for user, found in rows]
 
 
 def _labels(plan: models.AuditPlan, readings: Readings, verdict: AuditVerdict) -> dict[str, Rate]:

@@ -36,6 +36,7 @@ from annotations.models import (
     User,
 )
 from annotations.release import events
+from annotations.release.rules.audits.looks import reached
 from annotations.release.rules.audits.shown import AuditedText
 from annotations.release.rules.redaction.released import span_to_released
 from annotations.release.selectors import audits
@@ -180,7 +181,7 @@ def last_finished(plan: AuditPlan, user: User) -> AuditNote | None:
     if plan.state != AuditPlanState.OPEN:
         return None
     row = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.DONE).order_by("-done_at").first()
-    if row is None or row.position <= audits.counted_until(plan):
+    if row is None or row.position <= reached(plan.looks, audits.Readings(plan).read):  # a look has counted it
         return None
     decided = row.marks.filter(Q(dismissed_at__isnull=False) | ~Q(finding__decision=""), finding__isnull=False)
     return None if decided.exists() else row
