@@ -12,6 +12,7 @@ from annotations.models import Document, LeakFinding, Release
 from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece, span_to_released
+from annotations.release.selectors.releases import leak_counts
 from annotations.text.attributes import as_text
 from annotations.text.segments import BREAK
 from annotations.text.spans import Bounds
@@ -193,10 +194,8 @@ def findings_of(release: Release) -> QuerySet[LeakFinding]:
 
 def finding_counts(release: Release) -> dict[str, int]:
     """The number of findings by filter."""
-    found = findings_of(release).aggregate(
-        all=Count("pk"), open=Count("pk", filter=Q(decision="")), decided=Count("pk", filter=~Q(decision=""))
-    )
-    return {name: int(found[name]) for name in FILTERS}
+    found = leak_counts(release)
+    return {"open": found["open"], "decided": found["found"] - found["open"], "all": found["found"]}
 
 
 def passing(rows: QuerySet[LeakFinding], chosen: str) -> QuerySet[LeakFinding]:

@@ -50,14 +50,10 @@ LANGUAGES: Final = ("en", "es", "it")
 def generic_words(languages: Iterable[str]) -> frozenset[str]:
     """The folded generic words of these languages; of all three if none of them is known."""
     known = [language for language in LANGUAGES if language in set(languages)]
-    return _of(tuple(known or LANGUAGES))
+    return frozenset().union(*map(_listed, known or LANGUAGES))
 
 
 @cache
-def _of(languages: tuple[str, ...]) -> frozenset[str]:
-    return frozenset().union(*(_listed(language) for language in languages))
-
-
 def _listed(language: str) -> frozenset[str]:
     file = Path(__file__).parent / "data" / f"generic_{language}.txt"
     return frozenset(word for line in lines_of(file) for word in words(line))

@@ -55,35 +55,28 @@ def lines(name: str) -> list[str]:
 
 
 @cache
-def kept(group: str) -> frozenset[str]:
-    """The folded words of a group (institution, street, honor, small, particle, devotional, caption) of the file."""
-    out: dict[str, set[str]] = {}
+def word_groups(file: str) -> Mapping[str, list[str]]:
+    """The words of each group of a data file with lines such as "group: words", continued after a blank."""
+    groups: dict[str, list[str]] = {}
     name = ""
-    for line in lines("kept_words.txt"):
-        rest = line
+    for line in lines(file):
         if not line.startswith(" "):
-            name, _, rest = line.partition(":")
-        out.setdefault(name, set()).update(folded(word) for word in rest.split())
-    return frozenset(out[group])
+            name, _, line = line.partition(":")
+        groups.setdefault(name, []).extend(line.split())
+    return groups
 
 
 @cache
-def _common() -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for line in lines("common_names.txt"):
-        if line.startswith(" "):
-            groups[list(groups)[-1]] += line.split()
-        else:
-            name, _, rest = line.partition(":")
-            groups[name] = rest.split()
-    return groups
+def kept(group: str) -> frozenset[str]:
+    """The folded words of a group (institution, street, honor, small, particle, devotional, caption) of the file."""
+    return frozenset(map(folded, word_groups("kept_words.txt")[group]))
 
 
 @cache
 def nicknames() -> dict[str, frozenset[str]]:
     """For each folded short form, the folded full names that it may stand for."""
     out: dict[str, set[str]] = {}
-    for entry in _common()["nicknames"]:
+    for entry in word_groups("common_names.txt")["nicknames"]:
         full, _, short = entry.partition("=")
         for form in short.split(","):
             out.setdefault(folded(form), set()).add(folded(full))
@@ -99,7 +92,8 @@ def known_language(language: str) -> str:
 @cache
 def names_of(language: str) -> NamePool:
     """The names of a language (es, it, en)."""
-    common, providers = _common(), [provider("person", locale) for locale in _PROVIDERS[language]]
+    common = word_groups("common_names.txt")
+    providers = [provider("person", locale) for locale in _PROVIDERS[language]]
     men = _single(name for provider in providers for name in provider.first_names_male)
     women = _single(name for provider in providers for name in provider.first_names_female)
     given: dict[str, KnownName] = {}
@@ -166,17 +160,9 @@ class Chain:
 
     def _word(self, rng: random.Random) -> str:
         """A word in lower case of up to 13 letters; empty where the chain would go on."""
-        bits, after = rng.getrandbits, self._next
         before, word = self._start, ""
         while len(word) < 14:
-            # As random.choice does it, without its calls.
-            letters = after[before]
-            count = len(letters)
-            size = count.bit_length()
-            at = bits(size)
-            while at >= count:
-                at = bits(size)
-            letter = letters[at]
+            letter = rng.choice(self._next[before])
             if letter == "$":
                 return word
             word += letter

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import Final
 
 from annotations.release.rules.redaction.policy import REGIONS, IdentifierType
 from annotations.release.rules.surrogates.folding import LONGEST, folded
-from annotations.release.rules.surrogates.gazetteers import kept, known_language, lines, names_of
+from annotations.release.rules.surrogates.gazetteers import kept, known_language, names_of, word_groups
 from annotations.release.rules.surrogates.places import CITY, COUNTRY_OF, PROVINCE, REGION, named, of_country
 
 NUMBER, LETTER, ACRONYM, WORD = "number", "letter", "acronym", "word"
@@ -56,29 +57,18 @@ class Slot:
 @cache
 def words_of(language: str, group: str) -> Mapping[str, str]:
     """The words of a group by folded text; empty if the language has none."""
-    out: dict[str, str] = {}
-    inside = False
-    for line in lines("words.txt"):
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-            inside = name in (f"{language} {group}", f"{language} masculine_{group}", f"{language} feminine_{group}")
-        if inside:
-            out |= {folded(word): word.replace("_", " ") for word in line.split() if word != "|"}
-    return out
+    names = (f"{language} {group}", f"{language} masculine_{group}", f"{language} feminine_{group}")
+    words = [word for name, listed in word_groups("words.txt").items() if name in names for word in listed]
+    return {folded(word): word.replace("_", " ") for word in words if word != "|"}
 
 
 @cache
 def _fields(language: str) -> Mapping[str, int]:
     """The number of the field of each occupation by folded text; fields stand in one order, separated by "|"."""
     out: dict[str, int] = {}
-    field = -1
-    for line in lines("words.txt"):
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-            field = 0 if name.startswith(language) and name.endswith("job") else -1
-        for word in line.split() if field >= 0 else ():
-            field += word == "|"
-            out[folded(word)] = field
+    for name, words in word_groups("words.txt").items():
+        if name.startswith(language) and name.endswith("job"):
+            out |= zip(map(folded, words), accumulate(word == "|" for word in words), strict=True)
     return out
 
 
