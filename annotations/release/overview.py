@@ -1,9 +1,12 @@
 """The parts of a project's overview about releases."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext_lazy
 
 from annotations import models
 from annotations.core import overview
@@ -17,18 +20,21 @@ def undecided(access: Access) -> list[overview.Need]:
         note__release__project=access.project, note__release__state=models.ReleaseState.PREPARED, decision=""
     )
     counted = waiting.values_list("note__release__number").annotate(n=Count("pk")).order_by("note__release__number")
+    sentences = ngettext_lazy(
+        "%(n)d finding of the leak gate in release %(number)d waits for a decision.",
+        "%(n)d findings of the leak gate in release %(number)d wait for a decision.",
+        "n",
+    )
+    return _needs(access, counted[:3], sentences, "release_findings", _("Decide findings"))
+
+
+def _needs(
+    access: Access, counted: Iterable[tuple[int, int]], sentences: Any, page: str, action: str
+) -> list[overview.Need]:
+    """A sentence for each release, given by its number, about so many things that wait on the page."""
     return [
-        overview.Need(
-            ngettext(
-                "%(n)d finding of the leak gate in release %(number)d waits for a decision.",
-                "%(n)d findings of the leak gate in release %(number)d wait for a decision.",
-                n,
-            )
-            % {"n": n, "number": number},
-            reverse("release_findings", args=[access.project.slug, number]),
-            _("Decide findings"),
-        )
-        for number, n in counted[:3]
+        overview.Need(sentences % {"n": n, "number": number}, reverse(page, args=[access.project.slug, number]), action)
+        for number, n in counted
     ]
 
 
@@ -60,19 +66,12 @@ def to_read(access: Access) -> list[overview.Need]:
     plans = models.AuditPlan.objects.filter(
         release__project=access.project, state=models.AuditPlanState.OPEN, release__state=models.ReleaseState.PREPARED
     )
-    rows = plans.order_by("release__number").annotate(
-        left=Count("notes", filter=~Q(notes__state=models.AuditNoteState.DONE))
+    left = Count("notes", filter=~Q(notes__state=models.AuditNoteState.DONE))
+    rows = plans.order_by("release__number").annotate(left=left).filter(left__gt=0)
+    sentences = ngettext_lazy(
+        "%(n)d note of release %(number)d is left to read in its audit.",
+        "%(n)d notes of release %(number)d are left to read in its audit.",
+        "n",
     )
-    return [
-        overview.Need(
-            ngettext(
-                "%(n)d note of release %(number)d is left to read in its audit.",
-                "%(n)d notes of release %(number)d are left to read in its audit.",
-                left,
-            )
-            % {"n": left, "number": number},
-            reverse("release_audit", args=[access.project.slug, number]),
-            _("Read released notes"),
-        )
-        for number, left in rows.filter(left__gt=0).values_list("release__number", "left")[:3]
-    ]
+    counted = rows.values_list("release__number", "left")[:3]
+    return _needs(access, counted, sentences, "release_audit", _("Read released notes"))

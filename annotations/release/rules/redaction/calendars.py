@@ -153,11 +153,6 @@ def _cased(word: str, like: str) -> str:
     return word.capitalize() if like[0].isupper() else word
 
 
-def two_digit_year(digits: str) -> int:
-    """The year of two digits: 1940 to 2039. Only leap days depend on it, and the time span of a release."""
-    return 2000 + int(digits) if int(digits) < 40 else 1900 + int(digits)
-
-
 class Move:
     """Moves dates by a number of days.
 
@@ -183,9 +178,6 @@ class Move:
 
     def month(self, year: int | None, month: int) -> date:
         return self.day(year, month, 15)
-
-    def full_year(self, year: int) -> int:
-        return self.day(year, 7, 2).year
 
 
 def _four_digits(moved: date) -> date:

@@ -117,8 +117,8 @@ class DateText:
 
 def year_number(written: str) -> int:
     """The year that is written with four digits, or with two, which stand for 1940 to 2039."""
-    digits = written.lstrip("'’")
-    return int(digits) if len(digits) == 4 else calendars.two_digit_year(digits)
+    year = int(written.lstrip("'’"))
+    return year if year > 99 else year + (2000 if year < 40 else 1900)
 
 
 def _like_year(year: int, written: str) -> str:
@@ -265,7 +265,7 @@ def _day_month(match: re.Match[str], writing: DateStyle) -> DateMention | None:
 def _only_year(match: re.Match[str], *groups: str) -> DateMention:
     def edits(move: calendars.Move) -> list[Edit]:
         return [
-            (*match.span(group), _like_year(move.full_year(year_number(match[group])), match[group]))
+            (*match.span(group), _like_year(move.day(year_number(match[group]), 7, 2).year, match[group]))
             for group in groups
         ]
 

@@ -34,17 +34,6 @@ class InNote:
         dates = (mention for mention in self._mentions if mention.kind is IdentifierType.DATE)
         return [(date.start, named[0]) for date in dates if (named := years(date.text, language))]
 
-    def _year_near(self, mention: Mention) -> int | None:
-        """The year of the last date before the mention that names one, or else of the first one after it."""
-        at = bisect_left(self._years, (mention.start, 0))
-        return self._years[max(at - 1, 0)][1] if self._years else None
-
-    @cached_property
-    def _latest_year(self) -> int | None:
-        """The latest year that a date of the note names, or a year in figures in a note of the patient."""
-        named = self._replacing.latest_year
-        return max([year for _, year in self._years] + ([] if named is None else [named]), default=None)
-
     def replaced(self, mention: Mention, action: Action) -> str | None:
         """The text to write in place of a mention; None to mask it. After a removal, `releasing` closes the gap."""
         replacing = self._replacing
@@ -57,8 +46,9 @@ class InNote:
                 return f"{mention.label}-{replacing.hashed(mention)}"
             case Action.GENERALIZE:
                 return self._generalized(mention)
-            case Action.SHIFT:
-                year = self._year_near(mention)
+            case Action.SHIFT:  # with the year of the last date before it that names one, else of the first after it
+                at = bisect_left(self._years, (mention.start, 0))
+                year = self._years[max(at - 1, 0)][1] if self._years else None
                 return shifted(mention.text, replacing.days, replacing.language, year, replacing.month_first)
             case Action.SURROGATE:
                 return replacing.surrogate(mention)
@@ -82,8 +72,8 @@ class InNote:
         text, language = mention.text, self._replacing.language
         match mention.kind:
             case IdentifierType.DATE:
-                latest = self._latest_year
-                if latest is not None and any(year <= latest - _AGED for year in years(text, language)):
+                latest = max([self._replacing.latest_year or 0, *(year for _start, year in self._years)])
+                if any(year <= latest - _AGED for year in years(text, language)):
                     return None
                 return year_of(text, language)
             case IdentifierType.AGE:

@@ -1,7 +1,7 @@
 """Plan the audit of a release: draw the sample and plant leaks in it; discard a plan that nobody has begun to read."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -32,26 +32,21 @@ class Choices:
     leaks: int = 0
 
 
+_STRATA = {
+    models.AuditPlan.By.TYPE: "document__metadata__note_type",
+    models.AuditPlan.By.SITE: "document__metadata__site",
+    models.AuditPlan.By.LANGUAGE: "document__language",
+}
+
+
 def units_of(release: models.Release, by: str) -> list[SamplingUnit]:
     """The released notes with stratum and patient, in the order of their ids. A stratum without a value is empty."""
-    rows = list(
-        models.ReleasedNote.objects.filter(release=release, state=models.ReleasedNoteState.DONE)
-        .order_by("pk")
-        .values_list("pk", "document_id", "document__language", "document__patient_id")
-    )
-    stratum = _strata(release, by, {document: language for _pk, document, language, _patient in rows})
-    return [SamplingUnit(pk, stratum[document], patient) for pk, document, _language, patient in rows]
-
-
-def _strata(release: models.Release, by: str, languages: Mapping[int, str]) -> Mapping[int, str]:
-    if by == models.AuditPlan.By.LANGUAGE:
-        return {note: language or release.project.language for note, language in languages.items()}
-    known: dict[int, str] = {}
-    if by in (models.AuditPlan.By.TYPE, models.AuditPlan.By.SITE):
-        column = "note_type" if by == models.AuditPlan.By.TYPE else "site"
-        rows = models.NoteMetadata.objects.filter(document__project=release.project_id).order_by()
-        known = dict(rows.values_list("document_id", column))
-    return {note: known.get(note, "") for note in languages}
+    rows = models.ReleasedNote.objects.filter(release=release, state=models.ReleasedNoteState.DONE).order_by("pk")
+    other = release.project.language if by == models.AuditPlan.By.LANGUAGE else ""
+    return [
+        SamplingUnit(pk, str(stratum or other) if by else "", patient)
+        for pk, patient, stratum in rows.values_list("pk", "document__patient_id", _STRATA.get(by, "pk"))
+    ]
 
 
 def designed(units: Sequence[SamplingUnit], choices: Choices) -> Design:
