@@ -5,13 +5,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import connection, models
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from annotations.models import Span
+
+Value = TypeVar("Value", str, int)
 
 
 class SpanRow(NamedTuple):
@@ -157,9 +159,9 @@ def _statement(model: type[models.Model], columns: Sequence[str]) -> tuple[str, 
 # Many values in one condition: the database gets them as one parameter.
 
 
-def among(values: Iterable[str] | Iterable[int]) -> RawSQL | list[str | int]:
+def among(values: Iterable[Value]) -> RawSQL | list[Value]:
     """Texts or ids for a lookup with `in`. Django prepares each value of a list alone, which takes twice as long."""
-    listed: list[str | int] = list(values)
+    listed = list(values)
     if not listed:
         return listed
     if connection.vendor == "postgresql":

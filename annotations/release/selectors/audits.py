@@ -1,6 +1,6 @@
 """The result of a release's audit, for its page and its certificate."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -180,7 +180,7 @@ def result_of(plan: models.AuditPlan) -> AuditResult:
 
 def _auditors(readings: Readings) -> list[Auditor]:
     """The people who finished notes, by user name. A note counts for the person who finished it."""
-    planted = {one.reader: [] for one in readings.done}
+    planted: defaultdict[int | None, list[bool | None]] = defaultdict(list)
     for one in readings.done:
         planted[one.reader].append(one.planted_found)
     users = models.User.objects.filter(pk__in=filter(None, planted)).order_by("username")

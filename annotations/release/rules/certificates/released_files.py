@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -53,7 +53,7 @@ class FolderContent:
     twice: list[str] = field(default_factory=list)
 
 
-def texts_hash(notes: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
+def texts_hash(notes: Iterable[tuple[str, str]]) -> str:
     """A hash of names and text hashes, for formats that have no spans: `gold_hash` of the notes without spans."""
     return gold_hash((name, sha256, ()) for name, sha256 in notes)
 

@@ -32,7 +32,7 @@ class Choices:
     leaks: int = 0
 
 
-_STRATA = {
+_STRATA: dict[str, str] = {
     models.AuditPlan.By.TYPE: "document__metadata__note_type",
     models.AuditPlan.By.SITE: "document__metadata__site",
     models.AuditPlan.By.LANGUAGE: "document__language",
