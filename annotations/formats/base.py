@@ -5,7 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
 from posixpath import basename, splitext
@@ -104,18 +104,19 @@ class InputFormat:
             yield error
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """For each note of a group, the number of spans by label name as written. Unreadable notes are left out."""
-        with suppress(NoteError):
-            labels = self.labels(note, files)
-            if labels is not None:
-                yield Counter(labels)
+        """For each note of a group, the number of spans by label name as written.
+
+        Notes without a span that can be found, because the note is unreadable or only a text, are left out.
+        """
+        labels = EveryLabel()
+        for found in self.read_many(note, files, labels):
+            is_read = isinstance(found, ParsedNote) and (found.spans is not None or found.name not in note.texts)
+            if is_read or labels.used:
+                yield labels.taken()
 
     def read(self, note: NoteFiles, files: Files, find_label: "LabelFinder") -> ParsedNote:
         """The only note of a group. Raises NoteError with all its problems."""
         raise NotImplementedError
-
-    def labels(self, note: NoteFiles, files: Files) -> Iterable[str] | None:
-        """The label of each span of the only note, as written; None without annotations. Raises NoteError."""
 
 
 class Format(InputFormat):
@@ -178,10 +179,6 @@ class DocumentReader(OneFileReader, ABC):
     def note_in(self, document: Any, name: str, file: str, line: int, find_label: "LabelFinder") -> ParsedNote:
         """The note of a document; `name` is for documents without one. Raises NoteError."""
 
-    @abstractmethod
-    def labels_in(self, document: Any) -> Iterable[object]:
-        """The label of each span of a document, as far as it has the right form. Raises NoteError."""
-
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """Notes come in the order of the file."""
         find_label = LabelFinder(labels)
@@ -207,13 +204,6 @@ class DocumentReader(OneFileReader, ABC):
             return NoteError([Problem(file, line, "same name", message)])
         seen.add(parsed.name)
         return parsed
-
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        for file in note.bundle:
-            with suppress(NoteError):
-                for _line, document in self.documents(note, file, files):
-                    if not isinstance(document, NoteError):
-                        yield Counter(label for label in self.labels_in(document) if isinstance(label, str))
 
 
 class OneFileFormat(OneFileReader, Format):
@@ -347,15 +337,31 @@ class AcceptedLabels(dict[str, str]):
         super().__init__(labels)
         self.skipped = frozenset(skipped)
         self.repair = repair
+        self.used: Counter[str] = Counter()
+
+
+class EveryLabel(AcceptedLabels):
+    """Accepts every label as its own code. `used` counts the spans of the note that is being read, by label."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def get(self, name: str, default: Any = None) -> str:
+        return name
+
+    def taken(self) -> Counter[str]:
+        """What was used since the last call."""
+        used = self.used.copy()
+        self.used.clear()
+        return used
 
 
 class LabelFinder:
     """Finds the code for a label name in a file; exact matches win over matches with other case."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
-        self._labels = labels
-        self.skipped = labels.skipped if isinstance(labels, AcceptedLabels) else frozenset[str]()
-        self.repair = isinstance(labels, AcceptedLabels) and labels.repair
+        self._labels = labels if isinstance(labels, AcceptedLabels) else AcceptedLabels(labels)
+        self.skipped, self.repair, self.used = self._labels.skipped, self._labels.repair, self._labels.used
         self._folded: dict[str, str] | None = None
 
     def __call__(self, name: str) -> str | None:

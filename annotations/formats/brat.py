@@ -12,7 +12,8 @@ reported.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -85,9 +86,11 @@ class BratFormat(Format):
         found = ParsedNote(note.name, text, reader.found(), reader.warnings, skipped=dict(reader.skipped))
         return text_files.restored(found, note, files)
 
-    def labels(self, note: NoteFiles, files: Files) -> list[str] | None:
-        file = note.parts.get("ann")
-        return None if file is None else _LABEL.findall(decode_utf8(files.load(file), file))
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """Looks for labels only, since reading takes much longer."""
+        if file := note.parts.get("ann"):
+            with suppress(NoteError):
+                yield Counter(_LABEL.findall(decode_utf8(files.load(file), file)))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         name = check_name(note.name)

@@ -81,12 +81,6 @@ class Cas:
             taker.not_kept(uima.layer_not_kept(layer), line)
         return replace(taker.note(name), layers=layers.found)
 
-    def labels(self) -> list[str]:
-        """The labels of the spans as written. Raises NoteError."""
-        identity, text = self._chosen()
-        taker = SpanTaker(text, self.file, LabelFinder({}), utf16=True)
-        return [label for _, label, _ in self._spans(identity, taker)]
-
     def _chosen(self) -> tuple[str, str]:
         """The id and the text of the sofa that is the note: that of the initial view, or the first one with a text."""
         with_text = sorted(
@@ -154,9 +148,6 @@ class CasFormat(Format, ABC):
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
         return self.cas(note, files).note(note.name, find_label)
-
-    def labels(self, note: NoteFiles, files: Files) -> list[str]:
-        return self.cas(note, files).labels()
 
 
 # UIMA CAS JSON 0.4, the JSON of INCEpTION and other UIMA tools: `NAME.json`, one file for each note.

@@ -12,7 +12,7 @@ GATE's set of the markup of the original file is never read. Features are attrib
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -69,9 +69,6 @@ class GateFormat(XmlNoteFormat):
     def sets(self, file: str, data: bytes) -> frozenset[str]:
         """The names of the annotation sets of a file that can be read. Raises NoteError."""
         return _parts(file, data).sets()
-
-    def _labels(self, file: str, data: bytes) -> Iterable[str]:
-        return (each.type for each in _parts(file, data).taken(self._chosen))
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         given, losses = given_rows(note, labels, ANY_NAME)
@@ -205,7 +202,7 @@ def _take(each: _Annotation, nodes: Mapping[str, int], taker: SpanTaker) -> None
     if missing:
         node = missing[0] if _ID.fullmatch(missing[0]) else "?"
         message = f"An annotation names the node {node}, which is not in <TextWithNodes>. Export the document again."
-        taker.refuse("offsets", message, each.line)
+        taker.refuse_span(each.type, "offsets", message, each.line)
         return
     held = {key: attribute_value(word) for key, word in each.features.items() if word and word.lower() != "false"}
     taker.take(each.type, nodes[each.start], nodes[each.end], line=each.line, attributes=held)

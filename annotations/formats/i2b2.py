@@ -73,9 +73,6 @@ class I2b2Format(XmlNoteFormat):
         note.text = xml_files.restored(text, parts.replaced, file)
         return note
 
-    def _labels(self, file: str, data: bytes) -> Iterable[str]:
-        return (_label(tag) for tag in _parts(file, data).tags if _is_span(tag))
-
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         given, losses = given_rows(note, labels, xml_files.NAME, _OWN)
         rows: list[str] = []
@@ -153,7 +150,7 @@ def _pieces(tag: _Tag, taker: SpanTaker) -> list[tuple[object, object]]:
         return [(tag.get("start"), tag.get("end"))]
     if not _SPANS.fullmatch(given):
         message = "The attribute “spans” is not valid. Expected: “start~end”, with “,” between pieces."
-        taker.refuse("offsets", message, tag.line)
+        taker.refuse_span(_label(tag), "offsets", message, tag.line)
         return []
     return [(piece.partition("~")[0], piece.partition("~")[2]) for piece in given.split(",")]
 

@@ -11,7 +11,7 @@ text is what an XML parser gives: CR LF is read as LF unless the carriage return
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -53,9 +53,6 @@ class InlineFormat(XmlNoteFormat):
         note = taker.note(name)
         note.text = xml_files.restored(text, parts.replaced, file)
         return note
-
-    def _labels(self, file: str, data: bytes) -> Iterable[str]:
-        return (each.label() for each in _parts(file, data).spans())
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         given, losses = given_spans(note, labels)

@@ -81,9 +81,6 @@ class DoccanoFormat(JsonFormat):
             note.spans = None
         return note
 
-    def labels_in(self, record: Record) -> Iterator[object]:
-        return (label for _start, _end, label in _doccano_spans(record))
-
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
         spans, losses = given_spans(note, labels)
         units = Utf16(note.text).units
@@ -157,11 +154,6 @@ class ProdigyFormat(JsonFormat):
             note.spans = None
         return note
 
-    def labels_in(self, record: Record) -> Iterator[object]:
-        spans = record.get("spans")
-        if isinstance(spans, list) and _is_taken(record):
-            yield from (item["label"] for item in map(_prodigy_span, spans) if item)
-
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
         spans, losses = given_spans(note, labels)
         given = []
@@ -219,9 +211,6 @@ class PubannotationFormat(JsonReader):
         json_notes.not_imported(record, _PUBANNOTATION_LOST, _PUBANNOTATION_KNOWN, taker)
         source = "-".join(str(record[each]) for each in _NAMES if isinstance(record.get(each), str | int))
         return taker.note(name_in(record if record.get("name") else {"name": source}, name, taker))
-
-    def labels_in(self, record: Record) -> Iterator[object]:
-        return (label for _id, label, _pieces in _denotations(record))
 
 
 _Denotation = tuple[str, object, list[tuple[object, object]]]

@@ -89,13 +89,6 @@ class LabelStudioFormat(JsonFormat):
             note.spans = None
         return note
 
-    def labels_in(self, record: Record) -> Iterator[object]:
-        answer = _answer(record)
-        results = answer.results if answer else ()
-        for result in results if isinstance(results, list) else ():
-            if isinstance(result, dict) and isinstance(result.get("value"), dict):
-                yield from _labels_of(result) or ()
-
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
         spans, losses = given_spans(note, labels)
         results: list[dict[str, Any]] = []

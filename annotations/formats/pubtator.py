@@ -49,9 +49,6 @@ class PubtatorFormat(DocumentReader):
             for document in _documents(stream, file):
                 yield document.line, document
 
-    def labels_in(self, document: _Document) -> Iterator[str]:
-        return (row[4] for _line, row in document.annotations())
-
     def note_in(self, document: _Document, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         if document.problems or not document.texts:
             message = "The document has no text. Expected: a line “ID|t|title”."

@@ -77,6 +77,7 @@ class SpanTaker:
         self._said: set[str] = set()
         self._skipped: Counter[str] = Counter()
         self._misplaced: list[MisplacedSpan] = []
+        find_label.used.clear()  # A note may be read twice, with offsets that count another unit.
 
     def skips(self, label: object) -> bool:
         """Whether the spans of a label are left out; this one is then counted."""
@@ -188,6 +189,12 @@ class SpanTaker:
         held = tuple(sorted(attributes.items())) if attributes else ()
         self._spans[first, past, code] = Span(first, past, code, confidence, source, attributes=held)
 
+    def refuse_span(self, label: object, code: str, message: str, line: int | None = None) -> None:
+        """Report a problem of a span that can't be taken."""
+        if isinstance(label, str):
+            self._find_label.used[label] += 1
+        self.refuse(code, message, line)
+
     def refuse(self, code: str, message: str, line: int | None = None) -> None:
         """Report a problem: the note can't be read."""
         self.problems.append(Problem(self.file, line or self._line, code, message))
@@ -227,6 +234,7 @@ class SpanTaker:
         if not isinstance(label, str):
             self.refuse("label", "A span has a label that is not text. Expected: the name of a label.", line)
             return None
+        self._find_label.used[label] += 1
         code = self._find_label(label)
         if code is None:
             self.refuse("label", self._find_label.unknown(label), line)

@@ -2,7 +2,8 @@
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -184,6 +185,9 @@ class PlainFormat(Format):
         except NoteError as error:
             raise NoteError(_with_advice(problem) for problem in error.problems) from None
         return restored(ParsedNote(note.name, text, None), note, files)
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        return iter(())
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         losses = [Loss(note.name, span, "Plain text contains no spans.") for span in note.spans]

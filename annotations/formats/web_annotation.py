@@ -13,7 +13,6 @@ the file.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename, dirname, join, normpath, splitext
@@ -61,22 +60,6 @@ class WebAnnotationFormat(JsonFile):
         for file in note.bundle:
             yield from reader.read(file)
         yield from base.loose_texts(note.texts, reader.used, files)
-
-    def used_labels(self, note: base.NoteFiles, files: base.Files) -> Iterator[Counter[str]]:
-        """Single annotations of a file count as one note."""
-        for file in note.bundle:
-            single: Counter[str] = Counter()
-            for _, record in json_notes.opened_records(files, file):
-                if isinstance(record, dict):
-                    items = _annotations(record) or []
-                    tags = [tag for item in items if isinstance(item, dict) for tag in _tags(item)]
-                    found = Counter(tag for tag in tags if isinstance(tag, str))
-                    if _is(record, "Annotation"):
-                        single += found
-                    else:
-                        yield found
-            if single:
-                yield single
 
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
         spans, losses = given_spans(note, labels)
@@ -290,13 +273,6 @@ def _located(target: object) -> tuple[str, str | None, Record] | None:
             return None
         return identity.partition("#")[0], text if isinstance(text, str) else None, target
     return (source, None, target) if isinstance(source, str) and source else None
-
-
-def _tags(annotation: Record) -> Iterator[object]:
-    """The labels of an annotation: the textual bodies that tag, classify or have no purpose."""
-    for body in _bodies(annotation):
-        if _is_tag(body, annotation):
-            yield body["value"]
 
 
 def _bodies(annotation: Record) -> list[Any]:

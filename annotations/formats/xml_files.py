@@ -3,7 +3,7 @@
 import io
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeVar
 from xml.etree.ElementTree import ParseError
@@ -180,20 +180,12 @@ class XmlNoteFormat(Format, ABC):
         """The note of a file. Raises NoteError."""
 
     @abstractmethod
-    def _labels(self, file: str, data: bytes) -> Iterable[str]:
-        """The label of every span of a file, as written. Raises NoteError."""
-
-    @abstractmethod
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         """The whole file of a note, and the losses; see `Format.write`."""
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
         file = note.parts["xml"]
         return self._read(note.name, file, files.load(file), find_label)
-
-    def labels(self, note: NoteFiles, files: Files) -> Iterable[str]:
-        file = note.parts["xml"]
-        return self._labels(file, files.load(file))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         name = check_name(note.name)

@@ -33,9 +33,6 @@ class BiocReader(DocumentReader, OneFileFormat):
     def note_in(self, document: Document, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         return note_of(document, name, file, find_label)
 
-    def labels_in(self, document: Document) -> Iterator[str]:
-        return document.labels()
-
 
 class BiocFormat(BiocReader):
     """Reads and writes BioC XML."""

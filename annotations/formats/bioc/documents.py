@@ -68,13 +68,6 @@ class Document:
     infons: int = 0
     replaced: str = ""
 
-    def labels(self) -> Iterator[str]:
-        """The label of each annotation, as written."""
-        for annotation in self.annotations:
-            label = annotation.infons.get(TYPE)
-            if isinstance(label, str):
-                yield label
-
 
 @dataclass(frozen=True, slots=True)
 class _PlacedText:
@@ -102,7 +95,7 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
             continue
         if given is None:
             message = "The annotation has no valid location. Expected: offset and length as whole numbers."
-            taker.refuse("offsets", message, annotation.line)
+            taker.refuse_span(annotation.infons.get(TYPE), "offsets", message, annotation.line)
             continue
         counted = [(first - placed.base, past - placed.base) for first, past in given]
         found = [(points(first), points(past)) for first, past in counted]
@@ -110,7 +103,7 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
         if len(pieces) < len(found) and find_label.repair:
             _take(annotation, counted, taker)
         elif len(pieces) < len(found):
-            taker.refuse("outside", _outside(given, placed), annotation.line)
+            taker.refuse_span(annotation.infons.get(TYPE), "outside", _outside(given, placed), annotation.line)
         else:
             _take(annotation, pieces, taker)
     note = taker.note(name)

@@ -306,9 +306,6 @@ class DocBinFormat(DocumentReader, OneFileFormat):
                 faults = [Problem(file, None, "docbin", f"Document {number}: {fault}") for fault in doc.faults]
                 yield None, NoteError(faults) if faults else doc
 
-    def labels_in(self, document: Doc) -> Iterator[str | None]:
-        return (span.label for span in document.spans)
-
     def note_in(self, document: Doc, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         name = check_name(document.name) if document.name else name
         taker = SpanTaker(check_text(document.text, file), file, find_label)

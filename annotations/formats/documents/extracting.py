@@ -324,6 +324,9 @@ class DocumentsFormat(InputFormat):
         except NoteError as error:
             yield error
 
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        return iter(())
+
 
 class MixedFormat(InputFormat):
     """Files of a format together with documents, which are read as such: also text that is not UTF-8."""
@@ -358,7 +361,7 @@ class MixedFormat(InputFormat):
                 yield each
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        return iter(()) if "document" in note.parts else self._main.used_labels(note, files)
+        return (self._documents if "document" in note.parts else self._main).used_labels(note, files)
 
 
 def _ending(name: str) -> str:

@@ -63,13 +63,6 @@ class _DataRow:
         self.untagged = not read.keys().isdisjoint(_NO_TAG)
         self.tags = [read[tag] for tag in tags]
 
-    def labels(self) -> list[object]:
-        """The label of each span, as written."""
-        if self.spans is not None:
-            return [span["label"] for span in self.spans]
-        tags = [OUTSIDE if not is_tag(tag) else tag for tag in self.tags or []]
-        return [tag[2:] for tag in as_bio(tags) if tag.startswith("B-")]
-
     def note(self, numbered: str, find_label: LabelFinder) -> ParsedNote:
         """The note of the row. Raises NoteError with all its problems."""
         text, tokens, warnings = self._placed()
@@ -83,19 +76,20 @@ class _DataRow:
             for span in self.spans:
                 taker.take(span["label"], span["start"], span["end"], attributes=_attributes(span))
         elif self.tags is not None:
-            taker = self._tagged(taker, tokens, TagReader(find_label, split_any_tag))
+            taker = self._tagged(taker, tokens, find_label)
         parsed = taker.note(name)
         if self.spans is None and self.tags is None:
             parsed.spans = None
         return parsed
 
-    def _tagged(self, taker: SpanTaker, tokens: list[Token], read_tag: TagReader) -> SpanTaker:
+    def _tagged(self, taker: SpanTaker, tokens: list[Token], find_label: LabelFinder) -> SpanTaker:
         """Take the spans of the tags. Labels become codes first, so that names of one label are one label."""
-        found = [read_tag(tag) for tag in self.tags or ()]
+        found = list(map(TagReader(find_label, split_any_tag), self.tags or ()))
         problems = dict.fromkeys(tag for tag in found if not isinstance(tag, str))
         for code, message in problems:
             taker.refuse(code, message)
         codes = LabelFinder({tag[2:]: tag[2:] for tag in found if isinstance(tag, str)})
+        codes.used = find_label.used
         coded = SpanTaker(taker.text, self._file, codes, line=self._line)
         coded.problems, coded.warnings = taker.problems, taker.warnings
         if not problems:
@@ -272,9 +266,6 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
                     yield line, _DataRow(row, names, file, line)
                 except NoteError as error:
                     yield line, error
-
-    def labels_in(self, document: _DataRow) -> list[object]:
-        return document.labels()
 
     def note_in(self, document: _DataRow, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         return document.note(name, find_label)

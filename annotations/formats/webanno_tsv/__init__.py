@@ -175,11 +175,6 @@ class WebannoTsvFormat(Format):
             taker.not_kept(_GUESSED.format(count=guessed, name=note.name))
         return replace(taker.note(note.name), layers=layers.found)
 
-    def labels(self, note: NoteFiles, files: Files) -> list[str] | None:
-        if "tsv" not in note.parts:
-            return None
-        return [found.named()[0] for found in _reader(note, files).annotations() if found.start < found.end]
-
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         name = check_name(note.name)
         found, losses = entities(note, labels, self.layer)
