@@ -5,12 +5,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from rapidfuzz import fuzz, process
 
 from annotations.formats.notes import Loss, OutNote
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
+from annotations.text.search import lines_of
 from annotations.text.spans import Span
 
 SHOWN: Final = 3
@@ -19,41 +21,8 @@ ALIKE: Final = 80
 # From this likeness on, only what is written so is meant.
 THE_SAME: Final = 90
 
-# Words that label sets use for one kind of identifier, in English, Spanish and Italian, a kind on each line. A word may
-# belong to several kinds: a doctor is a person, too.
-_USUAL: Final = """
-person per pers patient paziente paciente nombre nome name names doctor physician medico personal staff relative
-doctor physician medico sanitario personal staff clinician hcp professional provider
-user username login
-date dates data fecha fechas datum time day
-age ages eta edad
-location loc gpe lugar luogo place geo geographic territorio city town state country street zip
-city town ciudad citta comune municipality
-street address addr calle via indirizzo direccion
-zip cap postcode postal zipcode
-state region provincia province county
-country pais paese nation
-hospital clinic ospedale clinica centro ward
-organization organisation org organizzazione institucion institution company employer hospital
-phone telephone tel telefono mobile cell movil fax
-fax telefax
-email mail correo
-url web website link
-ip ipaddress
-id idnum identifier number num numero code
-record mrn medicalrecord record historia cartella
-ssn social nif dni
-insurance healthplan plan aseguramiento
-account iban conto cuenta
-license licence titulacion patente
-vehicle plate targa matricula
-device serial
-profession job occupation professione profesion
-sex gender sexo sesso
-family familiares relative parente
-"""
 _KINDS_OF: Final[dict[str, set[int]]] = {}
-for _number, _line in enumerate(_USUAL.strip().splitlines()):
+for _number, _line in enumerate(lines_of(Path(__file__).with_name("data") / "usual_labels.txt")):
     for _word in _line.split():
         _KINDS_OF.setdefault(_word, set()).add(_number)
 

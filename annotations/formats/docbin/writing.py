@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any, Final
 
 from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
@@ -21,27 +22,15 @@ from annotations.text.tokens import Tokenizer, covered
 # `symbols.pyx` beside it), and https://github.com/aappleby/smhasher/blob/master/src/MurmurHash2.cpp (MurmurHash64A).
 
 
-_FIRST: Final = """
-IS_ALPHA IS_ASCII IS_DIGIT IS_LOWER IS_PUNCT IS_SPACE IS_TITLE IS_UPPER LIKE_URL LIKE_NUM LIKE_EMAIL IS_STOP
-IS_OOV_DEPRECATED IS_BRACKET IS_QUOTE IS_LEFT_PUNCT IS_RIGHT_PUNCT IS_CURRENCY
-"""
-_MIDDLE: Final = """
-ID ORTH LOWER NORM SHAPE PREFIX SUFFIX LENGTH CLUSTER LEMMA POS TAG DEP ENT_IOB ENT_TYPE HEAD SENT_START SPACY PROB
-LANG ADJ ADP ADV AUX CONJ CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X EOL SPACE
-"""
-_LAST: Final = """
-PERSON NORP FACILITY ORG GPE LOC PRODUCT EVENT WORK_OF_ART LANGUAGE LAW DATE TIME PERCENT MONEY QUANTITY ORDINAL
-CARDINAL acomp advcl advmod agent amod appos attr aux auxpass cc ccomp complm conj cop csubj csubjpass dep det dobj
-expl hmod hyph infmod intj iobj mark meta neg nmod nn npadvmod nsubj nsubjpass num number oprd obj obl parataxis
-partmod pcomp pobj poss possessive preconj prep prt punct quantmod relcl rcmod root xcomp acl ENT_KB_ID MORPH ENT_ID
-IDX _
-"""
+_FIRST, _MIDDLE, _LAST = map(
+    str.split, Path(__file__).with_name("symbols.txt").read_text(encoding="ascii").split("\n\n")
+)
 _NAMES: Final = (
-    *_FIRST.split(),
+    *_FIRST,
     *(f"FLAG{number}" for number in range(19, 64)),
-    *_MIDDLE.split(),
+    *_MIDDLE,
     *(f"DEPRECATED{number:03}" for number in range(1, 277)),
-    *_LAST.split(),
+    *_LAST,
 )
 SYMBOLS: Final[dict[str, int]] = {name: number for number, name in enumerate(_NAMES, 1)} | {"": 0}
 """The numbers of symbols. Part of them are names of labels, such as DATE."""
