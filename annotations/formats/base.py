@@ -5,7 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from posixpath import basename, splitext
@@ -235,6 +235,32 @@ class OneFileFormat(OneFileReader, Format):
         with self.sink(out, labels) as add:
             losses = add(note)
         return {f"{check_name(note.name)}.{self.endings[0]}": out.getvalue()} | self.beside(note), losses
+
+
+class RecordsFormat(OneFileFormat):
+    """A format whose file is a head, a record for each note with something between two of them, and a tail."""
+
+    head: bytes = b""
+    between: bytes = b""
+    tail: bytes = b""
+
+    @abstractmethod
+    def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
+        """The record of a note, and its losses. Raises as `Format.write` does."""
+
+    @contextmanager
+    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
+        before = self.head
+
+        def add(note: OutNote) -> list[Loss]:
+            nonlocal before
+            record, losses = self.written(note, labels)
+            out.write(before + record)
+            before = self.between
+            return losses
+
+        yield add
+        out.write(self.tail)
 
 
 def only_note(notes: Iterable[ParsedNote | NoteError]) -> ParsedNote:

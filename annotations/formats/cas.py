@@ -8,8 +8,8 @@ not in the text, stops at the first fault without its line, and takes 2 to 6 tim
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from annotations.formats import uima
 from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.files.json_files import JsonError, json_records
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, check_text
-from annotations.formats.span_rules import SpanTaker
 
 INITIAL_VIEW: Final = "_InitialView"
 
@@ -68,36 +67,8 @@ class Cas:
 
     def note(self, name: str, find_label: LabelFinder) -> ParsedNote:
         """The note. Raises NoteError with all problems."""
-        identity, text = self._chosen()
-        taker = SpanTaker(text, self.file, find_label, utf16=True)
-        layers = uima.UsedLayers(find_label)
-        features = {
-            name: [one for one, is_value in known.items() if is_value] for name, known in self._layers().items()
-        }
-        for found, label, attributes in self._spans(identity, taker):
-            taker.take(label, found.start, found.end, line=found.line, attributes=attributes)
-            layers.add(found.layer, features[found.layer], found.values, label)
-        for layer, line in self.others.items():
-            taker.not_kept(uima.layer_not_kept(layer), line)
-        return replace(taker.note(name), layers=layers.found)
-
-    def _chosen(self) -> tuple[str, str]:
-        """The id and the text of the sofa that is the note: that of the initial view, or the first one with a text."""
-        with_text = sorted(
-            (sofa.view != INITIAL_VIEW, number, identity)
-            for number, (identity, sofa) in enumerate(self.sofas.items())
-            if sofa.text is not None
-        )
-        if with_text:
-            identity = with_text[0][2]
-            return identity, check_text(self.sofas[identity].text or "", self.file)
-        if self.sofas and not any(sofa.location for sofa in self.sofas.values()):
-            return next(iter(self.sofas)), ""
-        message = "The file holds no text. Expected: a Sofa with the text in “sofaString”."
-        raise NoteError([Problem(self.file, 1, "no text", message)])
-
-    def _spans(self, sofa: str, taker: SpanTaker) -> Iterator[tuple[CasAnnotation, str, dict[str, str | bool]]]:
-        """The annotations of the chosen text that are spans, each with its label as written and its attributes."""
+        sofa, text = self._chosen()
+        taker = uima.LayerTaker(text, self.file, find_label)
         views = sum(each.text is not None for each in self.sofas.values())
         if views > 1:
             taker.not_kept(f"The file has {views} texts (views). Only the view “{self.sofas[sofa].view}” is imported.")
@@ -120,7 +91,25 @@ class Cas:
                     taker.not_kept(uima.feature_not_kept(found.layer, feature), found.line)
                 features = [name for name, is_value in known.items() if is_value]
                 values = {name: value for name, value in found.values.items() if known.get(name, True)}
-                yield found, *uima.label_and_attributes(found.layer, features, values)
+                taker.take_annotation(found.layer, features, values, found.start, found.end, line=found.line)
+        for layer, line in self.others.items():
+            taker.not_kept(uima.layer_not_kept(layer), line)
+        return taker.note(name)
+
+    def _chosen(self) -> tuple[str, str]:
+        """The id and the text of the sofa that is the note: that of the initial view, or the first one with a text."""
+        with_text = sorted(
+            (sofa.view != INITIAL_VIEW, number, identity)
+            for number, (identity, sofa) in enumerate(self.sofas.items())
+            if sofa.text is not None
+        )
+        if with_text:
+            identity = with_text[0][2]
+            return identity, check_text(self.sofas[identity].text or "", self.file)
+        if self.sofas and not any(sofa.location for sofa in self.sofas.values()):
+            return next(iter(self.sofas)), ""
+        message = "The file holds no text. Expected: a Sofa with the text in “sofaString”."
+        raise NoteError([Problem(self.file, 1, "no text", message)])
 
     def _layers(self) -> dict[str, dict[str, bool]]:
         """For each layer its features, and whether each holds a value. Without types, all that its annotations have."""

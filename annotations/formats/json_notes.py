@@ -3,12 +3,11 @@
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from posixpath import splitext
-from typing import IO, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles, OneFileFormat, Sink
+from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles, RecordsFormat
 from annotations.formats.files.json_files import JsonError, json_records
 from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
 from annotations.formats.quotes import OffsetUnit, likely_unit, points_of
@@ -22,29 +21,20 @@ _FILE_NAMES: Final = ("filename", "file_name")
 _SHOWN: Final = 60
 
 
-class JsonFile(OneFileFormat):
+class JsonFile(RecordsFormat):
     """A format that is written as JSON lines, one object per note."""
 
     endings: tuple[str, ...] = ("jsonl", "json", "ndjson")
+    end: bytes = b"\n"
 
     @abstractmethod
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
         """The record of a note with a list of spans, and its losses. Raises as `Format.write` does."""
 
-    @contextmanager
-    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-
-        def add(note: OutNote) -> list[Loss]:
-            record, losses = self.checked_record(note, labels)
-            out.write(json_bytes(record) + b"\n")
-            return losses
-
-        yield add
-
-    def checked_record(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """Raises NoteError for a name that can't be a file name."""
+    def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
         check_name(note.name)
-        return self.record_of(replace(note, spans=list(note.spans)), labels)
+        record, losses = self.record_of(replace(note, spans=list(note.spans)), labels)
+        return json_bytes(record) + self.end, losses
 
 
 class JsonReader(DocumentReader):

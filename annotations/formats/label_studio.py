@@ -15,14 +15,13 @@ taken, with their scores, if nobody annotated the task. Spans that all have a co
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from annotations.formats import json_notes
-from annotations.formats.base import LabelFinder, Sink
+from annotations.formats.base import LabelFinder
 from annotations.formats.brat_config import category_colors
 from annotations.formats.json_notes import JsonFormat, Record
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
@@ -62,6 +61,8 @@ class LabelStudioFormat(JsonFormat):
     name = "label-studio"
     endings: tuple[str, ...] = ("json", "jsonl")
     file = "label-studio.json"
+    # An array with one task per line
+    head, between, end, tail = b"[\n", b",\n", b"", b"\n]\n"
 
     def claims(self, name: str, head: bytes) -> bool:
         if not super().claims(name, head):
@@ -103,21 +104,6 @@ class LabelStudioFormat(JsonFormat):
         else:
             task["annotations"] = [{"result": results}]
         return task, losses
-
-    @contextmanager
-    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """The file is an array with one task per line."""
-        before = b"[\n"
-
-        def add(note: OutNote) -> list[Loss]:
-            nonlocal before
-            task, losses = self.checked_record(note, labels)
-            out.write(before + json_notes.json_bytes(task))
-            before = b",\n"
-            return losses
-
-        yield add
-        out.write(b"[]\n" if before == b"[\n" else b"\n]\n")
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """`label-studio.xml`, the labeling configuration of a project for these labels."""

@@ -9,13 +9,13 @@ https://uima.apache.org/d/uimaj-current/references.html.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from annotations.formats.base import LabelFinder
-from annotations.formats.notes import Loss, OutNote
-from annotations.formats.span_rules import attribute_value, given_rows
+from annotations.formats.notes import Loss, OutNote, ParsedNote
+from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows
 from annotations.formats.xml_files import XmlHandler, as_text, parsed
 from annotations.text.characters import Utf16
 from annotations.text.segments import sentences
@@ -91,26 +91,6 @@ def relations_not_kept(layer: str) -> str:
     return f"Relations and chains (layer “{layer}”) are not imported."
 
 
-def label_and_attributes(
-    layer: str, features: Collection[str], values: Mapping[str, str]
-) -> tuple[str, dict[str, str | bool]]:
-    """The label of an annotation and its attributes.
-
-    The label is in the feature of `label_feature`; for annotations without that value, it is the short name of the
-    layer. `features` are the features of the layer, `values` those that are set; check boxes are `true` or `false`.
-    """
-    feature = label_feature(layer, features)
-    label = values.get(feature, "") if feature else ""
-    if attribute_value(label) is True or label == _NOT_SET:  # a check box is not a label
-        feature, label = None, ""
-    attributes = {
-        name: attribute_value(value)
-        for name, value in values.items()
-        if name != feature and value and value != _NOT_SET
-    }
-    return label or layer.rpartition(".")[2], attributes
-
-
 def label_feature(layer: str, features: Collection[str]) -> str | None:
     """The feature that holds the label: it is called `value`, `label` or the like, or is the only one; or None."""
     named = {feature.lower(): feature for feature in features}
@@ -122,39 +102,53 @@ def label_feature(layer: str, features: Collection[str]) -> str | None:
     return feature
 
 
-class UsedLayers:
-    """The layers that the spans of a note come from, as `TYPE:FEATURE`, with their tags by what `find_label` gives."""
+class LayerTaker(SpanTaker):
+    """Takes annotations of layers as spans. Offsets count UTF-16 code units.
 
-    def __init__(self, find_label: LabelFinder) -> None:
-        self._find_label = find_label
-        self._labels: dict[str, str | None] = {}
-        self.found: dict[str, dict[str, str]] = {}
+    The note gets the layers that its spans come from, as `TYPE:FEATURE`, with their tags by code.
+    """
 
-    def add(self, layer: str, features: Collection[str], values: Mapping[str, str], label: str) -> None:
-        """Add a span: its layer with its features, its values, and its label as written."""
-        if layer not in self._labels:
-            self._labels[layer] = label_feature(layer, features)
-        if feature := self._labels[layer]:
-            tags = self.found.setdefault(f"{layer}:{feature}", {})
-            if label == values.get(feature) and (code := self._find_label(label)):
-                tags.setdefault(code, label)
+    def __init__(self, text: str, file: str, find_label: LabelFinder) -> None:
+        super().__init__(text, file, find_label, utf16=True)
+        self._features: dict[str, str | None] = {}
+        self._layers: dict[str, dict[str, str]] = {}
+
+    def take_annotation(
+        self, layer: str, features: Collection[str], values: Mapping[str, str], start: object, end: object, *,
+        line: int | None,
+    ) -> None:  # fmt: skip
+        """Take an annotation with the `values` of its layer's `features`; check boxes are `true` or `false`.
+
+        The label is in the feature of `label_feature`; without that value, it is the short name of the layer.
+        """
+        if layer not in self._features:
+            self._features[layer] = label_feature(layer, features)
+        feature = self._features[layer]
+        label = values.get(feature, "") if feature else ""
+        tags = self._layers.setdefault(f"{layer}:{feature}", {}) if feature else {}
+        if attribute_value(label) is True or label == _NOT_SET:  # a check box is not a label
+            feature, label = None, ""
+        elif label and (code := self._find_label(label)):
+            tags.setdefault(code, label)
+        held = {
+            name: attribute_value(value)
+            for name, value in values.items()
+            if name != feature and value and value != _NOT_SET
+        }
+        self.take(label or layer.rpartition(".")[2], start, end, line=line, attributes=held)
+
+    def note(self, name: str, *, patient_id: str = "") -> ParsedNote:
+        return replace(super().note(name, patient_id=patient_id), layers=self._layers)
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A span to write: without white space at its ends, its code or tag, and its attributes as words by feature."""
+class Entity(NamedTuple):
+    """A span to write, with its bounds, its code or tag, and its attributes as words by feature."""
 
-    span: Span
+    start: int
+    end: int
     code: str
     features: Mapping[str, str]
-
-    @property
-    def start(self) -> int:
-        return self.span.start
-
-    @property
-    def end(self) -> int:
-        return self.span.end
+    span: Span
 
 
 def entities(note: OutNote, labels: Mapping[str, str], layer: Layer) -> tuple[list[Entity], list[Loss]]:
@@ -168,7 +162,7 @@ def entities(note: OutNote, labels: Mapping[str, str], layer: Layer) -> tuple[li
         for name in [name for name, word in words.items() if word == _NOT_SET]:
             del words[name]
             losses.append(Loss(note.name, span, f"The attribute “{name}” is not exported: “false” means not set."))
-        found.append(Entity(span, layer.tags.get(code, code), words))
+        found.append(Entity(span.start, span.end, layer.tags.get(code, code), words, span))
     return found, losses
 
 
@@ -184,11 +178,11 @@ def feature_types(found: Iterable[Entity]) -> dict[str, bool]:
 def whole_sentences(text: str, found: Iterable[Entity]) -> list[Bounds]:
     """The sentences of a text, with those joined that a span runs over: INCEpTION wants spans inside of sentences."""
     covered: list[Bounds] = []
-    for entity in sorted(found, key=lambda each: (each.start, each.end)):
-        if covered and entity.start < covered[-1][1]:
-            covered[-1] = (covered[-1][0], max(covered[-1][1], entity.end))
+    for start, end in sorted(entity[:2] for entity in found):
+        if covered and start < covered[-1][1]:
+            covered[-1] = (covered[-1][0], max(covered[-1][1], end))
         else:
-            covered.append((entity.start, entity.end))
+            covered.append((start, end))
     whole: list[Bounds] = []
     at = 0
     for start, end in sentences(text):

@@ -9,15 +9,13 @@ in which its passages don't overlap and the most texts of annotations stand at t
 write code points and say so in an infon of the collection.
 """
 
-import json
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any, Final
+from typing import Any, Final
 
-from annotations.formats.base import HEAD, DocumentReader, Files, LabelFinder, NoteFiles, OneFileFormat, Sink
+from annotations.formats.base import HEAD, DocumentReader, Files, LabelFinder, NoteFiles, RecordsFormat
 from annotations.formats.bioc.documents import OFFSETS, SOURCE, TYPE, Annotation, Document, Passage, note_of
 from annotations.formats.files.json_files import JsonError, json_items, json_records
 from annotations.formats.json_notes import json_bytes
@@ -27,7 +25,7 @@ from annotations.formats.span_rules import ANY_NAME, given_rows
 from annotations.formats.xml_files import REPLACED, XmlHandler, as_attribute, as_text, parse, replaced_characters
 
 
-class BiocReader(DocumentReader, OneFileFormat):
+class BiocReader(DocumentReader, RecordsFormat):
     """Reads BioC in either syntax."""
 
     def note_in(self, document: Document, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
@@ -40,6 +38,11 @@ class BiocFormat(BiocReader):
     name = "bioc"
     endings = ("xml",)
     file = "notes.bioc.xml"
+    head = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<collection><source>{SOURCE}</source><date></date><key></key>'
+        f"<infon key={as_attribute(OFFSETS)}>{as_text(OffsetUnit.POINTS.value)}</infon>\n"
+    ).encode()
+    tail = b"</collection>\n"
     claim = re.compile(rb"<collection\b.*<(?:source|document)\b", re.DOTALL)
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Document]]:
@@ -55,19 +58,9 @@ class BiocFormat(BiocReader):
             message = "The file has no documents. Expected: <collection> with elements <document>."
             raise NoteError([Problem(file, None, "no notes", message)])
 
-    @contextmanager
-    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        unit = f"<infon key={as_attribute(OFFSETS)}>{as_text(OffsetUnit.POINTS.value)}</infon>"
-        head = f"<source>{SOURCE}</source><date></date><key></key>{unit}"
-        out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<collection>{head}\n'.encode())
-
-        def add(note: OutNote) -> list[Loss]:
-            document, losses = _xml_document(note, labels)
-            out.write(document.encode())
-            return losses
-
-        yield add
-        out.write(b"</collection>\n")
+    def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
+        document, losses = _xml_document(note, labels)
+        return document.encode(), losses
 
 
 @dataclass
@@ -172,6 +165,11 @@ class BiocJsonFormat(BiocReader):
     name = "bioc-json"
     endings = ("json", "jsonl")
     file = "notes.bioc.json"
+    head = (
+        f'{{"source": "{SOURCE}", "date": "", "key": "", "infons": {{"{OFFSETS}": "{OffsetUnit.POINTS.value}"}}, '
+        '"documents": [\n'
+    ).encode()
+    between, tail = b",\n", b"\n]}\n"
     claim = re.compile(rb'"passages"|(?s:"source".*"documents"|"documents".*"source")')
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Document | NoteError]]:
@@ -186,21 +184,9 @@ class BiocJsonFormat(BiocReader):
             message = "The file has no documents. Expected: a collection with a list “documents”."
             raise NoteError([Problem(file, 1, "no notes", message)])
 
-    @contextmanager
-    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        head = json.dumps({"source": SOURCE, "date": "", "key": "", "infons": {OFFSETS: OffsetUnit.POINTS.value}})
-        out.write(f'{head[:-1]}, "documents": ['.encode())
-        between = b"\n"
-
-        def add(note: OutNote) -> list[Loss]:
-            nonlocal between
-            record, losses = _json_document(note, labels)
-            out.write(between + json_bytes(record))
-            between = b",\n"
-            return losses
-
-        yield add
-        out.write(b"\n]}\n")
+    def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
+        document, losses = _json_document(note, labels)
+        return json_bytes(document), losses
 
 
 def _records(file: str, files: Files) -> Iterator[tuple[int, object]]:

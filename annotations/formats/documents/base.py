@@ -74,10 +74,6 @@ class ExtractedNote:
     patient_id: str = ""
     ocr: float | None = None
 
-    def parts_of(self, start: int, end: int) -> list[NotePart]:
-        """The parts of the document from which a span of the text comes."""
-        return [part for part in self.parts if part.start < end and start < part.end]
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -4,7 +4,7 @@
         for result in extractor.results("report.pdf", data):
             ...  # an Extracted, or a NoteError that says what can't be read, where, and what to do
 
-`extract` reads a document that holds one note. One Extractor reads many documents and starts a new child when one is
+One Extractor reads many documents and starts a new child when one is
 lost; two threads need two.
 """
 
@@ -41,30 +41,6 @@ CHILD: Final = "annotations.formats.documents.child"
 # The child's interpreter must have started by then (seconds).
 START_SECONDS: Final = 60
 _CHUNK: Final = 1 << 20
-
-
-def extract(
-    name: str,
-    data: bytes | IO[bytes],
-    *,
-    encoding: str | None = None,
-    rules: Collection[CleaningRule] = ALL_RULES,
-    limits: Limits | None = None,
-) -> ExtractedNote:
-    """The text of a document with one note. Raises NoteError if it can't be read, or holds several notes.
-
-    For the arguments see `Extractor.results`.
-    """
-    with Extractor(limits or Limits()) as extractor:
-        results = list(extractor.results(name, data, encoding=encoding, rules=rules))
-    problems = [problem for each in results if isinstance(each, NoteError) for problem in each.problems]
-    if problems:
-        raise NoteError(problems)
-    notes = [each for each in results if isinstance(each, ExtractedNote)]
-    if len(notes) != 1:
-        message = f"The file holds {len(notes)} notes, not one. Import it as a file of many notes."
-        raise refused(name, "many notes", message)
-    return notes[0]
 
 
 class Extractor:

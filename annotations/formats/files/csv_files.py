@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from annotations.formats.files import csv_reading
@@ -68,7 +69,7 @@ def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[CsvRow]:
     """
     first = next(lines, "").removeprefix("\ufeff")
     separator = max(",;\t", key=first.count)
-    reader = csv_reading.DictReader(_with(first, lines), delimiter=separator, restval="")
+    reader = csv_reading.DictReader(chain([first], lines), delimiter=separator, restval="")
     rows = []
     try:
         missing = [column for column in columns if column not in (reader.fieldnames or [])]
@@ -80,11 +81,6 @@ def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[CsvRow]:
     except csv_reading.Error as error:
         raise RowError(f"Line {reader.line_num} is not CSV: {error}.") from None
     return rows
-
-
-def _with(first: str, lines: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from lines
 
 
 # A person's decisions as a CSV file: one row for each.

@@ -7,9 +7,9 @@ from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from itertools import chain, starmap
 from posixpath import dirname, join
-from typing import IO, Any, Final, Self
+from typing import IO, Any, Final, NamedTuple, Self
 
 from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, loose_texts, split_names
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
@@ -40,8 +40,7 @@ Cells = Sequence[object]
 """The cells of a row: texts, or in a workbook also numbers, truth values and dates."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """A row with its line and its cells by column. Attributes are cells that are not empty, by name of the column."""
 
     line: int
@@ -109,8 +108,8 @@ def as_word(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-class _Lines:
-    """Values put aside as lines of JSON: in memory, or on disk if there are many."""
+class Spool:
+    """Values put aside as JSON: in memory, or on disk if there are many."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - __exit__ closes it
@@ -121,43 +120,14 @@ class _Lines:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def _put(self, value: object) -> None:
-        self._file.write(json.dumps(value).encode() + b"\n")
+    def add(self, *values: object) -> None:
+        """Put values aside."""
+        self._file.write(json.dumps(values).encode() + b"\n")
 
-    def _all(self) -> Iterator[Any]:
+    def all(self) -> Iterator[Any]:
+        """The values of each call of `add`, in order."""
         self._file.seek(0)
         return (json.loads(line.decode()) for line in self._file)
-
-
-class RowStore(_Lines):
-    """Rows that were read."""
-
-    def add(self, row: TableRow) -> None:
-        """Add a row."""
-        self._put([row.line, row.note, row.start, row.end, row.label, row.text, dict(row.attributes)])
-
-    def rows(self) -> Iterator[TableRow]:
-        """All rows in their order."""
-        return (TableRow(*values) for values in self._all())
-
-
-class Spool(_Lines):
-    """Rows to write, put aside until the columns of all attributes are known."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._names: dict[str, None] = {}
-
-    def add(self, cells: Iterable[object], attributes: Mapping[str, str]) -> None:
-        """Add a row with cells for COLUMNS."""
-        self._names |= dict.fromkeys(attributes)
-        self._put([list(cells), dict(attributes)])
-
-    def rows(self) -> Iterator[list[object]]:
-        """The header, and all rows with a cell for each column."""
-        yield [*COLUMNS, *self._names]
-        for cells, attributes in self._all():
-            yield [*cells, *(attributes.get(name, "") for name in self._names)]
 
 
 _TEXT: Final = "txt"
@@ -221,19 +191,23 @@ class TableFormat(OneFileFormat):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
+        """Rows are put aside until the columns of all attributes are known."""
+        names: dict[str, None] = {}
         with Spool() as spool:
 
             def add(note: OutNote) -> list[Loss]:
                 name = check_name(note.name)
                 spans, losses = given_rows(note, labels, _ANY, COLUMNS)
                 for span, code, words in spans:
+                    names.update(dict.fromkeys(words))
                     spool.add([name, span.start, span.end, code, note.text[span.start : span.end]], words)
                 if not spans:
                     spool.add([name, "", "", "", ""], {})
                 return losses
 
             yield add
-            self._save(spool.rows(), out)
+            rows = ([*cells, *(words.get(name, "") for name in names)] for cells, words in spool.all())
+            self._save(chain([[*COLUMNS, *names]], rows), out)
 
     def beside(self, note: OutNote) -> dict[str, bytes]:
         """The text file of a note."""
@@ -244,16 +218,16 @@ class TableFormat(OneFileFormat):
 
         All rows are put aside first, so that only the rows of one note are held in memory if they stand together.
         """
-        with RowStore() as store:
+        with Spool() as store:
             expected: Counter[str] = Counter()
             for row in self._rows(file, files):
                 expected[row.note] += 1
-                store.add(row)
+                store.add(*row)
             if not expected:
                 message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
                 raise NoteError([Problem(file, 1, "no notes", message)])
             waiting: dict[str, list[TableRow]] = defaultdict(list)
-            for row in store.rows():
+            for row in starmap(TableRow, store.all()):
                 waiting[row.note].append(row)
                 if len(waiting[row.note]) == expected[row.note]:
                     yield row.note, waiting.pop(row.note)

@@ -17,16 +17,15 @@ Source: https://github.com/inception-project/inception, `webannotsv.adoc` in inc
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Final
 
+from annotations.formats import uima
 from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.notes import Loss, OutNote, ParsedNote, check_name, check_text, decode_utf8
-from annotations.formats.span_rules import SpanTaker
 from annotations.formats.token_tags import words_of
-from annotations.formats.uima import Entity, Layer, UsedLayers, entities, feature_types, offsets_of, whole_sentences
+from annotations.formats.uima import Entity, Layer
 from annotations.formats.webanno_tsv import reading
 from annotations.formats.webanno_tsv.reading import TsvReader
 from annotations.text.spans import Bounds
@@ -57,15 +56,16 @@ class TsvWriter:
 
     def content(self) -> str:
         """The file. Each sentence begins with its first token and ends before the line break before the next one."""
-        features = [self._layer.label, *feature_types(self._entities)]
+        features = [self._layer.label, *uima.feature_types(self._entities)]
         ids = self._ids()
         nothing = f"\t{reading.EMPTY}" * len(features) + "\t"
         rows = [f"{reading.FORMAT}3", f"#T_SP={self._layer.type}|{'|'.join(features)}", ""]
-        units = offsets_of(self._text)
+        units = uima.offsets_of(self._text)
         edges = self._tokens if units is int else [(units(start), units(stop)) for start, stop in self._tokens]
         words = words_of(self._text, self._tokens)
         begins = [
-            bisect_left(self._tokens, start, key=_start) for start, _ in whole_sentences(self._text, self._entities)
+            bisect_left(self._tokens, start, key=_start)
+            for start, _ in uima.whole_sentences(self._text, self._entities)
         ]
         starts = sorted({0, *begins, len(self._tokens)})
         first = self._tokens[0].start if self._tokens else len(self._text)
@@ -161,29 +161,29 @@ class WebannoTsvFormat(Format):
         text = None if beside is None else decode_utf8(files.load(beside), beside)
         if "tsv" not in note.parts:
             return ParsedNote(note.name, text or "", None)
-        reader = _reader(note, files)
+        file = note.parts["tsv"]
+        reader = TsvReader(decode_utf8(files.load(file), file).removeprefix("\ufeff"), file)
         guessed = 0
         if text is None:
             text, guessed = reader.text()
             check_text(text, reader.file)
         reader.check_words(text)
-        taker, layers = SpanTaker(text, reader.file, find_label, utf16=True), UsedLayers(find_label)
-        for found in reader.annotations():
-            reading.take(found, taker, layers)
+        taker = uima.LayerTaker(text, reader.file, find_label)
+        for each in reader.annotations():
+            if each.start == each.end:
+                taker.not_kept(uima.NO_CHARACTERS, each.line)
+            else:
+                layer = each.layer
+                taker.take_annotation(layer.name, layer.names, each.values, each.start, each.end, line=each.line)
         reader.warn(taker)
         if guessed:
             taker.not_kept(_GUESSED.format(count=guessed, name=note.name))
-        return replace(taker.note(note.name), layers=layers.found)
+        return taker.note(note.name)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         name = check_name(note.name)
-        found, losses = entities(note, labels, self.layer)
+        found, losses = uima.entities(note, labels, self.layer)
         writer = TsvWriter(note.text, self.tokenizer(note.text), found, self.layer)
         outside = "The span begins or ends outside of all tokens."
         losses += [Loss(name, entity.span, outside) for entity in writer.untouched]
         return {f"{name}.tsv": writer.content().encode()}, losses
-
-
-def _reader(note: NoteFiles, files: Files) -> TsvReader:
-    file = note.parts["tsv"]
-    return TsvReader(decode_utf8(files.load(file), file).removeprefix("\ufeff"), file)

@@ -108,10 +108,6 @@ class TsvAnnotation:
     line: int
     values: dict[str, str] = field(default_factory=dict)
 
-    def named(self) -> tuple[str, dict[str, str | bool]]:
-        """Its label as written, and its attributes."""
-        return uima.label_and_attributes(self.layer.name, self.layer.names, self.values)
-
 
 @dataclass(slots=True)
 class _TokenRow:
@@ -346,15 +342,6 @@ class TsvReader:
     def _raise(self) -> None:
         if self.problems:
             raise NoteError(self.problems)
-
-
-def take(found: TsvAnnotation, taker: SpanTaker, layers: uima.UsedLayers) -> None:
-    if found.start == found.end:
-        taker.not_kept(uima.NO_CHARACTERS, found.line)
-        return
-    label, attributes = found.named()
-    taker.take(label, found.start, found.end, line=found.line, attributes=attributes)
-    layers.add(found.layer.name, found.layer.names, found.values, label)
 
 
 def _row(line: str) -> str:

@@ -4,8 +4,10 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
+from typing import IO
 
-from annotations.formats.documents.base import ExtractedNote, Limits, Result
+from annotations.formats.documents.base import ExtractedNote, Limits, Result, refused
+from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.reading import read_document
 from annotations.formats.documents.texts import ALL_RULES, CleaningRule
 from annotations.formats.notes import NoteError, Problem
@@ -47,6 +49,11 @@ def refusal(name: str, data: bytes | str, **how) -> Problem:
 def mapped(note: ExtractedNote) -> list[tuple[str, str]]:
     """The parts of a note with their texts."""
     return [(str(part), note.text[part.start : part.end]) for part in note.parts]
+
+
+def parts_of(note: ExtractedNote, start: int, end: int) -> list[str]:
+    """The parts of the document from which a span of the text comes."""
+    return [str(part) for part in note.parts if part.start < end and start < part.end]
 
 
 def found_in(results: Iterable[Result]) -> tuple[list[tuple[str, str]], list[tuple[str | None, int | None, str]]]:
@@ -107,3 +114,27 @@ def word(tag: str, content: str) -> str:
 def p(text: str) -> str:
     """A paragraph of a DOCX."""
     return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def extract(
+    name: str,
+    data: bytes | IO[bytes],
+    *,
+    encoding: str | None = None,
+    rules: Collection[CleaningRule] = ALL_RULES,
+    limits: Limits | None = None,
+) -> ExtractedNote:
+    """The text of a document with one note. Raises NoteError if it can't be read, or holds several notes.
+
+    For the arguments see `Extractor.results`.
+    """
+    with Extractor(limits or Limits()) as extractor:
+        results = list(extractor.results(name, data, encoding=encoding, rules=rules))
+    problems = [problem for each in results if isinstance(each, NoteError) for problem in each.problems]
+    if problems:
+        raise NoteError(problems)
+    notes = [each for each in results if isinstance(each, ExtractedNote)]
+    if len(notes) != 1:
+        message = f"The file holds {len(notes)} notes, not one. Import it as a file of many notes."
+        raise refused(name, "many notes", message)
+    return notes[0]

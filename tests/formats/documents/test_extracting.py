@@ -9,12 +9,12 @@ import psutil
 import pytest
 
 from annotations.formats.documents.base import ExtractedNote, Limits
-from annotations.formats.documents.extracting import Extractor, extract
+from annotations.formats.documents.extracting import Extractor
 from annotations.formats.notes import NoteError
 from annotations.installation import CODE
 from fixtures.quality.written_documents import docx, pdf
 from tests.formats.documents.helpers import docx as small_docx
-from tests.formats.documents.helpers import mapped, zipped
+from tests.formats.documents.helpers import extract, mapped, zipped
 from tests.formats.documents.test_pdf import one_page, shown
 from tests.waiting import HANGS, wait_for
 
