@@ -14,20 +14,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Final
 
 from annotations.formats import text_files
 from annotations.formats.base import BAD_CODE, Files, Format, LabelFinder, NoteFiles, written_code
 from annotations.formats.brat_config import annotation_conf, visual_conf
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.quotes import MisplacedSpan, place, same_quote
-from annotations.formats.span_rules import attribute_value, attribute_words, joined, split_message
-from annotations.text.characters import WHITE_SPACE, trim
+from annotations.formats.quotes import MisplacedSpan, same_quote
+from annotations.formats.span_rules import SpanKey, SpanTaker, attribute_value, attribute_words, joined, split_message
+from annotations.text.characters import trim
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.segments import BREAK
-from annotations.text.spans import Span, check_bounds
+from annotations.text.spans import Bounds, Span, check_bounds
 
 # A span in one piece, whose quote has no white space at its ends (see `annotations.text.characters`).
 _PLAIN_LINE: Final = re.compile(
@@ -81,10 +80,7 @@ class BratFormat(Format):
         reader.read(decode_utf8(files.load(file), file).removeprefix("\ufeff"))
         if reader.spaced and text_files.MAP not in note.parts:
             reader.problems.append(text_files.map_missing(note.name, file))
-        if reader.problems:
-            raise NoteError(reader.problems)
-        found = ParsedNote(note.name, text, reader.found(), reader.warnings, skipped=dict(reader.skipped))
-        return text_files.restored(found, note, files)
+        return text_files.restored(reader.note(note.name), note, files)
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """Looks for labels only, since reading takes much longer."""
@@ -145,35 +141,26 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [piece for piece in trimmed if piece[0] < piece[1]]
 
 
-class _Reader:
+class _Reader(SpanTaker):
     """Reads one annotation file, and collects all its problems."""
 
     def __init__(self, text: str, file: str, find_label: LabelFinder) -> None:
-        self.text = text
-        self.file = file
-        self.find_label = find_label
+        super().__init__(text, file, find_label)
         self.spaced = False
-        # Start, end and code as plain tuples: collecting and sorting them takes a third of the time of spans.
-        self.spans: set[tuple[int, int, str]] = set()
-        self.warnings: list[Problem] = []
-        self.problems: list[Problem] = []
         # The spans of each annotation: one, and more than one if it is discontinuous.
-        self._ids: dict[str, list[tuple[int, int, str]]] = {}
-        self._line = 0
-        self._misplaced: list[MisplacedSpan] = []
-        self.skipped: Counter[str] = Counter()
-        self._attributes: list[_Attribute] = []
-        self._held: dict[tuple[int, int, str], dict[str, str | bool]] = {}
+        self._ids: dict[str, list[SpanKey]] = {}
+        # The line of each attribute, and its name, the id of its annotation, and its choice or True.
+        self._attributes: list[tuple[int | None, tuple[str, str, str | bool]]] = []
 
     def read(self, annotations: str) -> None:
         if self._read_plain(annotations):
             return
         for self._line, row in enumerate(annotations.split("\n"), 1):
             self._read_line(row.removesuffix("\r"))
-        if self._misplaced:
-            place(self.text, self._misplaced, [span[0] for span in self.spans], warn=self._warn, refuse=self._refuse)
-        for attribute in self._attributes:
-            self._attach(attribute)
+        self.settle()
+        for line, attribute in self._attributes:
+            self._line = line
+            self._attach(*attribute)
 
     def _read_plain(self, annotations: str) -> bool:
         """Read a file of valid spans in one piece each, the usual case, in half the time that `_read_line` takes.
@@ -183,31 +170,17 @@ class _Reader:
         rows = _PLAIN_LINE.findall(annotations)
         if len(rows) < annotations.count("\n") + (not annotations.endswith("\n")):
             return False
-        text, find_label = self.text, self.find_label
-        spans = set()
+        text, find_label = self.text, self._find_label
+        spans: dict[SpanKey, Span] = {}
         for _, label, first, past, quote in rows:
             start, end, code = int(first), int(past), find_label(label)
             if code is None or not text.startswith(quote, start) or start + len(quote) != end:
                 return False
-            spans.add((start, end, code))
+            spans[start, end, code] = Span(start, end, code)
         if len(spans) < len(rows) or len({identity for identity, *_ in rows}) < len(rows):
             return False
-        self.spans = spans
+        self._spans = spans
         return True
-
-    def found(self) -> list[Span]:
-        """The spans in text order, with their attributes."""
-        held = self._held
-        return [
-            Span(*each, attributes=tuple(sorted(held[each].items()))) if each in held else Span(*each)
-            for each in sorted(self.spans)
-        ]
-
-    def _refuse(self, code: str, message: str, line: int | None = None) -> None:
-        self.problems.append(Problem(self.file, line or self._line, code, message))
-
-    def _warn(self, code: str, message: str, line: int | None = None) -> None:
-        self.warnings.append(Problem(self.file, line or self._line, code, message))
 
     def _read_line(self, row: str) -> None:
         """Read a line of any kind."""
@@ -215,7 +188,7 @@ class _Reader:
             self.spaced = True
             return
         if _OTHER_LINE.match(row):
-            self._warn("not kept", _NOT_IMPORTED[row[0]])
+            self.warn("not kept", _NOT_IMPORTED[row[0]])
             return
         if not row or row.isspace():
             return
@@ -224,16 +197,12 @@ class _Reader:
             return
         fields = row.split("\t", 2)
         if row[0] != "T" or len(fields) < 3:
-            self._refuse(
-                "line", "The line is not an annotation. Expected: T<number>, tab, type, start, end, tab, text."
-            )
+            self.refuse("line", "The line is not an annotation. Expected: T<number>, tab, type, start, end, tab, text.")
             return
         identity, middle, quote = fields
         label, _, pieces = middle.partition(" ")
         if not _FRAGMENTS.fullmatch(pieces) or not label or len(identity) < 2:
-            self._refuse(
-                "offsets", "The offsets are not valid. Expected: “TYPE start end”, with “;” between fragments."
-            )
+            self.refuse("offsets", "The offsets are not valid. Expected: “TYPE start end”, with “;” between fragments.")
             return
         numbers = [tuple(map(int, piece.split(" "))) for piece in pieces.split(";")]
         self._take(identity, label, [(start, end) for start, end in numbers], quote)
@@ -242,93 +211,63 @@ class _Reader:
         """Read the line of an attribute, which may stand before that of its span."""
         match = _ATTRIBUTE.fullmatch(row)
         if match is None:
-            self._refuse(
+            self.refuse(
                 "line", "The attribute is not valid. Expected: A<number>, tab, name, id of a span, and a choice if any."
             )
             return
         _, name, target, choice = match.groups()
-        self._attributes.append(_Attribute(name, target, attribute_value(choice) if choice else True, self._line))
+        self._attributes.append((self._line, (name, target, attribute_value(choice) if choice else True)))
 
-    def _attach(self, attribute: "_Attribute") -> None:
+    def _attach(self, name: str, target: str, value: str | bool) -> None:
         """Give an attribute to the spans of its annotation."""
-        self._line = attribute.line
-        if not attribute.target.startswith("T"):
-            self._warn("not kept", "Attributes of events and relations are not imported.")
-        elif attribute.target not in self._ids:
-            self._refuse("id", f"The attribute belongs to “{attribute.target[:20]}”, which is not a span of this file.")
-        for span in self._ids.get(attribute.target, ()):
-            held = self._held.setdefault(span, {})
-            if held.setdefault(attribute.name, attribute.value) != attribute.value:
-                self._warn("twice", "The span has this attribute twice, with other choices. The first one is imported.")
+        if not target.startswith("T"):
+            self.warn("not kept", "Attributes of events and relations are not imported.")
+        elif target not in self._ids:
+            self.refuse("id", f"The attribute belongs to “{target[:20]}”, which is not a span of this file.")
+        for key in self._ids.get(target, ()):
+            held = dict(self._spans[key].attributes)
+            if held.setdefault(name, value) != value:
+                self.warn("twice", "The span has this attribute twice, with other choices. The first one is imported.")
+            self._spans[key] = replace(self._spans[key], attributes=tuple(sorted(held.items())))
 
-    def _take(self, identity: str, label: str, pieces: Sequence[tuple[int, int]], quote: str) -> None:
+    def _take(self, identity: str, label: str, pieces: Sequence[Bounds], quote: str) -> None:
         """Check one annotation, and keep its span or report all problems of its id, label and bounds."""
         if identity in self._ids:
-            self._refuse("id", f"The id “{identity[:20]}” is used twice.")
-        spans = self._ids.setdefault(identity, [])
-        code = self.find_label(label)
-        if code is None:
-            self._refuse("label", self.find_label.unknown(label))
-        elif code in self.find_label.skipped:
-            self.skipped[code] += 1
+            self.refuse("id", f"The id “{identity[:20]}” is used twice.")
+        kept = self._ids.setdefault(identity, [])
+        if self.skips(label):
             return
+        more = (self._line, self._code(label, self._line), None, "", None)
         if not self._in_order(pieces):
             return
+
+        def keep(start: int, end: int) -> None:
+            if key := self._keep(start, end, more):
+                kept.append(key)
+
         first, past = pieces[0][0], pieces[-1][1]
-        is_quoted = past <= len(self.text) and self._is_quoted(pieces, quote)
-        if self.find_label.repair and not is_quoted:
-            keep = partial(self._keep, code=code, spans=spans, line=self._line)
+        is_quoted = past <= len(self.text) and same_quote(" ".join([self.text[slice(*one)] for one in pieces]), quote)
+        if self._find_label.repair and not is_quoted:
             self._misplaced.append(MisplacedSpan(first, past, quote, self._line, keep))
         elif past > len(self.text):
-            self._refuse("outside", f"The span ends at {past}, but the text has only {len(self.text)} characters.")
+            self.refuse("outside", f"The span ends at {past}, but the text has only {len(self.text)} characters.")
         elif not is_quoted:
-            self._refuse("quote", f"The text at {first}-{past} differs from the text in this line.")
+            self.refuse("quote", f"The text at {first}-{past} differs from the text in this line.")
         else:
             parts = joined(self.text, pieces)
             if len(parts) > 1:
-                self._warn("discontinuous", split_message(len(parts)))
+                self.warn("discontinuous", split_message(len(parts)))
             for part in parts:
-                self._keep(*part, code, spans, self._line)
+                keep(*part)
 
-    def _keep(self, start: int, end: int, code: str | None, spans: list[tuple[int, int, str]], line: int) -> None:
-        """Keep a span of an annotation without white space at its ends, or report why it can't be kept."""
-        text, self._line = self.text, line
-        if text[start] in WHITE_SPACE or text[end - 1] in WHITE_SPACE:
-            given = f"{start}-{end}"
-            start, end = trim(text, start, end)
-            if start == end:
-                self._refuse("white", f"The span {given} contains only white space.")
-                return
-            self._warn("trimmed", f"White space at the ends of the span {given} was removed; it is now {start}-{end}.")
-        if code is None:
-            return
-        span = (start, end, code)
-        if span in self.spans:
-            self._warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.")
-        self.spans.add(span)
-        spans.append(span)
-
-    def _in_order(self, pieces: Sequence[tuple[int, int]]) -> bool:
+    def _in_order(self, pieces: Sequence[Bounds]) -> bool:
         before = 0
         for start, end in pieces:
             if start >= end:
-                self._refuse("empty", f"The start {start} must be before the end {end}.")
+                self.refuse("empty", f"The start {start} must be before the end {end}.")
                 return False
             if start < before:
-                self._refuse("order", f"The fragment at {start} starts before the previous one ends ({before}).")
+                self.refuse("order", f"The fragment at {start} starts before the previous one ends ({before}).")
                 return False
             before = end
         return True
-
-    def _is_quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
-        return same_quote(" ".join([self.text[start:end] for start, end in pieces]), quote)
-
-
-@dataclass(frozen=True, slots=True)
-class _Attribute:
-    """An attribute of the annotation with the id `target`: its name, its choice or True, and its line."""
-
-    name: str
-    target: str
-    value: str | bool
-    line: int

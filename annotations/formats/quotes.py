@@ -43,7 +43,7 @@ class MisplacedSpan:
     end: int
     quote: str
     line: int | None
-    keep: Callable[[int, int], None]
+    keep: Callable[[int, int], object]
 
 
 class ReportLine(Protocol):

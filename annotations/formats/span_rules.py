@@ -40,6 +40,8 @@ def split_message(count: int) -> str:
 
 _DIGITS: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _MOST: Final = 2**63 - 1
+SpanKey = tuple[int, int, str]
+"""The start, the end and the code of a span."""
 _More = tuple[int | None, str | None, float | None, str, Mapping[str, str | bool] | None]
 """The line, the code, the confidence, the source and the attributes of a span."""
 
@@ -73,7 +75,7 @@ class SpanTaker:
         # Texts without a character of two units need no conversion.
         self._units = Utf16(text) if utf16 and not text.isascii() else None
         self._length = self._units.length if self._units else len(text)
-        self._spans: dict[tuple[int, int, str], Span] = {}
+        self._spans: dict[SpanKey, Span] = {}
         self._said: set[str] = set()
         self._skipped: Counter[str] = Counter()
         self._misplaced: list[MisplacedSpan] = []
@@ -171,23 +173,26 @@ class SpanTaker:
         self._misplaced.append(MisplacedSpan(*place, quote, more[0], partial(self._keep, more=more)))
         return True
 
-    def _keep(self, first: int, past: int, more: _More) -> None:
+    def _keep(self, first: int, past: int, more: _More) -> SpanKey | None:
+        """Keep a span without white space at its ends, or report why not. Its key, also if it was there before."""
         text, start, end = self.text, first, past
         line, code, confidence, source, attributes = more
         if text[first] in WHITE_SPACE or text[past - 1] in WHITE_SPACE:
             first, past = trim(text, first, past)
             if first == past:
                 self.refuse("white", f"The span {start}-{end} contains only white space. Remove it.", line)
-                return
+                return None
             message = f"White space at the ends of the span {start}-{end} was removed; it is now {first}-{past}."
             self.warn("trimmed", message, line)
         if code is None:
-            return
-        if (first, past, code) in self._spans:
+            return None
+        key = (first, past, code)
+        if key in self._spans:
             self.warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.", line)
-            return
+            return key
         held = tuple(sorted(attributes.items())) if attributes else ()
-        self._spans[first, past, code] = Span(first, past, code, confidence, source, attributes=held)
+        self._spans[key] = Span(first, past, code, confidence, source, attributes=held)
+        return key
 
     def refuse_span(self, label: object, code: str, message: str, line: int | None = None) -> None:
         """Report a problem of a span that can't be taken."""
@@ -221,10 +226,15 @@ class SpanTaker:
             self.warn("name", message, line)
             return numbered
 
-    def note(self, name: str, *, patient_id: str = "") -> ParsedNote:
-        """The note with its spans in text order. Raises NoteError with all problems, if there are any."""
+    def settle(self) -> None:
+        """Move the spans whose quotes don't stand at their offsets."""
         if self._misplaced:
             place(self.text, self._misplaced, [key[0] for key in self._spans], warn=self.warn, refuse=self.refuse)
+            self._misplaced.clear()
+
+    def note(self, name: str, *, patient_id: str = "") -> ParsedNote:
+        """The note with its spans in text order. Raises NoteError with all problems, if there are any."""
+        self.settle()
         if self.problems:
             raise NoteError(self.problems)
         spans = [self._spans[key] for key in sorted(self._spans)]
