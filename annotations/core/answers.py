@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.utils.functional import Promise
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
@@ -21,6 +21,7 @@ from annotations.core.stored_files import read_chunks
 from annotations.models import StoredFile
 
 View = Callable[..., HttpResponse]
+Answer = TypeVar("Answer", bound=HttpResponseBase)
 MAY_NOT_ANNOTATE = _("You don't have permission to annotate in this project.")
 
 
@@ -91,17 +92,12 @@ def attachment(
     chunks, size = content or (read_chunks(stored), stored.size)
     response = StreamingHttpResponse(chunks, content_type=kind)
     response.headers["Content-Length"] = str(size)
-    response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+    return _as_attachment(response, stored.name)
 
 
 def file_answer(data: bytes, kind: str, name: str) -> HttpResponse:
     """Response with a file, as an attachment of this name."""
-    response = HttpResponse(data, content_type=kind)
-    response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+    return _as_attachment(HttpResponse(data, content_type=kind), name)
 
 
 def csv_answer(lines: Iterable[str], name: str) -> StreamingHttpResponse:
@@ -111,6 +107,10 @@ def csv_answer(lines: Iterable[str], name: str) -> StreamingHttpResponse:
 
 def streamed(lines: Iterable[str], kind: str, name: str) -> StreamingHttpResponse:
     """Response that streams a text, as an attachment of this name."""
-    response = StreamingHttpResponse(lines, content_type=kind)
+    return _as_attachment(StreamingHttpResponse(lines, content_type=kind), name)
+
+
+def _as_attachment(response: Answer, name: str) -> Answer:
     response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
+    response.headers["X-Content-Type-Options"] = "nosniff"
     return response

@@ -45,7 +45,7 @@ def insert_spans(rows: Iterable[SpanRow]) -> None:
     columns = zip(SpanRow._fields, zip(*rows, strict=True), strict=False)
     given = {name: values for name, values in columns if values.count(None) < len(values)}
     if given:
-        _insert(Span, list(given), zip(*given.values(), strict=True))
+        insert_rows(Span, list(given), zip(*given.values(), strict=True))
 
 
 def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -> None:
@@ -54,17 +54,12 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
     now = timezone.now()
     values = [_inserted(field, now) for field in fields]
     rows = (tuple(value(each) for value in values) for each in objects)
-    _insert(model, [field.attname for field in fields], rows)
+    insert_rows(model, [field.attname for field in fields], rows)
 
 
 def _key_of(model: type[models.Model]) -> str:
     key = next(field for field in model._meta.concrete_fields if field.primary_key)
     return connection.ops.quote_name(str(key.column))
-
-
-def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Insert rows with these columns, by the names of the model's attributes. The values must need no conversion."""
-    _insert(model, columns, rows)
 
 
 def insert_returning(
@@ -130,8 +125,11 @@ def _getter(field: "models.Field[Any, Any]") -> Callable[[models.Model], Any]:
     return lambda each: field.get_db_prep_save(each.__dict__[name], connection)
 
 
-def _insert(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Insert by COPY on PostgreSQL, by multi-row statements on SQLite. Names come from the models, never from input."""
+def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Insert rows with these columns, by the names of the model's attributes. The values must need no conversion.
+
+    PostgreSQL inserts by COPY, SQLite by multi-row statements. Names come from the models, never from input.
+    """
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             with cursor.copy(f"COPY {_columns_of(model, columns)} FROM STDIN") as copy:

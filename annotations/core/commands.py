@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
@@ -142,23 +143,24 @@ def find_label(project: Project, name: str) -> Label:
 
 def read_text(path: Path, unchanged: str) -> str:
     """Read a text file. Raises ServiceError `path` or `utf8`, which says with `unchanged` that nothing was done."""
-    try:
+    with _reading(path, f" {unchanged}"):
         return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ServiceError(f"Can't read “{path}”: {error.strerror}. {unchanged}", code="path") from error
-    except UnicodeDecodeError as error:
-        raise ServiceError(f"“{path}” is not UTF-8. {unchanged} Save it as UTF-8.", code="utf8") from error
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> list[CsvRow]:
     """Read the rows of a CSV file. Raises ServiceError `path`, `utf8` or `columns`."""
+    with _reading(path), path.open(encoding="utf-8", newline="") as file:
+        return csv_rows(iter(file), columns)
+
+
+@contextmanager
+def _reading(path: Path, unchanged: str = "") -> Iterator[None]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return csv_rows(iter(file), columns)
+        yield
     except OSError as error:
-        raise ServiceError(f"Can't read “{path}”: {error.strerror}.", code="path") from error
+        raise ServiceError(f"Can't read “{path}”: {error.strerror}.{unchanged}", code="path") from error
     except UnicodeDecodeError as error:
-        raise ServiceError(f"“{path}” is not UTF-8. Save it as UTF-8.", code="utf8") from error
+        raise ServiceError(f"“{path}” is not UTF-8.{unchanged} Save it as UTF-8.", code="utf8") from error
     except RowError as error:
         raise ServiceError(f"“{path}”: {error}", code="columns") from error
 

@@ -1,6 +1,7 @@
 """Commands that make a person's decisions from a CSV file, and that write the open decisions as such a file."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
-from annotations.core.progress import bar
+from annotations.core.progress import progress_bar
 from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
 from annotations.models import Document, User
 
@@ -73,33 +74,23 @@ class DecisionFileCommand(JourneyCommand):
 
     def _read(self, access: Access, path: Path, *, finish: bool) -> dict[str, Any]:
         rows = [DecisionRow(row.line, row.cells) for row in read_rows(path, self.needed) if row.text(DECISION)]
-        made = _Made()
-        with bar("Deciding", len(rows)) as step:
-            for row in rows:
-                self._row(access, row, made)
-                step()
-        if finish:
-            self._finish(access, made)
-        return made.result()
-
-    def _row(self, access: Access, row: DecisionRow, made: "_Made") -> None:
-        name = row.text("note")
-        try:
-            note = made.note(access, name)
-            self.decide(access, note, row)
-        except (ServiceError, RowError) as error:
-            made.refuse(name, error, line=row.line)
-        else:
-            made.decided += 1
-
-    def _finish(self, access: Access, made: "_Made") -> None:
-        for name, note in made.notes.items():
-            try:
+        result: dict[str, Any] = {"decided": 0, "finished": [], "refused": []}
+        notes: dict[str, Document] = {}
+        with progress_bar("Deciding") as show:
+            for done, row in enumerate(rows, 1):
+                name = row.text("note")
+                with _refused(result, name, row.line):
+                    notes[name] = notes.get(name) or _find_note(access, name)
+                    self.decide(access, notes[name], row)
+                    result["decided"] += 1
+                show(done, len(rows))
+        for name, note in notes.items() if finish else ():
+            with _refused(result, name):
                 self.finish(access, note)
-            except ServiceError as error:
-                made.refuse(name, error)
-            else:
-                made.finished.append(name)
+                result["finished"].append(name)
+        if count := len(result["refused"]):
+            result["failed"] = f"{count} decisions were refused; the others were made."
+        return result
 
     def say(self, result: dict[str, Any]) -> str:
         if "file" in result:
@@ -110,34 +101,23 @@ class DecisionFileCommand(JourneyCommand):
         ])  # fmt: skip
 
 
-class _Made:
-    """What a file has led to so far."""
-
-    def __init__(self) -> None:
-        self.decided = 0
-        self.finished: list[str] = []
-        self.notes: dict[str, Document] = {}
-        self._refused: list[dict[str, Any]] = []
-
-    def note(self, access: Access, name: str) -> Document:
-        """Find a note by its name. Raises ServiceError `note`."""
-        if name not in self.notes:
-            found = Document.objects.filter(project=access.project, name=name).first()
-            if found is None:
-                raise ServiceError(f"There is no note “{name[:80]}” in “{access.project.slug}”.", code="note")
-            found.project = access.project
-            self.notes[name] = found
-        return self.notes[name]
-
-    def refuse(self, note: str, error: Exception, line: int | None = None) -> None:
+@contextmanager
+def _refused(result: dict[str, Any], note: str, line: int | None = None) -> Iterator[None]:
+    """List an error of the block in the result, and go on after the block."""
+    try:
+        yield
+    except (ServiceError, RowError) as error:
         code = error.code if isinstance(error, ServiceError) else "row"
-        self._refused.append({"line": line, "note": note, "error": str(error), "code": code})
+        result["refused"].append({"line": line, "note": note, "error": str(error), "code": code})
 
-    def result(self) -> dict[str, Any]:
-        result: dict[str, Any] = {"decided": self.decided, "finished": self.finished, "refused": self._refused}
-        if self._refused:
-            result["failed"] = f"{len(self._refused)} decisions were refused; the others were made."
-        return result
+
+def _find_note(access: Access, name: str) -> Document:
+    """Find a note by its name. Raises ServiceError `note`."""
+    found = Document.objects.filter(project=access.project, name=name).first()
+    if found is None:
+        raise ServiceError(f"There is no note “{name[:80]}” in “{access.project.slug}”.", code="note")
+    found.project = access.project
+    return found
 
 
 def _where(refused: dict[str, Any]) -> str:

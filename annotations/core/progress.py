@@ -1,7 +1,7 @@
 """Progress reports of long work, independent of the job queue."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -20,21 +20,6 @@ def silent(done: int, total: int) -> None:
 
 
 # Progress bars of commands. They are shown on a terminal only, on standard error; elsewhere nothing is printed.
-
-
-@contextmanager
-def bar(title: str, total: int = 0) -> Iterator[Callable[[], None]]:
-    """Show a bar while the block runs. Each call of what the block gets is one step of `total`."""
-    done = 0
-    with progress_bar(title) as show:
-        show(0, total)
-
-        def step() -> None:
-            nonlocal done
-            done += 1
-            show(done, total)
-
-        yield step
 
 
 @contextmanager

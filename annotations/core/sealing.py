@@ -109,11 +109,7 @@ def project_key(project: Project | int) -> Key:
 
 def opened_by_instance(purpose: str, sealed: bytes) -> bytes:
     """Decrypt what `instance_fernet` encrypted. Raises OtherSecretKey under another secret key."""
-    return _opened(instance_fernet(purpose), sealed)
-
-
-def _opened(fernet: Fernet, sealed: bytes) -> bytes:
     try:
-        return fernet.decrypt(bytes(sealed))
+        return instance_fernet(purpose).decrypt(sealed)
     except InvalidToken:
         raise OtherSecretKey from None

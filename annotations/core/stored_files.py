@@ -4,7 +4,7 @@ import hashlib
 import io
 import tempfile
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import IO
 
 from django.conf import settings
@@ -25,7 +25,8 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
     size = 0
     with transaction.atomic():
         stored = StoredFile(project=project, kind=kind, name=shown(name)[-255:], created_by=actor)
-        stored.expires_at = None if kind in KEPT else _end()
+        kept_for = timedelta(hours=settings.STORED_FILE_HOURS)
+        stored.expires_at = None if kind in KEPT else timezone.now() + kept_for
         stored.save()
         for number, data in enumerate(iter(lambda: content.read(CHUNK), b"")):
             StoredChunk.objects.create(file=stored, number=number, data=data)
@@ -34,10 +35,6 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
         stored.size, stored.sha256 = size, digest.hexdigest()
         stored.save(update_fields=["size", "sha256"])
     return stored
-
-
-def _end() -> datetime:
-    return timezone.now() + timedelta(hours=settings.STORED_FILE_HOURS)
 
 
 def read_chunks(stored: StoredFile) -> Iterator[bytes]:

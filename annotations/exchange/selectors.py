@@ -6,7 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from posixpath import splitext
 from typing import Any
@@ -106,12 +106,10 @@ def layers_of(project: models.Project) -> dict[str, dict[str, str]]:
 # Exported files that are ready to download.
 
 
-def ready_files(
-    project: models.Project, now: datetime | None = None, *, without: Iterable[str] = ()
-) -> list[models.StoredFile]:
+def ready_files(project: models.Project, *, without: Iterable[str] = ()) -> list[models.StoredFile]:
     """Exports that have not expired, newest first, without annotation sets by authors of the kinds `without`."""
     files = models.StoredFile.objects.filter(
-        project=project, kind=models.StoredFileKind.EXPORT, expires_at__gt=now or timezone.now()
+        project=project, kind=models.StoredFileKind.EXPORT, expires_at__gt=timezone.now()
     )
     for kind in without:
         files = files.exclude(name__startswith=of_kind(project, kind))
@@ -143,12 +141,12 @@ def original_of(access: Access, note: int) -> models.StoredFile:
 def why_deleted(project: models.Project, file_id: int) -> str:
     """Reason why a file is no longer available, as sentences; empty if it is."""
     kinds = [models.StoredFileKind.EXPORT, models.StoredFileKind.RELEASE]
-    held = models.StoredFile.objects.filter(project=project, kind__in=kinds, pk=file_id)
-    if held.filter(expires_at__gt=timezone.now()).exists():
+    held = models.StoredFile.objects.filter(project=project, kind__in=kinds, pk=file_id).first()
+    if held is not None and held.expires_at and held.expires_at > timezone.now():
         return ""
-    if not held.exists() and (reason := why_withdrawn(project, file_id)):
+    if held is None and (reason := why_withdrawn(project, file_id)):
         return reason
-    if not held.exists() and deleted_with_patient(project, file_id):
+    if held is None and deleted_with_patient(project, file_id):
         return _(
             "This file was deleted because a patient was erased or a note deleted: it may have contained those notes. "
             "Start the export again."

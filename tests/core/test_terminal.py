@@ -13,10 +13,10 @@ from tests.worlds.product import ROOT
 
 CODE = """
 import sys
-from annotations.core.progress import bar
-with bar("Deciding", 3) as step:
-    for _ in range(3):
-        step()
+from annotations.core.progress import progress_bar
+with progress_bar("Deciding") as show:
+    for done in range(4):
+        show(done, 3)
 print("rich" in sys.modules)
 """
 

@@ -248,17 +248,20 @@ def with_entries(rows: Sequence[Row], looks: dict[str, LabelLook]) -> list[tuple
     A row is [note id, kind, first span or null, second span or null]; a span is [start, end, code], with its attributes
     as a fourth item if it has some.
     """
-    notes = {
-        pk: (name, language, text)
-        for pk, name, language, text in Document.objects.filter(pk__in={row[0] for row in rows}).values_list(
-            "pk", "name", "language", "text"
-        )
-    }
-    return [(row, _entry(row, *notes[row[0]], looks)) for row in rows if row[0] in notes]
+    return _with_entries(rows, list, looks)
 
 
-def _entry(row: Sequence[Any], name: str, language: str, text: str, looks: dict[str, LabelLook]) -> Entry:
-    note, kind, first, second = row
+def _with_entries(
+    found: Sequence[Found], row_of: RowOf[Found], looks: dict[str, LabelLook]
+) -> list[tuple[Found, Entry]]:
+    rows = [(one, row_of(one)) for one in found]
+    documents = Document.objects.filter(pk__in={row[0] for _, row in rows})
+    notes = {pk: about for pk, *about in documents.values_list("pk", "name", "language", "text")}
+    return [(one, _entry(row, notes[row[0]], looks)) for one, row in rows if row[0] in notes]
+
+
+def _entry(row: Sequence[Any], about: Sequence[str], looks: dict[str, LabelLook]) -> Entry:
+    (note, kind, first, second), (name, language, text) = row, about
     spans = [span for span in (first, second) if span]
     start, end = min(span[0] for span in spans), max(span[1] for span in spans)
     return Entry(
@@ -287,26 +290,25 @@ def note_names(notes: Iterable[int]) -> dict[int, str]:
 # Spans of notes in their sentences, on pages. Showing them counts as reading the note.
 
 
-def shown_in_context(
-    access: Access, rows: Sequence[Any], what: str, looks: dict[str, LabelLook] | None = None
-) -> list[Entry]:
+def shown_in_context(access: Access, rows: Sequence[Any], what: str) -> list[Entry]:
     """The entries of the rows (see `with_entries`). Records each of their notes as read.
 
-    `what` is the kind of page, for the event. `looks` replaces the looks of the project's labels.
+    `what` is the kind of page, for the event.
     """
-    return [entry for _row, entry in with_context(access, rows, list, what, looks)]
+    return [entry for _row, entry in with_context(access, rows, list, what)]
 
 
 def with_context(
     access: Access, found: Sequence[Found], row_of: RowOf[Found], what: str, looks: dict[str, LabelLook] | None = None
 ) -> list[tuple[Found, Entry]]:
-    """What was found, each with its entry, as `shown_in_context`. What was found in erased notes is left out."""
-    rows = [list(row_of(one)) for one in found]
-    of_row = {id(row): one for row, one in zip(rows, found, strict=True)}
-    shown = with_entries(rows, label_looks(access.project) if looks is None else looks)
-    notes = (entry.note for _row, entry in shown)
+    """What was found, each with its entry, as `shown_in_context`. What was found in erased notes is left out.
+
+    `looks` replaces the looks of the project's labels.
+    """
+    shown = _with_entries(found, row_of, label_looks(access.project) if looks is None else looks)
+    notes = (entry.note for _one, entry in shown)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what=what)
-    return [(of_row[id(row)], entry) for row, entry in shown]
+    return shown
 
 
 def sentence_of(entry: Entry) -> dict[str, Any]:

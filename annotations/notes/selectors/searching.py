@@ -92,8 +92,8 @@ def search_of(access: Access, pk: UUID) -> models.Search | None:
     return _kept(access, models.SearchKind.TEXT).filter(pk=pk).first()
 
 
-def recent_searches(access: Access, most: int = 8) -> list[models.Search]:
-    return list(_kept(access, models.SearchKind.TEXT).order_by("-created_at")[:most])
+def recent_searches(access: Access) -> list[models.Search]:
+    return list(_kept(access, models.SearchKind.TEXT).order_by("-created_at")[:8])
 
 
 def searched_name(access: Access, token: str) -> str:
