@@ -74,7 +74,7 @@ _FIELDS: Final = {"quote": "quote", "outside": "end", "empty": "end", "white": "
 def read_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> OwnAnnotations:
     """Read the person's own annotation set of a note. The audit log records it."""
     access, document = _open(request, slug, note)
-    NOTE_READ.record(actor=access.user, project_id=document.project_id, document_id=document.pk)
+    NOTE_READ.record(actor=access.user, note=document)
     return _own(response, access, document)
 
 

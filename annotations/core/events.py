@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.bulk import insert_objects
 from annotations.core.hooks import Hook
 from annotations.core.locks import check_open
-from annotations.models import Event, User
+from annotations.models import Document, Event, User
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
@@ -25,9 +25,13 @@ Data = TypeVar("Data", contravariant=True)
 
 
 class Whose(TypedDict, total=False):
-    """Who did it, and where. `change_id` makes a replay harmless; `reverts` is the event that this one undoes."""
+    """Who did it, and where: in a `note` with its project, or by ids.
+
+    `change_id` makes a replay harmless; `reverts` is the event that this one undoes.
+    """
 
     actor: User | None
+    note: Document
     project_id: int | None
     document_id: int | None
     annotation_set_id: int | None
@@ -80,7 +84,9 @@ class Verb(str, Generic[Data]):
         The type checker refuses data that is not of the verb's type. Only verbs whose data may be empty go without.
         Raises ProjectArchived, unless the act only reads, so that the change of the caller's transaction is undone.
         """
-        actor = whose.pop("actor", None)
+        actor, note = whose.pop("actor", None), whose.pop("note", None)
+        if note is not None:
+            whose["project_id"], whose["document_id"] = note.project_id, note.pk
         event = Event(verb=self, actor_id=actor.pk if actor else None, data=data or {}, **whose)
         if event.project_id is not None and not self.reading:
             check_open(event.project_id)

@@ -140,7 +140,7 @@ class AdjudicationOutcome(Schema):
 def read_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
     """Read the adjudication of a note. The audit log records it."""
     access, document = _open(request, slug, note)
-    NOTE_READ.record(actor=access.user, project_id=document.project_id, document_id=document.pk)
+    NOTE_READ.record(actor=access.user, note=document)
     return _state(access, document)
 
 

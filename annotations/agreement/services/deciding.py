@@ -250,7 +250,7 @@ def open_outcome(*, access: Access, note: models.Document) -> tuple[models.Annot
     adjudicated = outcome_set(access.project, note.pk)
     if adjudicated is None:
         raise Http404("not adjudicated yet")
-    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"what": "outcome"})
+    NOTE_READ.record(actor=access.user, note=note, data={"what": "outcome"})
     return adjudicated, outcome(_spans(own.pk), _spans(adjudicated.pk))
 
 

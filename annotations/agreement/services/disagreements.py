@@ -41,8 +41,7 @@ def change_cause(*, document: Document, start: int, end: int, kind: str, present
                 Cause.objects.filter(pk__in=[cause.pk for cause in there if cause.kind == kind]).delete()
             (CAUSE_SET if present else CAUSE_REMOVED).record(
                 actor=user,
-                project_id=document.project_id,
-                document_id=document.pk,
+                note=document,
                 data={"bounds": [start, end], "kind": kind, "before": [[c.start, c.end, c.kind] for c in there]},
             )
         return kinds_at(Cause.objects.filter(document_id=document.pk), start, end)

@@ -65,7 +65,7 @@ as_json = json_answers(_("You don't have permission to adjudicate in this projec
 def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
     """The page of one note. Opening it is recorded."""
     access, note = _entered(request, slug, pk)
-    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
+    NOTE_READ.record(actor=access.user, note=note)
     labels = labels_of(note.project_id)
     state = _state(access, note)
     urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "finish", "state")}

@@ -111,13 +111,7 @@ def _move(
     row.save(update_fields=["version", "state", "submitted_at", "blind", "updated_at"])
     after = models.AssignmentState.DONE if row.submitted_at else models.AssignmentState.OPEN
     models.Assignment.objects.filter(document_id=document.pk, user_id=user.pk, state=before).update(state=after)
-    verb.record(
-        actor=user,
-        project_id=document.project_id,
-        document_id=document.pk,
-        annotation_set_id=row.pk,
-        data={"version": row.version},
-    )
+    verb.record(actor=user, note=document, annotation_set_id=row.pk, data={"version": row.version})
     return SetStatus(row.version, row.state)
 
 
@@ -201,8 +195,7 @@ def _start(access: Access, note: models.Document) -> bool:
         check_room(annotation_set.pk, [(row.start, row.end) for row in rows])
         SET_SEEDED.record(
             actor=access.user,
-            project_id=note.project_id,
-            document_id=note.pk,
+            note=note,
             annotation_set_id=annotation_set.pk,
             data={"from_set": source.pk, "author": source.author_id, "spans": len(rows)},
         )

@@ -126,8 +126,7 @@ def _apply(document: Document, user: User, change: SpanEdit, blind: bool) -> Cha
         _count_change(document, row, blind, effect.labels)
         effect.verb.record(
             actor=user,
-            project_id=document.project_id,
-            document_id=document.pk,
+            note=document,
             annotation_set_id=row.pk,
             data=effect.data | {"kind": kind.value},
             change_id=change.change_id,

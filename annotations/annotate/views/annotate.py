@@ -54,7 +54,7 @@ def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
     """
     note, slug = note_for(access, pk, with_source=True), access.slug
     verb: Verb[NoteRead] = NOTE_FETCHED if ahead else NOTE_READ
-    verb.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
+    verb.record(actor=access.user, note=note)
     annotation_set = own_set(note.pk, access.user)
     state = state_of(access, note, annotation_set)
     labels, work = own_labels(access.project.pk, access.user.pk), work_list(access, note)
@@ -210,7 +210,7 @@ def spans(request: Request, slug: str, pk: int) -> HttpResponse:
     """
     access, note = _short_note(request, slug, pk)
     if request.GET.get("opened") == "1":
-        NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
+        NOTE_READ.record(actor=access.user, note=note)
     annotation_set = own_set(note.pk, access.user)
     body = _status(annotation_set) | {
         "state": state_of(access, note, annotation_set),

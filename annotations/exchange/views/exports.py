@@ -211,7 +211,7 @@ def source_page(request: Request, access: Access, pk: int, page: int) -> HttpRes
                 picture, kind = extractor.picture(source.name, copy, page), "image/png"
             except NoteError:
                 raise Http404("This page can't be drawn.") from None
-    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"what": "page"})
+    NOTE_READ.record(actor=access.user, note=note, data={"what": "page"})
     response = HttpResponse(picture, content_type=kind)
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

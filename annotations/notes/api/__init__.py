@@ -146,7 +146,7 @@ def _rows(access: Access, shown: Show, after: int | None, size: int) -> list[Not
 def read_note(request: ApiRequest, access: Access, note: int) -> NoteWithText:
     """Read a note. The audit log records it."""
     found = note_for(access, note)
-    NOTE_READ.record(actor=access.user, project_id=found.project_id, document_id=found.pk)
+    NOTE_READ.record(actor=access.user, note=found)
     more = _about(found) if access.can(Can.READ_NOTES) else {}
     return NoteWithText(
         id=found.pk, name=found.name, language=found.language, length=found.length, text=found.text,
@@ -172,7 +172,7 @@ def read_set(request: ApiRequest, slug: str, note: int, annotation_set: int) -> 
     chosen = next((one for one in sets if one.pk == annotation_set), None)
     if chosen is None:
         raise Http404("This note has no such annotation set.")
-    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"set": chosen.pk})
+    NOTE_READ.record(actor=access.user, note=document, data={"set": chosen.pk})
     hidden, codes = hidden_in(chosen.pk), codes_of(access.project.pk)
     items = [SpanOut.of(span, codes[span["label"]]) for span in spans_of(chosen.pk) if span["id"] not in hidden]
     return SetWithSpans(**SetItem.model_validate(chosen).dict(), items=items)

@@ -133,9 +133,7 @@ def record_outcome_seen(*, access: Access, document: Document, shown: Iterable[C
     """Record that an annotator saw the outcome through adjudicators' comments, so later annotations are not blind."""
     if not access.blind or all(thread.mine for thread in shown) or has_seen_outcome(document.pk, access.user):
         return
-    NOTE_READ.record(
-        actor=access.user, project_id=document.project_id, document_id=document.pk, data={"what": "outcome"}
-    )
+    NOTE_READ.record(actor=access.user, note=document, data={"what": "outcome"})
 
 
 def _check_writer(access: Access) -> None:

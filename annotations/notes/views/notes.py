@@ -89,12 +89,7 @@ def note(request: Request, access: Access, pk: int) -> HttpResponse:
     labels = labels_of(access.project.pk)
     hidden = hidden_in(chosen.pk) if chosen else set()
     spans = [span for span in spans_of(chosen.pk) if span["id"] not in hidden] if chosen else []
-    NOTE_READ.record(
-        actor=access.user,
-        project_id=document.project_id,
-        document_id=document.pk,
-        data={"set": chosen.pk} if chosen else {},
-    )
+    NOTE_READ.record(actor=access.user, note=document, data={"set": chosen.pk} if chosen else {})
     shown = _show(request.GET, choices(access))
     previous, following = neighbors(access, shown, pk)
     before = number(request.GET, "before")

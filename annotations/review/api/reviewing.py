@@ -312,7 +312,7 @@ def read_review(
 ) -> ReviewOut:
     """Read a run's suggestions in a note, the decisions on them, and the gold spans. The audit log records it."""
     access, run, document = _open(request, slug, run_author, note)
-    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"run": run.pk})
+    NOTE_READ.record(actor=access.user, note=document, data={"run": run.pk})
     found = _shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
     listed: dict[str, Any] = {
         "suggestions": [one for one in found.suggestions if filters.takes(one)],

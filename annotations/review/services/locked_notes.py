@@ -276,9 +276,5 @@ class LockedReview:
     def record(self, verb: Verb[Any], data: events.Numbers | events.ReviewRevealed) -> None:
         """Record an event of this review."""
         verb.record(
-            actor=self.user,
-            project_id=self.document.project_id,
-            document_id=self.document.pk,
-            annotation_set_id=self.gold.pk,
-            data={"run": self.author.pk, **data},
+            actor=self.user, note=self.document, annotation_set_id=self.gold.pk, data={"run": self.author.pk, **data}
         )

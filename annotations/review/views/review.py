@@ -107,7 +107,7 @@ def kept(request: Request, **more: object) -> str:
 def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening the page is recorded as an event."""
     access, run, note = _entered(request, slug, author, pk)
-    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk})
+    NOTE_READ.record(actor=access.user, note=note, data={"run": run.pk})
     labels = own_labels(note.project_id, access.user.pk)
     for label in labels:
         # The page's own keys have priority. A label with such a key, from before it was reserved, can only be clicked.

@@ -203,9 +203,7 @@ def _state(row: Refinement, note: Document, todo: Todo | None) -> RefinementStat
 
 
 def _record_read(token: ApiToken, note: Document) -> None:
-    NOTE_READ.record(
-        actor=token.user, project_id=note.project_id, document_id=note.pk, data={"what": "refinement over MCP"}
-    )
+    NOTE_READ.record(actor=token.user, note=note, data={"what": "refinement over MCP"})
 
 
 def _tool_of_note(tool: tools.Tool) -> ClientTool:
