@@ -13,12 +13,16 @@ class AgreementConfig(AppConfig):
         from annotations.jobs.registry import JobKind, register
 
         def vote(title: str, handler: str, result: str) -> JobKind:
-            return JobKind(title, f"annotations.agreement.jobs.{handler}", Can.MAKE_GOLD, result=result, can_pause=True)
+            handler = f"annotations.agreement.services.majority.{handler}"
+            return JobKind(title, handler, Can.MAKE_GOLD, result=result, can_pause=True)
 
         register(
             {
                 "agreement": JobKind(
-                    _("Agreement"), "annotations.agreement.jobs.run", Can.READ_NOTES, result="agreement/result.html"
+                    _("Agreement"),
+                    "annotations.agreement.services.figures.run",
+                    Can.READ_NOTES,
+                    result="agreement/result.html",
                 ),
                 "majority": vote(_("Majority vote"), "run_vote", "agreement/adjudicate/majority_result.html"),
                 "majority_undo": vote(

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.agreement.views import adjudicate, adjudications, agreement, amendments, disagreements
+from annotations.agreement.views import adjudicate, adjudications, agreement, disagreements
 
 _DISAGREEMENTS = "projects/<slug:slug>/agreement/disagreements/"
 _DISAGREEMENT = f"{_DISAGREEMENTS}<int:pk>/<int:start>/<int:end>/"
@@ -12,8 +12,8 @@ urlpatterns: list[URLPattern] = [
     path(f"{_DISAGREEMENTS}sentences/csv", disagreements.sentences_export, name="sentences_export"),
     path(f"{_DISAGREEMENT}cause", disagreements.disagreement_cause, name="disagreement_cause"),
     path(f"{_DISAGREEMENT}talk", disagreements.disagreement_talk, name="disagreement_talk"),
-    path("projects/<slug:slug>/guidelines/amendments/", amendments.amendments, name="amendments"),
-    path("projects/<slug:slug>/guidelines/amend/", amendments.amend_guidelines, name="amend"),
+    path("projects/<slug:slug>/guidelines/amendments/", disagreements.amendments, name="amendments"),
+    path("projects/<slug:slug>/guidelines/amend/", disagreements.amend_guidelines, name="amend"),
     path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("projects/<slug:slug>/agreement/csv", agreement.agreement_table, name="agreement_table"),
     path("projects/<slug:slug>/agreement/start", agreement.agreement_start, name="agreement_start"),

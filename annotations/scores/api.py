@@ -23,8 +23,14 @@ from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
 from annotations.scores.services.asking import plain_request, score_now, start_score
-from annotations.scores.services.causes import causes_of_errors, change_error_cause
-from annotations.scores.services.errors import ErrorFilters, ListedErrors, about_score, export_errors
+from annotations.scores.services.errors import (
+    ErrorFilters,
+    ListedErrors,
+    about_score,
+    causes_of_errors,
+    change_error_cause,
+    export_errors,
+)
 from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
 from annotations.text.names import MAX_ID
 

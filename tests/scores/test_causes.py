@@ -14,7 +14,7 @@ from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.projects.services.labels import merge_labels
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED
 from annotations.scores.rules.causes import ErrorId
-from annotations.scores.services.causes import causes_of_errors, change_error_cause
+from annotations.scores.services.errors import causes_of_errors, change_error_cause
 from annotations.scores.services.scoring import score, score_errors, score_request
 from tests import factories as make
 from tests.held import made_once

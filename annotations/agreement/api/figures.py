@@ -9,8 +9,7 @@ from ninja.responses import Status
 
 from annotations.agreement.rules.shown import AgreementOfNote
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
-from annotations.agreement.selectors.figures import table_lines
-from annotations.agreement.selectors.names import Agreement, agreement_of, shown_names
+from annotations.agreement.selectors.figures import Agreement, agreement_of, shown_names, table_lines
 from annotations.agreement.services import figures
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer

@@ -1,7 +1,7 @@
 """Compute and store the figures of agreement, under a key of their content: any change makes them out of date."""
 
 from collections.abc import Iterable, Iterator
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from django.db import transaction
 from django.utils.translation import gettext
@@ -14,6 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.tokenizers import check_tokenizer
+from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import enqueue
 from annotations.models import Document, Figures, Job, JobState, Project, User
 
@@ -157,3 +158,11 @@ def start_agreement(*, project: Project, unit: ComparedUnit, tokenizer: str = ""
             return last
         params = {"unit": str(unit)} | ({"tokenizer": tokenizer} if tokenizer else {})
         return enqueue(kind="agreement", project=project, params=params, key=f"{key}-{made.count()}", actor=actor)
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Compute and store the figures of a unit as a job. A repeated job finds the stored figures."""
+    project = Project.objects.get(pk=claim.project_id)
+    unit, tokenizer = ComparedUnit(claim.params["unit"]), claim.params.get("tokenizer", "")
+    found = figures_of(project=project, unit=unit, tokenizer=tokenizer, progress=claim.progress)
+    return {"unit": found["unit"], "notes": found["notes"]} | ({"tokenizer": tokenizer} if tokenizer else {})

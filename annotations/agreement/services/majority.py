@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
@@ -33,7 +33,17 @@ from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
-from annotations.jobs.services.batch_acts import Fence, begin_undo, check_ended, do_batches, end, job_of, start_job
+from annotations.jobs.runner import Claim
+from annotations.jobs.services.batch_acts import (
+    Fence,
+    act_of,
+    begin_undo,
+    check_ended,
+    do_batches,
+    end,
+    job_of,
+    start_job,
+)
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import crowd_in
 
@@ -139,6 +149,18 @@ def start_undo(*, act: models.MajorityAct, user: models.User) -> models.Job:
         check_ended(act, "majority")
         begin_undo(act)
         return start_job(act, "majority_undo", user)
+
+
+def run_vote(claim: Claim) -> dict[str, Any]:
+    """Decide the notes of a vote. If the job stops, the notes decided so far are kept, and it can continue."""
+    return dict(run_majority(act=act_of(models.MajorityAct, claim), progress=claim.progress, fence=claim.fence))
+
+
+def undo_vote(claim: Claim) -> dict[str, Any]:
+    """Undo a vote, continuing where an earlier attempt stopped."""
+    user = models.User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
+    act = act_of(models.MajorityAct, claim)
+    return dict(undo_majority(act=act, user=user, progress=claim.progress, fence=claim.fence))
 
 
 # ── One batch, in the caller's transaction ───────────────────────────────────────────────────────────────────────────

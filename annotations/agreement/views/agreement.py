@@ -15,8 +15,15 @@ from django.utils.translation import gettext_lazy
 
 from annotations.agreement.rules.shown import AgreementFigure, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
-from annotations.agreement.selectors.figures import left_out, table_lines
-from annotations.agreement.selectors.names import GRANULARITIES, UNITS, Agreement, agreement_of, shown_names
+from annotations.agreement.selectors.figures import (
+    GRANULARITIES,
+    UNITS,
+    Agreement,
+    agreement_of,
+    left_out,
+    shown_names,
+    table_lines,
+)
 from annotations.agreement.services import figures as figure_services
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer

@@ -23,8 +23,14 @@ from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.selectors import annotation_set_ids
 from annotations.scores.services.asking import Choices, category_names, plain_request, score_now
-from annotations.scores.services.causes import causes_of_errors, change_error_cause
-from annotations.scores.services.errors import UNTAGGED, ErrorFilters, ListedErrors, export_errors
+from annotations.scores.services.errors import (
+    UNTAGGED,
+    ErrorFilters,
+    ListedErrors,
+    causes_of_errors,
+    change_error_cause,
+    export_errors,
+)
 from annotations.scores.services.scoring import Error, ScoreRequest, score_errors, score_request
 
 PAGE = 25

@@ -6,8 +6,7 @@ from django.core.management.base import CommandParser
 from pydantic_core import to_jsonable_python
 
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
-from annotations.agreement.selectors.figures import table_lines
-from annotations.agreement.selectors.names import agreement_of, shown_names
+from annotations.agreement.selectors.figures import agreement_of, shown_names, table_lines
 from annotations.agreement.services.figures import figures_of, named_notes, notes_of
 from annotations.core.access import Can
 from annotations.core.commands import Needs, ProjectCommand, entered, write_lines
