@@ -13,7 +13,7 @@ import pyarrow
 
 from annotations.text.spans import Span, renamed
 from annotations.text.tokens import estimated
-from models_runtime.backends.base import Backend, BackendError, blocks, budget_of, load
+from models_runtime.backends.base import Backend, BackendError, blocks, budget_of, each_alone, load
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend
 
 ROWS: Final = 1000
@@ -126,29 +126,12 @@ def _plain(column: pyarrow.Array) -> pyarrow.Array:
 
 
 def _answers(backend: Backend, texts: Sequence[str]) -> list[_Answer]:
-    """Read a group of texts, one by one if the group fails, so that one text doesn't lose the others."""
-    try:
-        return [(spans, None) for spans in backend.predict(texts)]
-    except Exception as error:
-        _stop_if_permanent(error)
-    answers = [_alone(backend, text) for text in texts]
+    """Read a group of texts, one by one if the group fails."""
+    found = each_alone(lambda: backend.predict(texts), lambda text: backend.predict([text])[0], texts)
+    answers = [(None, str(each)) if isinstance(each, BackendError) else (each, None) for each in found]
     if len(texts) >= HOPELESS and all(spans is None for spans, _ in answers):
         raise BackendError(f"None of {len(texts)} texts in a row could be read: {answers[-1][1]}")
     return answers
-
-
-def _alone(backend: Backend, text: str) -> _Answer:
-    try:
-        return backend.predict([text])[0], None
-    except Exception as error:
-        _stop_if_permanent(error)
-        # Other messages could quote the text.
-        return None, str(error) if isinstance(error, BackendError) else f"The backend failed ({type(error).__name__})."
-
-
-def _stop_if_permanent(error: Exception) -> None:
-    if isinstance(error, BackendError) and error.permanent:
-        raise error
 
 
 def _as_row(span: Span) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 from annotations.text.spans import Span
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class BackendError(Exception):
@@ -99,6 +100,36 @@ class OneByOne(ABC):
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, one text at a time."""
         return (self.predict([text])[0] for text in texts)
+
+
+def each_alone(
+    together: Callable[[], Sequence[R]],
+    alone: Callable[[T], R],
+    items: Sequence[T],
+    stop: type[Exception] | tuple[()] = (),
+) -> list[R | BackendError]:
+    """What `together` finds for all items, or if that fails, what `alone` finds for each, or the error of its own.
+
+    So one text doesn't lose the others. Passes on `stop`, and permanent errors, since with those every text would fail.
+    """
+    found = _found(together, stop)
+    if isinstance(found, BackendError) or len(found) != len(items):
+        return [_found(partial(alone, item), stop) for item in items]
+    return [*found]
+
+
+def _found(act: Callable[[], R], stop: type[Exception] | tuple[()]) -> R | BackendError:
+    try:
+        return act()
+    except stop:
+        raise
+    except Exception as error:
+        if isinstance(error, BackendError):
+            if error.permanent:
+                raise
+            return error
+        # The error's own message could quote the text.
+        return BackendError(f"The backend failed ({type(error).__name__}).", permanent=False)
 
 
 def not_installed(error: ImportError) -> BackendError:

@@ -16,17 +16,8 @@ from torch import nn
 
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import (
-    SAMPLE,
-    Learner,
-    Orders,
-    StepFigures,
-    TrainingTask,
-    adapt,
-    hyperparameters_of,
-    run_epochs,
-    task_key,
-)
+from models_runtime.backends.epochs import Orders, adapt, run_epochs
+from models_runtime.backends.learner import SAMPLE, Learner, StepFigures, TrainingTask, hyperparameters_of, task_key
 from models_runtime.backends.neural.crf import bidirectional
 from models_runtime.backends.neural.device import Device, Placement, Window, batches, choose_device, windows
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, copy_network, seeded
@@ -224,7 +215,7 @@ def learn_language(task: TrainingTask, key: str, device: Device, seed: int, earl
 
     With an `earlier` model, continue from its weights; new characters are added to its alphabet.
 
-    Reports every epoch and continues from a checkpoint: see learner.adapt. Raises BackendError (permanent) for notes
+    Reports every epoch and continues from a checkpoint: see epochs.adapt. Raises BackendError (permanent) for notes
     that are too short.
     """
     seeded(seed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -152,29 +152,19 @@ def touching(tokens: Sequence[Token]) -> Any:
 MOST_IN_GROUP = 512
 
 
-class TokenizedText(Protocol):
-    """A text with its tokens."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def tokens(self) -> Sequence[Token]: ...
-
-
-def groups(note: TokenizedText, factor: int, most: int = MOST_IN_GROUP) -> list[tuple[int, int]]:
+def groups(text: str, tokens: Sequence[Token], factor: int, most: int = MOST_IN_GROUP) -> list[tuple[int, int]]:
     """First and past-the-last token of each group of `factor` sentences, cut after `most` tokens.
 
     Every token is in exactly one group.
     """
     found: list[tuple[int, int]] = []
     first = 0
-    for number, (start, end) in enumerate(sentences(note.text), start=1):
-        past = covered(note.tokens, start, end)[1]
+    for number, (start, end) in enumerate(sentences(text), start=1):
+        past = covered(tokens, start, end)[1]
         if number % factor == 0 or past - first >= most:
             found += _grouped(first, past, most)
             first = past
-    return found + _grouped(first, len(note.tokens), most)
+    return found + _grouped(first, len(tokens), most)
 
 
 def _grouped(first: int, past: int, most: int) -> list[tuple[int, int]]:

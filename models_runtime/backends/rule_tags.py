@@ -1,7 +1,6 @@
 """The spans of the rules as tags of tokens: a feature of trained backends."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from annotations.text.spans import Span
 from annotations.text.tokens import covered
@@ -11,21 +10,17 @@ from models_runtime.backends.rules import RulesBackend
 from models_runtime.backends.rules.gazetteers import HOME
 
 
-class FeatureRules(Protocol):
-    """The rules of a model. `label_set` is empty if the model was trained without their tags as features."""
+class NoRules:
+    """Finds nothing, for a model that was trained without the tags of the rules as features."""
 
-    label_set: str
-    revision: str
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]: ...
-
-
-class _NoRules:
     label_set = ""
     revision = "none"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         return [[] for _ in texts]
+
+
+FeatureRules = RulesBackend | NoRules
 
 
 def rules_of(rules_set: str) -> FeatureRules:
@@ -39,7 +34,7 @@ def rules_for(label_set: str, *, used: bool = True) -> FeatureRules:
     `used`: false for a model that is to learn without them.
     """
     if not used:
-        return _NoRules()
+        return NoRules()
     try:
         return RulesBackend(label_set=label_set)
     except BackendError:

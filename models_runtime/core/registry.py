@@ -103,7 +103,7 @@ SET_UP = {
     ),
     GLINER: BackendKind(
         title=_("Zero-shot models"),
-        factory="models_runtime.backends.gliner.GlinerBackend",
+        factory="models_runtime.backends.gliner.backend.GlinerBackend",
         description=_(
             "GLiNER models that find what you describe: folders in DEIDREVIEW_DATA/weights, safetensors only."
         ),

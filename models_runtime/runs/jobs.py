@@ -29,7 +29,16 @@ from annotations.text.provenance import Doubtful
 from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.tokens import estimated
-from models_runtime.backends.base import Backend, BackendError, Budget, OnDevice, PredictsEach, RewrittenText, budget_of
+from models_runtime.backends.base import (
+    Backend,
+    BackendError,
+    Budget,
+    OnDevice,
+    PredictsEach,
+    RewrittenText,
+    budget_of,
+    each_alone,
+)
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
 from models_runtime.core.combining import CombinedBackend, combined, spans_of
 from models_runtime.core.llm import llm_backend
@@ -191,34 +200,30 @@ def _spans(backend: Backend | CombinedBackend, items: Sequence[RunItem]) -> list
     return backend.predict(notes) if isinstance(backend, CombinedBackend) else spans_of(backend, notes)
 
 
+Found = list[DomainSpan] | RewrittenText | BackendError
+
+
 def _predict(backend: Backend | CombinedBackend, items: Sequence[RunItem], claim: Claim) -> list[Result]:
-    """Predict the whole batch at once. If that fails, predict note by note, so that only the faulty notes fail."""
-    try:
+    """Predict the whole batch at once. If that fails, predict note by note, so that only the faulty notes fail.
+
+    A permanent error of the backend, such as missing weights, stops the run, because every note would fail.
+    """
+
+    def together() -> Sequence[Found]:
         if isinstance(backend, PredictsEach):
-            apart = backend.predict_each([item.document.text for item in items], claim.check)
-            return [_result_of(item, one) for item, one in zip(items, apart, strict=True)]
-        found = _spans(backend, items)
-        if len(found) == len(items):
-            return [_checked(item, spans) for item, spans in zip(items, found, strict=True)]
-    except Canceled:
-        raise
-    except Exception as error:
-        _stop_if_hopeless(error)
-    return [_predict_one(backend, item) for item in items]
+            return backend.predict_each([item.document.text for item in items], claim.check)
+        return _spans(backend, items)
 
-
-def _predict_one(backend: Backend | CombinedBackend, item: RunItem) -> Result:
     try:
-        (spans,) = _spans(backend, [item])
-    except Exception as error:
-        _stop_if_hopeless(error)
-        reason = str(error) if isinstance(error, BackendError) else f"The backend failed ({type(error).__name__})."
-        return item, None, reason[:300], None
-    return _checked(item, spans)
+        found = each_alone(together, lambda item: _spans(backend, [item])[0], items, stop=Canceled)
+    except BackendError as error:
+        raise ServiceError(str(error), code="backend") from error
+    return [_result_of(item, one) for item, one in zip(items, found, strict=True)]
 
 
-def _result_of(item: RunItem, found: list[DomainSpan] | RewrittenText | BackendError) -> Result:
+def _result_of(item: RunItem, found: Found) -> Result:
     if isinstance(found, BackendError):
+        logger.warning("The backend failed on a note of a run.")
         return item, None, str(found)[:300], None
     if not isinstance(found, RewrittenText):
         return _checked(item, found)
@@ -226,13 +231,6 @@ def _result_of(item: RunItem, found: list[DomainSpan] | RewrittenText | BackendE
         return item, None, found.error[:300], found
     item, spans, reason, _rewritten = _checked(item, found.spans)
     return item, spans, reason, found
-
-
-def _stop_if_hopeless(error: Exception) -> None:
-    """Stop the run at a permanent error of the backend, such as missing weights, because every note would fail."""
-    if isinstance(error, BackendError) and error.permanent:
-        raise ServiceError(str(error), code="backend") from error
-    logger.warning("The backend failed on a note of a run: %s", type(error).__name__)
 
 
 def _checked(item: RunItem, spans: Sequence[DomainSpan]) -> Result:

@@ -114,5 +114,5 @@ def test_prediction_uses_the_grouping_of_the_training(tmp_path: Path) -> None:
         encoder = NoteEncoder(rules_for("meddocan"), {}, factor)
         note, tags = encoder.rule_tags(text)
         counts.append(len(encoder.items(note, tags, vocabulary)))
-        assert counts[-1] == len(groups(note, factor))
+        assert counts[-1] == len(groups(note.text, note.tokens, factor))
     assert counts[0] > counts[1] > counts[2]

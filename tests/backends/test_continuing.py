@@ -14,8 +14,9 @@ from models_runtime.backends.crf import CrfBackend
 from models_runtime.backends.crf import training as crf
 from models_runtime.backends.crf.model import MOST_STAGES
 from models_runtime.backends.crf.model import load_model as load_crf
+from models_runtime.backends.epochs import chosen
 from models_runtime.backends.files import card_of
-from models_runtime.backends.learner import Step, TrainingTask, chosen
+from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.spacy_ner import training as spacy
 from models_runtime.backends.spacy_ner.backend import SpacyBackend
 from models_runtime.backends.token_classification import training as transformer

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
 
 from models_runtime.backends import Backend, BackendError  # noqa: E402
-from models_runtime.backends.gliner import GlinerBackend, _split  # noqa: E402
+from models_runtime.backends.gliner.backend import GlinerBackend, _split  # noqa: E402
 from tests.backends.contract import BackendContract  # noqa: E402
 from tests.backends.made_gliner import RECORDED, made_gliner, steady_gliner  # noqa: E402
 

@@ -103,7 +103,7 @@ def test_a_full_memory_changes_no_span(
     learned: Callable[..., Any], kind: str, items: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = learned(kind)
-    network = backend._network if kind == "bilstm" else backend._tagger._scorer._network
+    network = backend._network if kind == "bilstm" else backend._tagger.scorer._network
     backend.placement.device = AS_GPU
     tried = _full_beyond(items, backend, network, monkeypatch)
     assert backend.predict([NOTE[0]]) == [NOTE[1]]

@@ -18,7 +18,8 @@ from tokenizers import Tokenizer, normalizers  # noqa: E402 - needs torch
 from annotations.text.spans import Span  # noqa: E402
 from annotations.text.tokens import tokenize  # noqa: E402
 from models_runtime.backends import BackendError  # noqa: E402
-from models_runtime.backends.learner import Orders, Step, TrainingTask  # noqa: E402
+from models_runtime.backends.epochs import Orders  # noqa: E402
+from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
 from models_runtime.backends.neural.crf import Tags  # noqa: E402
 from models_runtime.backends.neural.device import Device, Placement, Window, batches_of, chunks  # noqa: E402
 from models_runtime.backends.neural.learning import IGNORED  # noqa: E402
@@ -109,7 +110,7 @@ def test_runs_read_in_chunks_as_the_training_did(folder: Path, tmp_path: Path) -
         learn(task_of(folder, notes=[note], chunks=chosen), tmp_path / f"{chosen}.zip")
         assert load_model(tmp_path / f"{chosen}.zip").card.chunks == chosen
         backend = TransformerBackend(str(tmp_path / f"{chosen}.zip"))
-        windows = backend._tagger._scorer.windows(backend._tagger._pieces.encode(note[0]))
+        windows = backend._tagger.scorer.windows(backend._tagger.pieces.encode(note[0]))
         shared = [a.past - b.start for a, b in pairwise(windows)]
         assert len(windows) > 3 and (set(shared) == {0} if chosen == "disjoint" else min(shared) > 10)
     # A model that continues from another one reads as that one, unless the training chooses otherwise.
@@ -289,11 +290,11 @@ def test_a_tokenizer_s_own_changes(tagging: Path) -> None:
 def test_padding_does_not_change_scores(tagging: Path) -> None:
     """Padding is masked, and the special pieces are around each window."""
     tagger = TokenClassificationBackend(str(tagging), "set", {"PER": "A"})._tagger
-    pieces = [tagger._pieces.encode(text) for text in (NOTES[0][0], "Anna", NOTES[1][0] * 3)]
-    shown = tagger._scorer.inputs([(Window(0, 4, 0, 4), text) for text in pieces], CPU)["input_ids"]
+    pieces = [tagger.pieces.encode(text) for text in (NOTES[0][0], "Anna", NOTES[1][0] * 3)]
+    shown = tagger.scorer.inputs([(Window(0, 4, 0, 4), text) for text in pieces], CPU)["input_ids"]
     assert shown[:, 0].tolist() == [2] * 3 and shown[:, 5].tolist() == [3] * 3
-    for text, rows in zip(pieces, tagger._scorer.scores(pieces, Placement(CPU)), strict=True):
-        assert np.abs(tagger._scorer.scores([text], Placement(CPU))[0] - rows).max() < 1e-4
+    for text, rows in zip(pieces, tagger.scorer.scores(pieces, Placement(CPU)), strict=True):
+        assert np.abs(tagger.scorer.scores([text], Placement(CPU))[0] - rows).max() < 1e-4
 
 
 # ── Training ─────────────────────────────────────────────────────────────────────────────────────────────────────────

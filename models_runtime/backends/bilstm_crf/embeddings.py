@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -35,15 +35,6 @@ class Source:
     kind: Literal["words", "characters"]
     sha256: str
     dimensions: int
-
-
-class Embedding(Protocol):
-    """One part of a stack."""
-
-    source: Source
-
-    def vectors(self, note: Note, parts: Sequence[tuple[int, int]], placement: Placement) -> Any:
-        """A vector for each token [tokens, dimensions]. `parts`: bounds in the text of what is read together."""
 
 
 class Words:
@@ -80,6 +71,11 @@ class Contexts:
 
     def vectors(self, note: Note, parts: Sequence[tuple[int, int]], placement: Placement) -> Any:
         return self.characters.vectors(note, placement, parts)
+
+
+Embedding = Words | Contexts
+"""One part of a stack. `vectors`: a vector for each token [tokens, dimensions]. `parts`: bounds in the text of what is
+read together."""
 
 
 def spellings(form: str) -> list[str]:

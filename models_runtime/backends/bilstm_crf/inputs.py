@@ -223,41 +223,35 @@ def no_vectors(note: Note, groups: Sequence[tuple[int, int]]) -> Any:
     return np.zeros((len(note.tokens), 0), dtype=np.float16)
 
 
+@dataclass
 class NoteEncoder:
     """Turns notes into items. `grouped`: number of sentences in an item.
 
     `rules`: those whose tags are features; None for a model without features. `lexicon`: header fields of each word.
     """
 
-    def __init__(
-        self,
-        rules: FeatureRules | None,
-        lexicon: Mapping[str, Sequence[str]],
-        grouped: int,
-        vectors: Vectors = no_vectors,
-    ) -> None:
-        self._rules = rules
-        self._lexicon = lexicon
-        self._grouped = grouped
-        self._vectors = vectors
-        self._forms: Forms | None = None
+    rules: FeatureRules | None
+    lexicon: Mapping[str, Sequence[str]]
+    grouped: int
+    vectors: Vectors = no_vectors
+    _forms: Forms | None = None
 
     def rule_tags(self, text: str) -> tuple[Note, list[str]]:
         """The note of a text, and the tags of the rules for its tokens; none without features."""
         note = read(text)
-        return note, rule_tags(note, self._rules.predict([text])[0]) if self._rules else []
+        return note, rule_tags(note, self.rules.predict([text])[0]) if self.rules else []
 
     def items(
         self, note: Note, tags: Sequence[str], vocabulary: Vocabulary | None, sure: Sequence[Bounds] | None = None
     ) -> list[Item]:
         """The items of a note. `sure`: only what lies in these stretches of the text."""
-        bounds = groups(note, self._grouped)
+        bounds = groups(note.text, note.tokens, self.grouped)
         if vocabulary is None:
-            whole = Rows(self._vectors(note, bounds))
+            whole = Rows(self.vectors(note, bounds))
         else:
             if self._forms is None or self._forms.vocabulary is not vocabulary:
-                self._forms = Forms(vocabulary, self._lexicon)
-            whole = rows(note, tags, self._forms, self._vectors(note, ()))
+                self._forms = Forms(vocabulary, self.lexicon)
+            whole = rows(note, tags, self._forms, self.vectors(note, ()))
         if sure is not None:
             parts = list(sure_pieces(note, sure))
             bounds = [

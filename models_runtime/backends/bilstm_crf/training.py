@@ -18,7 +18,7 @@ import torch
 
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Bounds, Span
-from models_runtime.backends import learner
+from models_runtime.backends import epochs, learner
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
@@ -155,7 +155,7 @@ def _learn(task: learner.TrainingTask, path: Path, algorithms: dict[str, Hyperpa
     layers = {key: getattr(hyper, key) for key in LAYERS}
     card = Card(task.label_set, labels, name, gold_notes, 0, format, rules_set, embeddings=sources, **layers)
     training = _TaggerTraining(task, hyper, card, encoder, device, base)
-    done = learner.run_epochs(
+    done = epochs.run_epochs(
         task,
         training.loop,
         training.orders,
@@ -258,7 +258,7 @@ class _TaggerTraining:
                     self._weights.append(1.0 if sure is None else WEIGHT)
         held_out: list[Gold] = [(text, spans, None) for text, spans in task.held_out]
         self._held_out = list(self._items_of(held_out, [encoder.rule_tags(text) for text, _, _ in held_out]))
-        self.orders = learner.Orders(hyper.epochs, self._order)
+        self.orders = epochs.Orders(hyper.epochs, self._order)
         self.loop = _loop(hyper, self.network, self._loss, device, self.orders)
 
     def more(self, steps: Sequence[learner.Step]) -> bool:
@@ -328,7 +328,7 @@ class _TaggerTraining:
 
     def figures(self) -> learner.StepFigures:
         """Figures of the held-out notes."""
-        return learner.span_figures((self._predict(note, items), spans) for note, items, _, spans in self._held_out)
+        return epochs.span_figures((self._predict(note, items), spans) for note, items, _, spans in self._held_out)
 
     def _predict(self, note: Note, items: Sequence[Item]) -> list[Span]:
         paths: list[list[int]] = []
@@ -377,7 +377,7 @@ class SgdLoop(learning.Loop):
 
 
 def _loop(
-    hyper: Hyperparameters, network: BiLstmCrf, loss: learning.Loss, device: Device, orders: learner.Orders
+    hyper: Hyperparameters, network: BiLstmCrf, loss: learning.Loss, device: Device, orders: epochs.Orders
 ) -> learning.Loop:
     plan = learning.Plan(hyper.rate, warm_up=200, clip=hyper.clip)
     if hyper.anneal:

@@ -22,7 +22,8 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.features import Column, Family, Features, families
 from models_runtime.backends.crf.model import FORMAT, MOST_STAGES, WEIGHTS, Card, load_model, save, scaled
-from models_runtime.backends.learner import Learner, Report, Step, TrainingTask, labels_of, opens, rounded
+from models_runtime.backends.epochs import rounded
+from models_runtime.backends.learner import Learner, Report, Step, TrainingTask, labels_of, opens
 from models_runtime.backends.marginals import WEIGHT
 from models_runtime.backends.notes import learn as learn_words
 from models_runtime.backends.notes import pieces, read, sure_pieces

@@ -1,4 +1,4 @@
-"""What an agent knows while it refines one note: the to-do list, the current annotation, and what it has done."""
+"""What an agent knows while it refines one note: the to-do list and the current annotation."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -57,15 +57,6 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A tool that was called. `refused`: why nothing happened; empty if the tool did its work."""
-
-    tool: str
-    number: int | None
-    refused: str
-
-
-@dataclass(frozen=True, slots=True)
 class RefinementState:
     """The state of one note. It never changes: a tool returns a new one. It holds nothing but this note.
 
@@ -74,7 +65,6 @@ class RefinementState:
 
     todo: Todo
     current: int | None = None
-    history: tuple[Call, ...] = ()
     finished: bool = False
     skills: Mapping[str, Skill] = field(default_factory=dict)
     validate: Validate = no_checks
@@ -110,9 +100,6 @@ class RefinementState:
     def decided(self, todo: Todo) -> "RefinementState":
         """After a decision, the next open annotation is the current one."""
         return replace(self, todo=todo, current=_next(todo), finished=False)
-
-    def called(self, call: Call) -> "RefinementState":
-        return replace(self, history=(*self.history, call))
 
 
 def _next(todo: Todo) -> int | None:

@@ -13,7 +13,7 @@ from annotations.text.names import unkeepable
 from annotations.text.tokens import covered, tokenize
 from models_runtime.backends.llm.asking import object_schema
 from models_runtime.backends.refining.correcting import anchored
-from models_runtime.backends.refining.state import Call, Component, RefinementState, earlier
+from models_runtime.backends.refining.state import Component, RefinementState, earlier
 from models_runtime.backends.refining.todo import Action, DecisionRefused, Item, Todo, faults, still_open
 
 # Arguments of tools: their JSON schema, and the check of what an agent sends.
@@ -121,18 +121,14 @@ def tools(components: frozenset[Component]) -> list[Tool]:
 
 def call(state: RefinementState, name: str, arguments: object) -> tuple[RefinementState, Answer]:
     """Call a tool by its name. Whatever the arguments are, the answer is an object, never an exception."""
-    number: int | None = None
     try:
         tool = next((tool for tool in tools(state.components) if tool.name == name), None)
         if tool is None:
             names = ", ".join(each.name for each in tools(state.components))
             raise DecisionRefused(f"There is no tool “{str(name)[:40]}”. Tools: {names}.")
-        given = checked(tool.arguments, arguments)
-        number = given.get("number", state.current if _NUMBER in tool.arguments else None)
-        after, answer = tool.run(state, given)
+        return tool.run(state, checked(tool.arguments, arguments))
     except DecisionRefused as refused:
-        return state.called(Call(str(name)[:40], number, str(refused))), {"refused": str(refused)}
-    return after.called(Call(tool.name, number, "")), answer
+        return state, {"refused": str(refused)}
 
 
 def row(state: RefinementState, item: Item) -> Answer:

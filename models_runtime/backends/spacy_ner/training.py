@@ -15,7 +15,7 @@ import spacy
 from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
-from models_runtime.backends import files, learner
+from models_runtime.backends import epochs, files, learner
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.notes import learn as learn_words
@@ -80,7 +80,7 @@ def learn(task: learner.TrainingTask, path: Path) -> str:
     loop = _PipelineLoop(task, hyper, NoteEncoder(nlp, rules, lexicon))
     key = learner.task_key(task, str(loop.hyper), str(sizes), version("spacy"))
     task.report(learner.Step(0, loop.hyper.epochs, 0.0))
-    done = learner.run_epochs(task, loop, learner.Orders(loop.hyper.epochs, loop.order), key, loop.figures)
+    done = epochs.run_epochs(task, loop, epochs.Orders(loop.hyper.epochs, loop.order), key, loop.figures)
     card = Card(task.label_set, labels, name, gold_notes, done, FORMAT, rules.label_set, language, sizes)
     return save(path, card, loop.tensors, lexicon)
 
@@ -135,7 +135,7 @@ class _PipelineLoop:
     def figures(self) -> learner.StepFigures:
         """Figures of the held-out notes, with the averaged weights."""
         with self._nlp.use_params(self._optimizer.averages):
-            return learner.span_figures(
+            return epochs.span_figures(
                 (cut.spans(entities(self._ner, cut.documents(self._nlp)), ""), spans) for cut, spans in self._held_out
             )
 

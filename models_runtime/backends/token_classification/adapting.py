@@ -17,7 +17,8 @@ import numpy as np
 import torch
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import FilledSentence, Orders, Step, StepFigures, TrainingTask
+from models_runtime.backends.epochs import Orders
+from models_runtime.backends.learner import FilledSentence, Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.device import Device, Placement, Window, batches, batches_of
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan
 from models_runtime.backends.token_classification.encoding import EncodedText, Pieces

@@ -54,12 +54,6 @@ class ReadingMode:
         return replace(self, **given | ({"grouped": grouping} if grouping else {}))
 
 
-@dataclass(frozen=True, slots=True)
-class _TokenizerOutput:
-    text: str
-    tokens: Sequence[Token]
-
-
 def parts_of(text: str, tokens: Sequence[Token], first: Sequence[int], pieces: int, factor: int) -> list[Part]:
     """The pieces of each group of `factor` sentences: start and past-the-end. Every piece is in exactly one part.
 
@@ -67,7 +61,7 @@ def parts_of(text: str, tokens: Sequence[Token], first: Sequence[int], pieces: i
     """
     if not factor or not pieces:
         return [(0, pieces)]
-    starts = [first[start] for start, _ in groups(_TokenizerOutput(text, tokens), factor, most=max(1, len(tokens)))]
+    starts = [first[start] for start, _ in groups(text, tokens, factor, most=max(1, len(tokens)))]
     # Two tokens may share a piece, even where a group ends.
     edges = sorted({0, pieces, *starts[1:]})
     return list(pairwise(edges))

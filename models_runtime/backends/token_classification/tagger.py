@@ -1,6 +1,7 @@
 """From scores of pieces to spans. Each token gets the tag of the piece in which it begins."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -105,6 +106,7 @@ BLOCK_CHARACTERS = 400_000
 DECIMALS = 3
 
 
+@dataclass
 class Tagger:
     """Predicts spans. `columns` converts the network's log probabilities [pieces, its tags] to scores of `tags`, and
     `probabilities` to their probabilities.
@@ -113,28 +115,21 @@ class Tagger:
     scores of first tags and transitions, if they are not those of BIO.
     """
 
-    def __init__(
-        self,
-        pieces: Pieces,
-        scorer: Scorer,
-        tags: Tags,
-        columns: Any,
-        source: str,
-        decoding: str = "path",
-        probabilities: Any = np.exp,
-        barred: tuple[Any, Any] | None = None,
-    ) -> None:
-        self._pieces = pieces
-        self._scorer = scorer
-        self._tags = tags
-        self._columns, self._probabilities = columns, probabilities
-        self._source = source
-        self._decoding = decoding
-        self._barred = barred or tags.barred()
+    pieces: Pieces
+    scorer: Scorer
+    tags: Tags
+    columns: Callable[[Any], Any]
+    source: str
+    decoding: str = "path"
+    probabilities: Callable[[Any], Any] = np.exp
+    barred: tuple[Any, Any] = ()  # type: ignore[assignment]  # set below
+
+    def __post_init__(self) -> None:
+        self.barred = self.barred or self.tags.barred()
 
     @property
     def labels(self) -> frozenset[str]:
-        return frozenset(name[2:] for name in self._tags.names[1:])
+        return frozenset(name[2:] for name in self.tags.names[1:])
 
     def stream(self, texts: Iterable[str], placement: Placement) -> Iterator[list[Span]]:
         """The spans of each text, in order. Reads at most one block of texts ahead."""
@@ -144,29 +139,25 @@ class Tagger:
     def scored(self, texts: Iterable[str], placement: Placement) -> Iterator[tuple[list[Span], EncodedText, Any]]:
         """The spans of each text, its pieces, and their log probabilities [pieces, tags], as `stream`."""
         for block in blocks(texts, BLOCK_TEXTS, BLOCK_CHARACTERS, len):
-            encoded = [self._pieces.encode(text) for text in block]
-            scores = self._scorer.scores(encoded, placement)
+            encoded = [self.pieces.encode(text) for text in block]
+            scores = self.scorer.scores(encoded, placement)
             for text, each, rows in zip(block, encoded, scores, strict=True):
                 yield self._spans(text, each, rows), each, rows
 
     def marginals(self, texts: Iterable[str], placement: Placement) -> Iterator[Marked]:
         """The spans of each text, and the probabilities (softmax) of the labels at its tokens."""
         for spans, encoded, rows in self.scored(texts, placement):
-            shares = self._probabilities(rows[encoded.first]) if encoded.tokens else []
-            yield spans, Marginals.of_tags(encoded.tokens, self._tags.names, shares)
-
-    def _scores(self, encoded: EncodedText, rows: Any) -> Any:
-        """The log probabilities [tokens, tags]."""
-        return _shared(self._columns(rows[encoded.first]), encoded.first, self._tags)
+            shares = self.probabilities(rows[encoded.first]) if encoded.tokens else []
+            yield spans, Marginals.of_tags(encoded.tokens, self.tags.names, shares)
 
     def _spans(self, text: str, encoded: EncodedText, rows: Any) -> list[Span]:
         if not encoded.tokens:
             return []
-        scores = self._scores(encoded, rows)
-        path = scores.argmax(axis=1) if self._decoding == "argmax" else _likeliest(scores, *self._barred)
+        scores = _shared(self.columns(rows[encoded.first]), encoded.first, self.tags)
+        path = scores.argmax(axis=1) if self.decoding == "argmax" else _likeliest(scores, *self.barred)
         probabilities = np.exp(scores[np.arange(len(path)), path])
-        tags = [self._tags.names[tag] for tag in path]
-        return sorted(confident_spans(text, encoded.tokens, tags, probabilities, self._source, DECIMALS))
+        tags = [self.tags.names[tag] for tag in path]
+        return sorted(confident_spans(text, encoded.tokens, tags, probabilities, self.source, DECIMALS))
 
 
 def _likeliest(scores: Any, first: Any, steps: Any) -> list[int]:

@@ -22,7 +22,7 @@ from annotations.scores.rules import Scorer as LabelScorer
 from annotations.scores.rules.rates import RatesData, covered_characters
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Span
-from models_runtime.backends import learner
+from models_runtime.backends import epochs, learner
 from models_runtime.backends.neural import learning
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.device import Device, Placement, Window, choose_device
@@ -39,6 +39,7 @@ PieceTargets = Callable[[EncodedText, Sequence[Span]], Sequence[int] | None]
 """The target of each piece of a note, or None for a model that doesn't label every sub-word."""
 
 
+@dataclass(frozen=True)
 class HeldOut:
     """Scores held-out notes. Tokens are those of the default rule, with labels, as on every page with scores.
 
@@ -46,36 +47,32 @@ class HeldOut:
     I are different classes. Precision and recall count the tags other than O.
     """
 
-    def __init__(
-        self, notes: Sequence[learner.Note], tagger: Tagger, placement: Placement, targets: PieceTargets
-    ) -> None:
-        self._notes = notes
-        self._tagger = tagger
-        self._placement = placement
-        self._targets = targets
+    notes: Sequence[learner.Note]
+    tagger: Tagger
+    placement: Placement
+    targets: PieceTargets
 
     def figures(self) -> learner.StepFigures:
         """The F1 of exact spans, and the figures of characters, tokens and sub-words; empty without notes."""
-        if not self._notes:
+        if not self.notes:
             return {}
-        labels = {span.label for _, spans in self._notes for span in spans}.union(self._tagger.labels)
+        labels = {span.label for _, spans in self.notes for span in spans}.union(self.tagger.labels)
         scorer = LabelScorer(sorted(labels), {label: label for label in labels})
         pieces: list[tuple[Any, Any]] = []
         characters = Rates(0, 0, 0, 0)
-        texts = (text for text, _ in self._notes)
-        found = self._tagger.scored(texts, self._placement)
-        for (text, gold), (predicted, encoded, scores) in zip(self._notes, found, strict=True):
+        found = self.tagger.scored((text for text, _ in self.notes), self.placement)
+        for (text, gold), (predicted, encoded, scores) in zip(self.notes, found, strict=True):
             scorer.add(text, gold, predicted)
             characters += covered_characters(gold, predicted)
-            right = self._targets(encoded, gold)
+            right = self.targets(encoded, gold)
             if right is not None and len(right):
                 pieces.append((np.array(right), scores.argmax(axis=1)))
         table = scorer.table()
         spans, tokens = (level["micro"] for level in table["levels"] if level["granularity"] == Granularity.SUBCATEGORY)
         return learner.StepFigures(
-            f1=learner.rounded(spans["f1"]),
-            recall=learner.rounded(characters.recall),
-            precision=learner.rounded(characters.precision),
+            f1=epochs.rounded(spans["f1"]),
+            recall=epochs.rounded(characters.recall),
+            precision=epochs.rounded(characters.precision),
             tokens=_token_figures(table["accuracy"], tokens),
             pieces=_of_pieces(pieces) if pieces else None,
         )
@@ -91,10 +88,10 @@ def _of_pieces(pieces: Sequence[tuple[Any, Any]]) -> learner.TokenFigures:
 
 def _token_figures(accuracy: float | None, rates: RatesData) -> learner.TokenFigures:
     return learner.TokenFigures(
-        accuracy=learner.rounded(accuracy),
-        precision=learner.rounded(rates["precision"]),
-        recall=learner.rounded(rates["recall"]),
-        f1=learner.rounded(rates["f1"]),
+        accuracy=epochs.rounded(accuracy),
+        precision=epochs.rounded(rates["precision"]),
+        recall=epochs.rounded(rates["recall"]),
+        f1=epochs.rounded(rates["f1"]),
     )
 
 
@@ -175,7 +172,7 @@ def learn(task: learner.TrainingTask, path: Path) -> str:
         if task.settings.get("checkpoints"):
             save(learner.model_beside(task, path, f"epoch-{epoch}"), epoch)
 
-    return save(path, learner.run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
+    return save(path, epochs.run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
 
 
 def learn_masked(task: learner.TrainingTask, path: Path) -> str:
@@ -203,7 +200,7 @@ def learn_masked(task: learner.TrainingTask, path: Path) -> str:
     orders = training.orders(hyper.epochs)
     task.report(training.first_step(hyper.epochs))
     loop = training.loop(orders, hyper.plan)
-    done = learner.run_epochs(task, loop, orders, key, training.figures)
+    done = epochs.run_epochs(task, loop, orders, key, training.figures)
     card = model.MaskedCard("", (), name, len(task.notes), done, model.MASKED_FORMAT, begin.name)
     return model.save_model(path, card, training.network, begin.tokenizer)
 
@@ -222,7 +219,7 @@ def _adapted(
     training = MaskedLmTraining(task, begin.masked_lm(), begin.pieces(), batching, device, disjoint=reading.disjoint)
     orders = training.orders(task.adapt)
     task.report(replace(training.first_step(task.adapt), adapting=True))
-    learner.adapt(task, training.loop(orders, hyper.plan), orders, key, training.figures)
+    epochs.adapt(task, training.loop(orders, hyper.plan), orders, key, training.figures)
     return training.network
 
 
@@ -289,7 +286,7 @@ class _ClassifierTraining:
         pieces_in_all = sum(len(window) for window, _, _ in self.items)
         self.batching = WindowBatches(hyper.batch_for(pieces_in_all)).changed(task.settings)
         often = min(MOST_EPOCHS, -(-LEAST_UPDATES // max(1, len(self._order(0)))))
-        self.orders = learner.Orders(task.iterations or max(hyper.epochs, often), self._order)
+        self.orders = epochs.Orders(task.iterations or max(hyper.epochs, often), self._order)
         self.loop = learning.Loop(
             self.network, self._loss, hyper.plan, self.device,
             steps=self.orders.steps, parts=self.batching.parts, weigh=self._weigh,

@@ -8,7 +8,8 @@ from django.db import transaction
 
 from annotations.core.locks import unerased
 from annotations.jobs.runner import Claim
-from models_runtime.backends.learner import Step, chosen
+from models_runtime.backends.epochs import chosen
+from models_runtime.backends.learner import Step
 from models_runtime.models import TrainedModel
 from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard
 

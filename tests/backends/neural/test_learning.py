@@ -10,7 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from annotations.text.spans import Span  # noqa: E402 - needs torch
-from models_runtime.backends.learner import Step, TrainingTask, adapt, run_epochs, task_key  # noqa: E402
+from models_runtime.backends.epochs import adapt, run_epochs  # noqa: E402
+from models_runtime.backends.learner import Step, TrainingTask, task_key  # noqa: E402
 from models_runtime.backends.neural.device import Device  # noqa: E402
 from models_runtime.backends.neural.learning import Loop, Plan, class_weights  # noqa: E402
 from models_runtime.backends.token_classification.training import ALGORITHMS  # noqa: E402

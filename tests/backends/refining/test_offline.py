@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from annotations.text.spans import Span, overlaps
 from annotations.text.tokens import tokenize
-from models_runtime.backends.refining.offline import C2, DecisionExample, OfflineAgent, Vocabulary, fit
+from models_runtime.backends.refining.logistic import C2, DecisionExample, Vocabulary, fit
+from models_runtime.backends.refining.offline import OfflineAgent
 from models_runtime.backends.refining.todo import Action, Todo, problems
 from models_runtime.backends.refining.validators import validate
 from tests.refining.conftest import note_of

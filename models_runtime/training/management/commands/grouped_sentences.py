@@ -36,7 +36,7 @@ class Command(JourneyCommand):
             note = read(text)
             for factor in FACTORS:
                 lengths[split if version.split_seed else ""][factor] += [
-                    past - first for first, past in groups(note, factor)
+                    past - first for first, past in groups(note.text, note.tokens, factor)
                 ]
         means = {
             split or "all": {str(factor): statistics.mean(found) if found else None for factor, found in own.items()}
