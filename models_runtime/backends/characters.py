@@ -13,6 +13,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
@@ -113,9 +114,7 @@ def _located(some: Sequence[Window], positions: Any) -> tuple[Any, Any, Any]:
 def padded(windows: Sequence[Any], device: Device) -> tuple[Any, Any]:
     """The windows as one tensor [windows, characters], padded with 0, and their lengths."""
     lengths = torch.tensor([len(window) for window in windows])
-    ids = torch.zeros((len(windows), int(lengths.max())), dtype=torch.long)
-    for row, window in zip(ids, windows, strict=True):
-        row[: len(window)] = torch.from_numpy(window)
+    ids = pad_sequence([torch.from_numpy(window) for window in windows], batch_first=True).long()
     return ids.to(device.name), lengths.to(device.name)
 
 

@@ -14,6 +14,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
 from annotations.text.bio import OUTSIDE, as_bio, decode, marks_and_labels, without_special
 from annotations.text.characters import trim
@@ -115,17 +116,15 @@ class FlairNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where
 
     def _embedded(self, number: int, sentences: Sequence[Sequence[str]], device: str) -> Any:
         """The vectors [sentences, words, size] of one embedding; those after a sentence's end have no meaning."""
-        part, most = self.parts[number], max(map(len, sentences))
+        part = self.parts[number]
         layers = self.embeddings[f"list_embedding_{number}"]
         if isinstance(part, Words):
-            rows = [[part.row(word) for word in words] + [0] * (most - len(words)) for words in sentences]
-            return layers["embedding"](torch.tensor(rows, device=device))
-        read = [part.positions(words) for words in sentences]
-        longest = max(len(numbers) for numbers, _ in read)
-        numbers = torch.tensor([[*each, *[0] * (longest - len(each))] for each, _ in read], device=device)
-        at = torch.tensor([[*ends, *[0] * (most - len(ends))] for _, ends in read], device=device)
+            return layers["embedding"](_padded([[part.row(word) for word in words] for words in sentences], device))
+        numbers, at = (
+            _padded(some, device) for some in zip(*(part.positions(words) for words in sentences), strict=True)
+        )
         states = layers["lm"]["rnn"](layers["lm"]["encoder"](numbers.T))[0]
-        return states[at, torch.arange(len(read), device=device)[:, None]]
+        return states[at, torch.arange(len(at), device=device)[:, None]]
 
     def paths(self, scores: Sequence[Any]) -> list[TagPath]:
         """The best tags of each sentence, and the probability of each tag at each word [words, tags]."""
@@ -134,6 +133,11 @@ class FlairNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where
         steps = self.crf["transitions"].detach().float().cpu().numpy().T.astype(np.float64)  # [from, to]
         first, last = steps[self.tags.index(START)], steps[:, self.tags.index(STOP)]
         return best_paths(with_ends(scores, first, last), steps, marginals=True)
+
+
+def _padded(rows: Sequence[Sequence[int]], device: str) -> Any:
+    """Rows of numbers as a tensor, padded with 0."""
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True).to(device)
 
 
 def _hidden(shapes: dict[str, Sequence[int]], prefix: str) -> int:

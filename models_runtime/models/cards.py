@@ -1,12 +1,14 @@
 """The types of a trained model's card and parameters, with the keys as stored."""
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from annotations.scores.rules.all_or_nothing import FullyMasked
 from annotations.scores.rules.intervals import FewNotes
 from annotations.scores.rules.operating import OperatingPoint
 from annotations.scores.rules.rates import RatesData
-from models_runtime.backends.learner import EmbeddingData
+from models_runtime.backends.learner import EmbeddingData, TokenFigures
 
 
 class LabelRates(RatesData):
@@ -68,21 +70,12 @@ class WantedEmbedding(TypedDict):
     model: NotRequired[int]
 
 
-class TokenRates(TypedDict):
-    """Accuracy over all tokens, and precision, recall and F1 of labeled ones; None where undefined."""
-
-    accuracy: float | None
-    precision: float | None
-    recall: float | None
-    f1: float | None
-
-
 class EpochFigures(TypedDict):
     """Figures of held-out notes after an epoch: exact spans (F1), tokens, and sub-words if all of them are labeled."""
 
     f1: float | None
-    tokens: TokenRates | None
-    pieces: TokenRates | None
+    tokens: TokenFigures | None
+    pieces: TokenFigures | None
 
 
 class FilledMask(TypedDict):

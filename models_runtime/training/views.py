@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -37,13 +37,20 @@ from models_runtime.core.health import ModelHealth, Workers, lacking
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.core.stages import usable_runs
 from models_runtime.core.training_settings import LANGUAGE_MODEL, SURROGATES, Value, shown
-from models_runtime.models import Calibration, Run, TrainedModel, TrainedModelState
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.training import forms
 from models_runtime.training.services import model_cards
-from models_runtime.training.services.calibration import content_of, withdraw
+from models_runtime.training.services.calibration import calibration_for, content_of, withdraw
 from models_runtime.training.services.embeddings import in_first_round, language_models, missing_files
 from models_runtime.training.services.groups import group_of
-from models_runtime.training.services.trained import UploadedModel, model_rows, rename_model, retire_model, trouble_of
+from models_runtime.training.services.trained import (
+    UploadedModel,
+    model_of,
+    model_rows,
+    rename_model,
+    retire_model,
+    trouble_of,
+)
 from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
 ROWS = 30
@@ -106,7 +113,7 @@ def _models(
 @in_project(Can.READ_NOTES)
 def model(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show one model: the whole page, or for htmx the part that changes during training."""
-    return _model(request, access, _model_of(access, pk))
+    return _model(request, access, model_of(access, pk))
 
 
 def _model(request: Request, access: Access, row: TrainedModel, rename: forms.RenameForm | None = None) -> HttpResponse:
@@ -185,7 +192,7 @@ def _told(made: UploadedModel) -> str:
 @in_project(Can.MANAGE, "POST")
 def model_rename(request: Request, access: Access, pk: int) -> HttpResponse:
     """Rename a model. POST `name`."""
-    row = _model_of(access, pk)
+    row = model_of(access, pk)
     form = forms.RenameForm(request.POST, auto_id="model-%s")
     act = partial(rename_model, model=row, actor=access.user)
     if attempted(form, lambda: act(name=form.cleaned_data["name"]), {"exists": "name"}):
@@ -207,7 +214,7 @@ def model_retire(request: Request, slug: str, pk: int) -> HttpResponse:
 
 def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, Access], TrainedModel]) -> HttpResponse:
     access = enter_page(request, slug, Can.MANAGE)
-    row = _model_of(access, pk)
+    row = model_of(access, pk)
     with error_as_message(request):
         act(row, access)
     return redirect("model", slug, row.pk)
@@ -216,7 +223,7 @@ def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, A
 @in_project(Can.EXPORT)
 def model_file(request: Request, access: Access, pk: int) -> StreamingHttpResponse:
     """Download the model's file. Only people who may export notes can, because its lexicon contains words of notes."""
-    row = _model_of(access, pk)
+    row = model_of(access, pk)
     stored = row.stored_file
     if stored is None:
         raise Http404("This model has no file.")
@@ -243,20 +250,13 @@ def _settings(row: TrainedModel) -> dict[str, Value]:
     return {key: value for key, value in given.items() if key != "embeddings" or "embeddings" not in row.card}
 
 
-def _model_of(access: Access, pk: int) -> TrainedModel:
-    rows = TrainedModel.objects.select_related(
-        "project", "gold_version", "stored_file", "job__created_by", "created_by"
-    )
-    return get_object_or_404(rows, project=access.project, pk=pk)
-
-
 # Pages of calibrations: one calibration, starting and withdrawing it.
 
 
 @in_project(Can.READ_NOTES)
 def calibration(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show one calibration: the reliability diagram, its groups, and figures by label."""
-    row = _calibration_of(access, pk)
+    row = calibration_for(access, pk)
     looks = label_looks(access.project)
     context = {
         "calibration": row,
@@ -288,12 +288,7 @@ def calibration_start(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.MANAGE, "POST")
 def calibration_withdraw(request: Request, access: Access, pk: int) -> HttpResponse:
     """Withdraw a calibration. New runs use the previous one, if any."""
-    row = _calibration_of(access, pk)
+    row = calibration_for(access, pk)
     withdraw(calibration=row, actor=access.user)
     messages.success(request, _("The calibration was withdrawn."))
     return redirect("calibration", access.slug, row.pk)
-
-
-def _calibration_of(access: Access, pk: int) -> Calibration:
-    rows = Calibration.objects.select_related("run__author", "model", "created_by")
-    return get_object_or_404(rows, project=access.project, pk=pk)

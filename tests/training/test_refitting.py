@@ -133,7 +133,7 @@ def network(here, home, monkeypatch):
     from models_runtime.backends.token_classification.training import HeldOut
 
     figures = cycle(FIGURES)
-    monkeypatch.setattr(HeldOut, "figures", lambda self: {"f1": next(figures) if list(self._notes) else None})
+    monkeypatch.setattr(HeldOut, "figures", lambda self: {"f1": next(figures) if list(self.notes) else None})
     return NETWORK
 
 

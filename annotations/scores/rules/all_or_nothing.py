@@ -4,7 +4,8 @@ It is computed over all gold spans, over those of chosen labels, and for each la
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict
+
+from typing_extensions import TypedDict
 
 from annotations.scores.rules.intervals import exact
 from annotations.scores.rules.rates import Rates, RatesData

@@ -1,7 +1,9 @@
 """Masking at several thresholds, on held-out notes: recall and precision of characters, and leak-free notes."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, TypedDict
+from typing import Final
+
+from typing_extensions import TypedDict
 
 from annotations.scores.rules.rates import NOTHING, Rates, covered_characters
 from annotations.text.spans import Span

@@ -16,6 +16,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
 from models_runtime.backends import files
 from models_runtime.backends.bilstm_crf.embeddings import Contexts, Embedding, Source, Stack, Words
@@ -145,34 +146,32 @@ class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it
 
 def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
     """Items as tensors, padded with 0; each distinct form once. `mask`: True for tokens, False for padding."""
-    lengths = [len(item) for item in items]
-    fixed = np.zeros((len(items), max(lengths), items[0].fixed.shape[1]), dtype=np.float32)
-    for at, item in enumerate(items):
-        fixed[at, : lengths[at]] = item.fixed
-    made = {"fixed": fixed, "lengths": np.array(lengths, dtype=np.int64)}
+    lengths = torch.tensor([len(item) for item in items])
+    made = {"fixed": _padded([item.fixed for item in items]).float(), "lengths": lengths}
     if items[0].columns is not None:
-        made |= _of_features(items, lengths)
-    found = {name: torch.from_numpy(np.ascontiguousarray(value)).to(device) for name, value in made.items()}
-    mask = torch.arange(max(lengths), device=device)[None, :] < found["lengths"][:, None]
+        made |= _of_features(items, lengths.tolist())
+    found = {name: value.to(device) for name, value in made.items()}
+    mask = torch.arange(int(lengths.max()), device=device)[None, :] < found["lengths"][:, None]
     return found | {"mask": mask}
 
 
 def _of_features(items: Sequence[Rows], lengths: Sequence[int]) -> dict[str, Any]:
-    columns = np.zeros((len(items), max(lengths), len(COLUMNS)), dtype=np.int64)
-    for at, item in enumerate(items):
-        columns[at, : lengths[at]] = item.columns
     spelling = np.concatenate([np.concatenate([item.characters, item.grams], axis=1) for item in items])
+    # The form of the padding is the first one.
     spelling = np.concatenate([np.zeros((1, spelling.shape[1]), dtype=spelling.dtype), spelling])
     distinct, inverse = np.unique(spelling, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    form = np.full(columns.shape[:2], inverse[0], dtype=np.int64)
-    at = 1
-    for row, length in enumerate(lengths):
-        form[row, :length] = inverse[at : at + length]
-        at += length
+    padding, *forms = np.split(inverse.reshape(-1), np.cumsum([1, *lengths[:-1]]))
     width = items[0].characters.shape[1]
-    characters, grams = distinct[:, :width].astype(np.int64), distinct[:, width:].astype(np.int64)
-    return {"columns": columns, "form": form, "characters": characters, "grams": grams}
+    return {
+        "columns": _padded([item.columns for item in items]).long(),
+        "form": _padded(forms, int(padding[0])).long(),
+        "characters": torch.from_numpy(distinct[:, :width].astype(np.int64)),
+        "grams": torch.from_numpy(distinct[:, width:].astype(np.int64)),
+    }
+
+
+def _padded(rows: Sequence[Any], padding: int = 0) -> Any:
+    return pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True, padding_value=padding)
 
 
 # Of models with features, and of those with embeddings alone.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Bounds, Span
@@ -309,9 +310,7 @@ class _TaggerTraining:
 
     def _loss_of(self, items: Sequence[Item], targets: Sequence[Any], weights: Sequence[float]) -> Any:
         shown = batch([item.rows for item in items], self._device.name)
-        right = torch.zeros(shown["mask"].shape, dtype=torch.long)
-        for row, target in zip(right, targets, strict=True):
-            row[: len(target)] = target.clamp(min=0)
+        right = pad_sequence([target.clamp(min=0) for target in targets], batch_first=True)
         scores, by_item = self.network(shown), torch.tensor(weights, device=self._device.name)
         return self.network.loss(scores, shown["mask"], right.to(self._device.name), by_item)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from annotations.text.characters import trim
 from annotations.text.spans import Span
@@ -143,24 +144,22 @@ class GlinerBackend(neural_device.OnDevice):
 
     def _read(self, texts: Sequence[_Words], windows: Sequence[_Window], group: _Group) -> Any:
         """The probabilities [windows, words, widths, prompts]."""
-        lengths = [self._length(texts, window) for window in windows]
         counts = [window.past - window.start for window in windows]
-        pieces = np.full((len(windows), max(lengths)), self._folder.pad, dtype=np.int64)
-        firsts = np.full((len(windows), max(counts)), -1, dtype=np.int64)
-        for row, window in enumerate(windows):
-            given = [*self._before, *group.pieces]
-            for word, own in enumerate(texts[window.text].pieces[window.start : window.past]):
-                if own:
-                    firsts[row, word] = len(given)
+        rows, firsts = [], []
+        for window in windows:
+            given, first = [*self._before, *group.pieces], []
+            for own in texts[window.text].pieces[window.start : window.past]:
+                first.append(len(given) if own else -1)
                 given += own
-            given += self._after
-            pieces[row, : len(given)] = given
-        mask = np.arange(pieces.shape[1]) < np.array(lengths)[:, None]
+            rows.append(torch.tensor([*given, *self._after]))
+            firsts.append(torch.tensor(first))
         device = self.placement.device
-        given_at = [torch.from_numpy(each).to(device.name) for each in (pieces, mask.astype(np.int64), firsts)]
+        pieces = pad_sequence(rows, batch_first=True, padding_value=self._folder.pad).to(device.name)
+        words = pad_sequence(firsts, batch_first=True, padding_value=-1).to(device.name)
+        mask = torch.arange(pieces.shape[1]) < torch.tensor([len(row) for row in rows])[:, None]
         at = torch.tensor(group.at, device=device.name)
         with torch.inference_mode(), device.precision():
-            logits = self._folder.network(given_at[0], given_at[1], at, given_at[2], torch.tensor(counts))
+            logits = self._folder.network(pieces, mask.long().to(device.name), at, words, torch.tensor(counts))
         logits = logits.float().cpu()
         # Spans that leave their text have scores without meaning.
         inside = np.add.outer(np.arange(logits.shape[1]), np.arange(logits.shape[2])) < np.array(counts)[:, None, None]

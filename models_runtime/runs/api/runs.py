@@ -19,6 +19,7 @@ from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from annotations.projects.selectors.labels import labels_of
+from annotations.scores.rules.operating import OperatingPoint
 from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.forms.models import MOST, PlaceholderForm
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
@@ -100,7 +101,7 @@ class RunOut(RunListed):
     rules_again: list[str] | None
     masking_threshold: float | None
     threshold_for: dict[str, float] | None
-    on_hold_out: "OnHoldOut | None"
+    on_hold_out: OperatingPoint | None
     usage: dict[str, Any] | None
     rewritten: dict[str, int] | None
 
@@ -118,18 +119,6 @@ class NewRun(Body):
     threshold: float | None = None
     recall: float | None = None
     precision: float | None = None
-
-
-class OnHoldOut(Schema):
-    """Figures of a model's hold-out at the stored threshold nearest to a run's: `recall` and `precision` of characters.
-
-    `leak_free` is the share of notes of which every gold character is found.
-    """
-
-    threshold: float
-    recall: float | None
-    precision: float | None
-    leak_free: float | None
 
 
 class ChangedRun(Body):
@@ -232,12 +221,9 @@ def _shown(access: Access, run: Run) -> RunOut:
     return RunOut(
         **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
         pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
-        method=run.params.get("method"), members=run.params.get("members"), left_out=run.params.get("left_out"),
-        rules_again=run.params.get("rules_again"),
-        masking_threshold=run.params.get("threshold"), threshold_for=run.params.get("threshold_for"),
-        on_hold_out=OnHoldOut.model_validate(found) if (found := expected(run)) else None,
-        usage=usage.as_dict() if usage else None,
-        rewritten=rewritten_facts(run),
+        **{name: run.params.get(name) for name in ("method", "members", "left_out", "rules_again", "threshold_for")},
+        masking_threshold=run.params.get("threshold"), on_hold_out=expected(run),
+        usage=usage.as_dict() if usage else None, rewritten=rewritten_facts(run),
     )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
@@ -18,7 +17,7 @@ from annotations.jobs.api import JobItem, started
 from annotations.text.names import MAX_ID
 from models_runtime.models import Calibration
 from models_runtime.training.forms import CalibrationForm
-from models_runtime.training.services.calibration import summary, withdraw
+from models_runtime.training.services.calibration import calibration_for, summary, withdraw
 
 router = ProjectRouter(tags=["Calibrations"])
 PATH = "/projects/{slug:slug}/calibrations"
@@ -80,17 +79,12 @@ def start_calibration_job(
 @router.get(f"{PATH}/{{int:calibration}}", response=CalibrationOut)
 def read_calibration(request: ApiRequest, slug: str, calibration: int) -> CalibrationOut:
     """Read a calibration: its curves, and how reliable confidences are before and after, also by label."""
-    row = _calibration(enter(request, slug, Can.READ_NOTES), calibration)
+    row = calibration_for(enter(request, slug, Can.READ_NOTES), calibration)
     return CalibrationOut.of(row, figures=summary(row))
 
 
 @router.post(f"{PATH}/{{int:calibration}}/withdraw", Can.MANAGE, response=CalibrationItem)
 def withdraw_calibration(request: ApiRequest, access: Access, calibration: int) -> CalibrationItem:
     """Withdraw a calibration. New runs use the previous one, if any."""
-    withdraw(calibration=_calibration(access, calibration), actor=access.user)
-    return CalibrationItem.of(_calibration(access, calibration))
-
-
-def _calibration(access: Access, pk: int) -> Calibration:
-    rows = Calibration.objects.select_related("run__author", "model", "created_by")
-    return get_object_or_404(rows, project=access.project, pk=pk)
+    withdraw(calibration=calibration_for(access, calibration), actor=access.user)
+    return CalibrationItem.of(calibration_for(access, calibration))

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
@@ -17,28 +16,19 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.requests import takes_uploads
+from annotations.scores.rules.all_or_nothing import FullyMasked
+from annotations.scores.rules.operating import OperatingPoint
 from models_runtime.models import TrainedModel
+from models_runtime.models.cards import Refit
 from models_runtime.training.forms import UPLOAD_REFUSED_AT, RenameForm, UploadModelForm
 from models_runtime.training.services.calibration import content_of
 from models_runtime.training.services.groups import group_of
 from models_runtime.training.services.model_cards import erased_since, other_versions, summary
-from models_runtime.training.services.trained import rename_model, retire_model
+from models_runtime.training.services.trained import model_of, rename_model, retire_model
 from models_runtime.training.services.training import end_early
 
 router = ProjectRouter(tags=["Models"])
 PATH = "/projects/{slug:slug}/models"
-
-
-class RefitOut(Schema):
-    """A refit: the model learned from `notes`, the hold-out among them, for `iterations` that the hold-out had chosen.
-
-    The figures belong to the model before, whose file had the hash `held_out_sha256`.
-    """
-
-    notes: int
-    spans: int
-    iterations: int
-    held_out_sha256: str
 
 
 class SelfTrainedOut(Schema):
@@ -76,7 +66,7 @@ class ModelItem(Schema):
     random_split: int | None
     f1: float | None
     perplexity: float | None
-    refit: RefitOut | None
+    refit: Refit | None
     refit_elsewhere: int | None
     self_training: SelfTrainedOut | None
     trouble: str
@@ -96,30 +86,6 @@ class OtherGold(Schema):
     gold: int
 
 
-class AtThreshold(Schema):
-    """Figures of held-out notes at a masking threshold; null: without one. `recall` and `precision` are of characters.
-
-    `leak_free` is the share of notes of which every gold character is masked.
-    """
-
-    threshold: float | None
-    recall: float | None
-    precision: float | None
-    leak_free: float | None
-
-
-class FullyMaskedOut(Schema):
-    """The held-out notes with gold of a label, those of them in which spans of any label cover all of it
-    (`all_found`), their share, and its exact 95% interval. Without notes, the share is null.
-    """
-
-    notes: int
-    all_found: int
-    share: float | None
-    low: float | None
-    high: float | None
-
-
 class LabelOut(Schema):
     """Exact spans of a label on held-out notes. `fully_masked` is null for a model of an older version."""
 
@@ -130,7 +96,7 @@ class LabelOut(Schema):
     f1: float | None
     gold: int
     predicted: int
-    fully_masked: FullyMaskedOut | None = None
+    fully_masked: FullyMasked | None = None
 
 
 class ModelOut(ModelItem):
@@ -150,7 +116,7 @@ class ModelOut(ModelItem):
     character_recall: float | None
     levels: dict[str, Any]
     labels: list[LabelOut]
-    thresholds: list[AtThreshold]
+    thresholds: list[OperatingPoint]
     losses: list[float]
     hold_out: list[float]
     held_out_losses: list[float]
@@ -217,7 +183,7 @@ def change_model(request: ApiRequest, slug: str, model: int, body: ModelName) ->
     wanted = check(RenameForm(body.dict()))
     with named({"name": "name", "exists": "name"}):
         rename_model(model=row, name=wanted["name"], actor=access.user)
-    return ModelItem.of(_row(access, model))
+    return ModelItem.of(model_of(access, model))
 
 
 @router.post(f"{PATH}/{{int:model}}/retire", response=ModelItem)
@@ -225,7 +191,7 @@ def retire_model_now(request: ApiRequest, slug: str, model: int) -> ModelItem:
     """Retire a model and delete its weights. This can't be undone."""
     access, row = _model(request, slug, model, Can.MANAGE)
     retire_model(model=row, actor=access.user)
-    return ModelItem.of(_row(access, model))
+    return ModelItem.of(model_of(access, model))
 
 
 @router.post(f"{PATH}/{{int:model}}/enough", response=ModelItem)
@@ -233,17 +199,12 @@ def end_training_early(request: ApiRequest, slug: str, model: int) -> ModelItem:
     """End a training after its complete epochs so far, and keep the model."""
     access, row = _model(request, slug, model, Can.MANAGE)
     end_early(model=row)
-    return ModelItem.of(_row(access, model))
-
-
-def _row(access: Access, pk: int) -> TrainedModel:
-    rows = TrainedModel.objects.select_related("project", "gold_version", "stored_file", "job")
-    return get_object_or_404(rows, project=access.project, pk=pk)
+    return ModelItem.of(model_of(access, model))
 
 
 def _model(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, TrainedModel]:
     access = enter(request, slug, right)
-    return access, _row(access, pk)
+    return access, model_of(access, pk)
 
 
 def _shown(access: Access, model: TrainedModel) -> ModelOut:

@@ -11,7 +11,7 @@ from annotations.jobs.runner import Claim
 from models_runtime.backends.epochs import chosen
 from models_runtime.backends.learner import Step
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard
+from models_runtime.models.cards import ModelCard
 
 # The number of steps to expect before the trainer reports the maximum.
 STEPS = 100
@@ -28,18 +28,11 @@ class Watch:
         self.claim, self.row, self._erased = claim, row, erased
         self.losses: list[float] = []
         self.hold_out: list[float] = []
-        self.adapted: list[float] = []
-        self.epochs: list[EpochFigures] = []
-        self.masking: list[tuple[float, float]] = []
         self._steps: list[Step] = []
-        self.adapted_held_out: list[float] = []
-        self.held_out_losses: list[float] = []
-        self.held_out_before: float | None = None
-        self.probe: list[FilledMask] = []
+        # The figures of the card that grow during the training. Lists without anything are missing.
+        self._card: dict[str, Any] = {}
         self.unlabeled = 0
-        # Losses of the refit; None before it.
-        self.refit_losses: list[float] | None = None
-        self._refits, self._refit_most, self._refit_adapted = bool(row.params.get("refit")), 0, 0
+        self._refits, self._refit_adapted = bool(row.params.get("refit")), 0
         # Iterations of the first round of self-training, done and planned.
         self._first = self._first_most = 0
         self._adapt = int(row.params.get("adapt") or 0)
@@ -51,21 +44,27 @@ class Watch:
         """Receive a report; None is a sign of life. Return whether the training should end early."""
         if report is not None:
             self._language(report)
-        if report is not None and report["adapting"]:
-            self.adapted += [round(float(report["loss"]), 4)] if report["iteration"] else []
-        elif report is not None:
+        if report is not None and report["adapting"] and report["iteration"]:
+            self._add("adapted", round(float(report["loss"]), 4))
+        elif report is not None and not report["adapting"]:
             self._most = int(report["most"])
             if report["iteration"]:
-                self.losses.append(round(float(report["loss"]), 4))
-                self.hold_out += [report["f1"]] if report["f1"] is not None else []
-                recall, precision = report.get("recall"), report.get("precision")
-                if recall is not None and precision is not None:
-                    self.masking.append((recall, precision))
-                self._steps.append(Step(len(self.losses), self._most, 0.0, report["f1"], recall, precision))
-                if report.get("tokens") is not None:
-                    self.epochs.append({"f1": report["f1"], "tokens": report["tokens"], "pieces": report["pieces"]})
+                self._learned(report)
         self._tell(write=report is not None)
         return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
+
+    def _learned(self, report: dict[str, Any]) -> None:
+        self.losses.append(round(float(report["loss"]), 4))
+        self.hold_out += [report["f1"]] if report["f1"] is not None else []
+        recall, precision = report.get("recall"), report.get("precision")
+        if recall is not None and precision is not None:
+            self._add("hold_out_masking", (recall, precision))
+        self._steps.append(Step(len(self.losses), self._most, 0.0, report["f1"], recall, precision))
+        if report.get("tokens") is not None:
+            self._add("epochs", {name: report[name] for name in ("f1", "tokens", "pieces")})
+
+    def _add(self, name: str, value: Any) -> None:
+        self._card.setdefault(name, []).append(value)
 
     @property
     def most(self) -> int:
@@ -89,7 +88,7 @@ class Watch:
 
     def begin_refit(self, most: int) -> None:
         """Receive the reports of a refit with `most` iterations from now on, by `refit`. The rest stays as it is."""
-        self.refit_losses, self._refit_most = [], most
+        self._card |= {"refit_losses": [], "refit_most": most}
         self._write()
 
     def refit(self, report: dict[str, Any] | None) -> bool:
@@ -97,8 +96,8 @@ class Watch:
         if report is not None and report["iteration"]:
             if report["adapting"]:
                 self._refit_adapted += 1
-            elif self.refit_losses is not None:
-                self.refit_losses.append(round(float(report["loss"]), 4))
+            else:
+                self._add("refit_losses", round(float(report["loss"]), 4))
         self._tell(write=report is not None)
         return False
 
@@ -107,14 +106,14 @@ class Watch:
         if (outside := report.get("held_out_loss")) is not None:
             loss = round(float(outside), 4)
             if not report["iteration"]:
-                self.held_out_before = loss
+                self._card["held_out_before"] = loss
             else:
-                (self.adapted_held_out if report["adapting"] else self.held_out_losses).append(loss)
+                self._add("adapted_held_out" if report["adapting"] else "held_out_losses", loss)
         for number, filled in enumerate(report.get("probe") or []):
-            if number == len(self.probe):
-                self.probe.append({"sentence": filled["sentence"], "before": filled["words"], "after": []})
+            if number == len(self._card.get("probe", [])):
+                self._add("probe", {"sentence": filled["sentence"], "before": filled["words"], "after": []})
             else:
-                self.probe[number]["after"] = filled["words"]
+                self._card["probe"][number]["after"] = filled["words"]
 
     def _tell(self, *, write: bool) -> None:
         """Report progress, and if asked, store the losses, unless they were stored just now."""
@@ -134,20 +133,7 @@ class Watch:
 
     def so_far(self) -> ModelCard:
         """Return the figures of the card that grow during the training."""
-        found = {
-            "adapted": self.adapted,
-            "epochs": self.epochs,
-            "hold_out_masking": self.masking,
-            "adapted_held_out": self.adapted_held_out,
-            "held_out_losses": self.held_out_losses,
-            "held_out_before": self.held_out_before,
-            "probe": self.probe,
-        }
-        # The keys are those of the card. Lists without anything are left out.
-        card = cast(ModelCard, {key: value for key, value in found.items() if value not in (None, [])})
-        if self.refit_losses is not None:
-            card["refit_losses"], card["refit_most"] = self.refit_losses, self._refit_most
-        return card
+        return cast(ModelCard, dict(self._card))
 
     def counted(self, texts: Iterable[str]) -> Iterator[str]:
         """Yield the texts and count them."""
@@ -164,11 +150,11 @@ class Watch:
             self.claim.progress(most, most + 1)
 
     def _report(self) -> None:
-        done = self._first + len(self.adapted) + len(self.losses)
+        done = self._first + len(self._card.get("adapted", [])) + len(self.losses)
         most = self._first_most + self._adapt + self._most
-        if self.refit_losses is not None:
-            first, again = done, self._adapt + self._refit_most
-            done, most = first + self._refit_adapted + len(self.refit_losses), first + again
+        if (again := self._card.get("refit_losses")) is not None:
+            most = done + self._adapt + self._card["refit_most"]
+            done += self._refit_adapted + len(again)
         elif self._refits:
             most += self._adapt + self._most
         self.claim.progress(done, most + 1)

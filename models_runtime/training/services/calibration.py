@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import IO, Any, Final, NamedTuple
 
 from django.db import transaction
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import CHUNK, read_chunks
 from annotations.jobs.services.queue import once
@@ -25,6 +27,12 @@ from models_runtime.training.rules.curves import Curve
 
 # The number of points by which commands print a curve.
 POINTS = 21
+
+
+def calibration_for(access: Access, pk: int) -> Calibration:
+    """A calibration of the project. Raises Http404."""
+    rows = Calibration.objects.select_related("run__author", "model", "created_by")
+    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 def run_and_gold(

@@ -5,13 +5,15 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from django.conf import settings
 from django.db import transaction
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.stored_files import CHUNK
@@ -49,6 +51,14 @@ class ModelRow:
 def model_rows(models: Iterable[TrainedModel]) -> list[ModelRow]:
     unable = language_models()
     return [ModelRow(model, trouble_of(model), model.runs.count(), model.backend not in unable) for model in models]
+
+
+def model_of(access: Access, pk: int) -> TrainedModel:
+    """A model of the project. Raises Http404."""
+    rows = TrainedModel.objects.select_related(
+        "project", "gold_version", "stored_file", "job__created_by", "created_by"
+    )
+    return get_object_or_404(rows, project=access.project, pk=pk)
 
 
 def trouble_of(model: TrainedModel) -> str:
@@ -119,28 +129,16 @@ def _store(
                     actor=actor, project_id=project.pk, data={"model": existing.pk, "calibrations": kept}
                 )
             return UploadedModel(existing, new=False, calibrations=kept)
-        model_card: ModelCard = {
-            "label_set": card["label_set"],
-            "algorithm": card["algorithm"],
-            "labels": card["labels"],
-            "notes": card["notes"],
-            "iterations": card["iterations"],
-            "format": card["format"],
-            "uploaded": True,
-            "sha256": stored.sha256,
-            "date": timezone.now().isoformat(timespec="seconds"),
-        }
-        if "embeddings" in card:
-            model_card["embeddings"] = card["embeddings"]
-        if "refit" in card:
-            model_card["refit_elsewhere"] = card["refit"]
+        own = {key: value for key, value in card.items() if key not in ("refit", "rules")}
+        own |= {"refit_elsewhere": card["refit"]} if "refit" in card else {}
+        own |= {"uploaded": True, "sha256": stored.sha256, "date": timezone.now().isoformat(timespec="seconds")}
         params: TrainingParams = {"settings": {"rules": False}} if card.get("rules") is False else {}
         row = TrainedModel.objects.create(
             project=project,
             name=name,
             backend=backend,
             state=State.READY,
-            card=model_card,
+            card=cast(ModelCard, own),
             params=params,
             stored_file=stored,
             created_by=actor,
