@@ -154,6 +154,20 @@ def _statement(model: type[models.Model], columns: Sequence[str]) -> tuple[str, 
     return insert, f"({', '.join(['%s'] * len(columns))})", max(1, AT_ONCE // len(columns))
 
 
+# Many rows, one list of them in memory at a time.
+
+
+def in_batches(rows: "models.QuerySet[Any, Any]", size: int, by: str = "pk") -> Iterator[list[Any]]:
+    """Yield the rows of a query in lists of at most `size`, by a column of whole numbers that no two rows share.
+
+    Rows of `values_list` begin with the column.
+    """
+    last = 0
+    while batch := list(rows.filter(**{f"{by}__gt": last}).order_by(by)[:size]):
+        yield batch
+        last = batch[-1][0] if isinstance(batch[-1], tuple) else getattr(batch[-1], by)
+
+
 # Many values in one condition: the database gets them as one parameter.
 
 

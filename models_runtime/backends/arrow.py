@@ -128,7 +128,7 @@ def _plain(column: pyarrow.Array) -> pyarrow.Array:
 def _answers(backend: Backend, texts: Sequence[str]) -> list[_Answer]:
     """Read a group of texts, one by one if the group fails."""
     found = each_alone(lambda: backend.predict(texts), lambda text: backend.predict([text])[0], texts)
-    answers = [(None, str(each)) if isinstance(each, BackendError) else (each, None) for each in found]
+    answers: list[_Answer] = [(None, str(each)) if isinstance(each, BackendError) else (each, None) for each in found]
     if len(texts) >= HOPELESS and all(spans is None for spans, _ in answers):
         raise BackendError(f"None of {len(texts)} texts in a row could be read: {answers[-1][1]}")
     return answers

@@ -56,14 +56,17 @@ def combined(row: Run) -> EnsembleBackend | CombinedBackend:
     revisions = [_revision(source) for source in sources]
     row.params |= {"members": [each | {"revision": one} for each, one in zip(wanted, revisions, strict=True)]}
     if row.params["method"] == MERGED:
-        return _merged(sources, revisions, codes)
+        authors = [source for source in sources if isinstance(source, Author)]
+        merging = RunMerger([author.name for author in authors], revisions, codes)
+        return CombinedBackend(merging, [partial(_stored, each, doubts=True) for each in authors], budget_of(*authors))
     method = Method(row.params["method"])
     members = [VotingModel(each["name"], float(each.get("weight", 1.0))) for each in wanted]
     backends = [source for source in sources if not isinstance(source, Author)]
     if len(backends) == len(sources) and not any(isinstance(backend, OfPatients) for backend in backends):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
     votes = Votes(members, revisions, method=method, codes=codes)
-    return CombinedBackend(votes, [_predictor(source) for source in sources], budget_of(*sources))
+    predictors = [partial(_stored if isinstance(source, Author) else spans_of, source) for source in sources]
+    return CombinedBackend(votes, predictors, budget_of(*sources))
 
 
 class RunMerger:
@@ -80,12 +83,6 @@ class RunMerger:
             [*merge(self._names, [renamed(annotation_set, self._codes) for annotation_set in annotation_sets])]
             for annotation_sets in zip(*columns, strict=True)
         ]
-
-
-def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes: Mapping[str, str]) -> CombinedBackend:
-    authors = [source for source in sources if isinstance(source, Author)]
-    merging = RunMerger([author.name for author in authors], revisions, codes)
-    return CombinedBackend(merging, [partial(_stored, author, doubts=True) for author in authors], budget_of(*authors))
 
 
 def models_behind(run: Run) -> list[TrainedModel]:
@@ -110,12 +107,6 @@ def _revision(source: Backend | Author) -> str:
         return source.revision
     run = Run.objects.filter(author=source).first()
     return f"run-{source.pk}" + (f"-{run.revision}" if run else "")
-
-
-def _predictor(source: Backend | Author) -> Predict:
-    if isinstance(source, Author):
-        return lambda notes: _stored(source, notes)
-    return lambda notes: spans_of(source, notes)
 
 
 def spans_of(backend: Backend, notes: Sequence[Document]) -> list[list[DomainSpan]]:

@@ -81,12 +81,13 @@ def frozen_gold(version: GoldVersion, notes: Sequence[int]) -> dict[int, list[Sp
 def errors_in(row: InjectedRun, notes: Sequence[int]) -> dict[int, list[Injection]]:
     """The injected errors of these notes, by note; notes without one are missing."""
     found: defaultdict[int, list[Injection]] = defaultdict(list)
-    rows = InjectedError.objects.filter(run=row, document__in=notes).order_by("document", "start")
-    for note, start, end, label, was, rule, strategy in rows.values_list(
-        "document_id", "start", "end", "label", "was", "rule", "strategy"
-    ):
-        found[note].append(Injection(start, end, label, was, rule, Strategy(strategy)))
+    for error in InjectedError.objects.filter(run=row, document__in=notes).order_by("document", "start"):
+        found[error.document_id].append(injection_of(error))
     return dict(found)
+
+
+def injection_of(row: InjectedError) -> Injection:
+    return Injection(row.start, row.end, row.label, row.was, row.rule, Strategy(row.strategy))
 
 
 Places = dict[int, list[tuple[int, int, str]]]

@@ -8,14 +8,15 @@ import logging
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from annotations.core.bulk import in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold
 from annotations.core.progress import Canceled
@@ -201,7 +202,7 @@ class _Panel:
     def _talks(self, members: list[_Member]) -> Iterator[tuple[tuple[_Member, JudgedNote], Any, Any]]:
         for member in members:
             rows = JudgedNote.objects.filter(judging=self._judging).exclude(judgments__judge=member.judge)
-            for note in _by_id(rows.select_related("document")):
+            for note in chain.from_iterable(in_batches(rows.select_related("document"), BATCH)):
                 if member.stopped or not self._ready(member):
                     break
                 yield (member, note), member.model.completion, self._conversation(member, note)
@@ -252,14 +253,6 @@ class _Panel:
             claim.advance(sum(len(member.answers) for member in self._members))
         for member in self._members:
             member.answers = []
-
-
-def _by_id(rows: QuerySet[JudgedNote]) -> Iterator[JudgedNote]:
-    """Yield rows by id, reading BATCH at a time, because notes may be long and many."""
-    last = 0
-    while batch := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH]):
-        yield from batch
-        last = batch[-1].pk
 
 
 def _model(judging: Judging, judge: Judge) -> Any:

@@ -19,14 +19,13 @@ from models_runtime.refining.rules.injection import (
     Injection,
     InjectionOutcome,
     Share,
-    Strategy,
     collateral,
     outcomes,
 )
 from models_runtime.refining.rules.rules import InjectionRule
 from models_runtime.refining.rules.systemic import PREFIX
 from models_runtime.refining.rules.vocabulary import CSV, LOG
-from models_runtime.refining.selectors import BATCH, errors_in, frozen_gold
+from models_runtime.refining.selectors import BATCH, errors_in, frozen_gold, injection_of
 
 # Who caught the injected errors: an author's annotation sets against the frozen gold and the errors put into it.
 
@@ -212,7 +211,7 @@ def errors_behind(run: InjectedRun, author: Author | None, kind: str = "all", ru
     """
     if author is None:
         rows = InjectedError.objects.filter(run=run, **({"rule": rule} if rule else {})).order_by("document", "start")
-        return [BenchedError(row.document_id, _injection(row)) for row in rows]
+        return [BenchedError(row.document_id, injection_of(row)) for row in rows]
     found = []
     for batch in read_batches(run, [author.pk]):
         for note, spans in sorted(batch.sets[author.pk].items()):
@@ -227,10 +226,6 @@ def errors_behind(run: InjectedRun, author: Author | None, kind: str = "all", ru
 
 def _counts(one: InjectionOutcome, kind: str) -> bool:
     return {"caught": one.caught, "missed": not one.caught, "lost": one.lost}.get(kind, True)
-
-
-def _injection(row: InjectedError) -> Injection:
-    return Injection(row.start, row.end, row.label, row.was, row.rule, Strategy(row.strategy))
 
 
 def reasons_of(author: Author, found: Sequence[BenchedError]) -> dict[tuple[int, int, int, str], str]:

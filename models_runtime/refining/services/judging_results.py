@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Count, Max
 
 from annotations.core.authors import origin_of
+from annotations.core.bulk import in_batches
 from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.stored_figures import FigureKind, keep, kept_of, key_of
 from annotations.models import GoldVersionNote, JobState, Project
@@ -43,13 +44,8 @@ class NoteVerdicts(NamedTuple):
 def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVerdicts]:
     """Yield the notes by id, reading BATCH at a time."""
     index = {judge.pk: at for at, judge in enumerate(judges)}
-    last = 0
-    while True:
-        rows = JudgedNote.objects.filter(judging=judging, pk__gt=last).order_by("pk")
-        batch = list(rows.values_list("pk", "document_id", "entities", "beside")[:BATCH])
-        if not batch:
-            return
-        last = batch[-1][0]
+    rows = JudgedNote.objects.filter(judging=judging).values_list("pk", "document_id", "entities", "beside")
+    for batch in in_batches(rows, BATCH):
         answers: dict[int, list[list[Judgement | None] | None]] = {pk: [None] * len(judges) for pk, *_ in batch}
         found = Judgment.objects.filter(judge__in=index, note__in=answers).exclude(verdicts__isnull=True).order_by()
         for note, judge, verdicts in found.values_list("note", "judge", "verdicts"):

@@ -193,11 +193,15 @@ class _Decision(forms.Select):
         return data.get(name, UNDECIDED)
 
 
-class _LabelField(forms.ChoiceField):
-    widget = _Decision
+class _DecisionField(forms.ChoiceField):
+    """The code of a project's label for a choice, empty for none, or UNDECIDED, which is an error if it is `needed`."""
+
+    def __init__(self, choice: Choice, offered: Sequence[tuple[str, str]], *, needed: bool) -> None:
+        initial, self.needed = UNDECIDED if choice.ours is None else choice.ours, needed
+        super().__init__(label=choice.label, required=False, choices=offered, initial=initial, widget=_Decision)
 
     def clean(self, value: Any) -> Any:
-        if value == UNDECIDED:
+        if self.needed and value == UNDECIDED:
             raise ValidationError(_("Choose a label of this project, or “Nothing”."), code="undecided")
         return super().clean(value)
 
@@ -234,12 +238,8 @@ class ExternalForm(_ExternalForm):
         codes = [("", str(_("Nothing (ignore this label)"))), *((row.code, row.name) for row in labels)]
         undecided = [(UNDECIDED, str(_("Choose")))]
         for choice in choices:
-            self.fields[_name(choice.label)] = _LabelField(
-                label=choice.label,
-                required=False,
-                choices=codes if choice.ours is not None else undecided + codes,
-                initial=UNDECIDED if choice.ours is None else choice.ours,
-            )
+            offered = codes if choice.ours is not None else undecided + codes
+            self.fields[_name(choice.label)] = _DecisionField(choice, offered, needed=True)
         self.order_fields([*(_name(label) for label in self._labels), "name"])
 
     def rows(self) -> list[forms.BoundField]:
@@ -301,39 +301,31 @@ def _name(label: str) -> str:
 # The form that chooses labels for the placeholders of rewritten notes that are not a label's.
 
 
-LATER = "?"
 MOST = 200
 
 
 class PlaceholderForm(forms.Form):
-    """Has a field for each placeholder, by number: a label's code, empty to drop its spans, or LATER."""
+    """Has a field for each placeholder: a label's code, empty to drop its spans, or UNDECIDED to decide later.
+
+    So is a placeholder whose field was not sent, for example because it was decided meanwhile.
+    """
 
     def __init__(self, *args: Any, choices: Sequence[Choice], labels: Sequence[Label], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._words = [choice.label for choice in choices[:MOST]]
         offered = [
-            (LATER, str(_("Decide later"))),
+            (UNDECIDED, str(_("Decide later"))),
             *((row.code, row.name) for row in labels),
             ("", str(_("Nothing (drop these spans)"))),
         ]
         for choice in choices[:MOST]:
-            self.fields[f"placeholder:{choice.label}"] = forms.ChoiceField(
-                label=choice.label,
-                required=False,
-                choices=offered,
-                initial=LATER if choice.ours is None else choice.ours,
-            )
+            self.fields[f"placeholder:{choice.label}"] = _DecisionField(choice, offered, needed=False)
 
     def rows(self) -> list[forms.BoundField]:
         return [self[f"placeholder:{word}"] for word in self._words]
-
-    def clean(self) -> dict[str, Any]:
-        """A placeholder whose field was not sent, for example because it was decided meanwhile, is decided later."""
-        known = super().clean() or self.cleaned_data
-        return {name: value if name in self.data else LATER for name, value in known.items()}
 
     @property
     def decided(self) -> dict[str, str]:
         """Label codes, or empty strings, by placeholder."""
         found = {word: self.cleaned_data[f"placeholder:{word}"] for word in self._words}
-        return {word: code for word, code in found.items() if code != LATER}
+        return {word: code for word, code in found.items() if code != UNDECIDED}

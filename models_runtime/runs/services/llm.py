@@ -13,7 +13,7 @@ from django.db.models import F, QuerySet, Sum
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from annotations.core.bulk import SpanRow, insert_spans
+from annotations.core.bulk import SpanRow, in_batches, insert_spans
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.locks import hold, keep_labels
@@ -78,7 +78,8 @@ def map_placeholders(*, run: Run, labels: Mapping[str, str], actor: User | None)
                 raise ServiceError(
                     _("This project has no label “%(code)s”. Choose from the list.") % {"code": code}, code="label"
                 )
-        count = sum(_map_batch(held, batch, labels, ids) for batch in _batches(held))
+        notes = in_batches(_with_unmapped(held).defer("text"), BATCH)
+        count = sum(_map_batch(held, batch, labels, ids) for batch in notes)
         held.params["mapped"] = (held.params.get("mapped") or {}) | dict(labels)
         held.save(update_fields=["params"])
         PLACEHOLDERS_MAPPED.record(
@@ -91,13 +92,6 @@ def map_placeholders(*, run: Run, labels: Mapping[str, str], actor: User | None)
 
 def _with_unmapped(run: Run) -> Any:
     return RewrittenNote.objects.filter(author=run.author_id).exclude(unmapped=[]).order_by("pk")
-
-
-def _batches(run: Run) -> Iterator[list[RewrittenNote]]:
-    last = 0
-    while rows := list(_with_unmapped(run).filter(pk__gt=last).defer("text")[:BATCH]):
-        yield rows
-        last = rows[-1].pk
 
 
 def _map_batch(run: Run, notes: list[RewrittenNote], labels: Mapping[str, str], ids: Mapping[str, int]) -> int:
@@ -168,12 +162,10 @@ def rewritten_lines(run: Run, *, prompt: bool) -> Iterator[str]:
     became suggestions), and with `prompt` also the prompt.
     """
     about: dict[str, Any] = {"prompt": run.params["prompt"]} if prompt else {}
-    rows = RewrittenNote.objects.filter(author=run.author_id).order_by("document_id")
+    rows = RewrittenNote.objects.filter(author=run.author_id)
     failed = RunItem.objects.filter(run=run, state=RunItemState.FAILED)
     columns = ("document_id", "document__name", "document__text", "text")
-    last = 0
-    while batch := list(rows.filter(document_id__gt=last).values_list(*columns)[:LINES_AT_ONCE]):
-        last = batch[-1][0]
+    for batch in in_batches(rows.values_list(*columns), LINES_AT_ONCE, by="document_id"):
         unusable = set(failed.filter(document__in=[pk for pk, *_ in batch]).values_list("document_id", flat=True))
         for pk, name, original, text in batch:
             row = {"note": name, "original": original, "deidentified": text, "usable": pk not in unusable} | about

@@ -91,7 +91,10 @@ class ModelServer:
             raise _Problem(HTTPStatus.NOT_FOUND, f"There is no “{do}” here. Addresses: {', '.join(handlers)}.")
         if method != "POST":
             raise _Problem(HTTPStatus.METHOD_NOT_ALLOWED, "Send a POST request.")
-        return handlers[do](_body(environ))
+        try:
+            return handlers[do](_body(environ))
+        except MalformedMessage as error:
+            raise _Problem(HTTPStatus.BAD_REQUEST, str(error)) from None
 
     def _entered(self, environ: dict[str, Any], path: str) -> str:
         """The path without the token, if the request has a right one. Raises _Problem."""
@@ -109,18 +112,12 @@ class ModelServer:
         )
 
     def _inception(self, body: dict[str, Any]) -> dict[str, Any]:
-        try:
-            asked = inception.PredictionRequest(body)
-        except MalformedMessage as error:
-            raise _Problem(HTTPStatus.BAD_REQUEST, str(error)) from None
+        asked = inception.PredictionRequest(body)
         (spans,) = self._read([asked.text])
         return asked.answer(spans)
 
     def _label_studio(self, body: dict[str, Any]) -> dict[str, Any]:
-        try:
-            asked = label_studio.TaskRequest(body)
-        except MalformedMessage as error:
-            raise _Problem(HTTPStatus.BAD_REQUEST, str(error)) from None
+        asked = label_studio.TaskRequest(body)
         return asked.answer(self._read(asked.texts), self._version)
 
     def _setup(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 from annotations import models
 from annotations.core.authors import origin_of
+from annotations.core.bulk import in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
@@ -115,13 +116,10 @@ class _SpanCounter:
         """Count all notes. After each batch, yield the number of counted notes and of all notes."""
         learned = {note for model in models_behind(self.run) for note in learned_from(model)}
         self._merged = label_words(self.version.project).merged
-        total = models.GoldVersionNote.objects.filter(version=self.version).count()
-        done, last = 0, 0
-        while True:
-            rows = models.GoldVersionNote.objects.filter(version=self.version, document__gt=last).order_by("document")
-            batch = list(rows.values_list("document_id", "split", "document__patient_id", "document__name")[:BATCH])
-            if not batch:
-                return
+        rows = models.GoldVersionNote.objects.filter(version=self.version)
+        columns = ("document_id", "split", "document__patient_id", "document__name")
+        total, done = rows.count(), 0
+        for batch in in_batches(rows.values_list(*columns), BATCH, by="document_id"):
             self.left_out["test"] += sum(split == Split.TEST for _, split, *_ in batch)
             self.left_out["learned"] += sum(pk in learned and split != Split.TEST for pk, split, *_ in batch)
             self._count(
@@ -131,7 +129,7 @@ class _SpanCounter:
                     if split != Split.TEST and pk not in learned
                 }
             )
-            done, last = done + len(batch), batch[-1][0]
+            done += len(batch)
             yield done, total
 
     def _count(self, folds: dict[int, int]) -> None:
