@@ -65,7 +65,9 @@ def combined(row: Run) -> EnsembleBackend | CombinedBackend:
     if len(backends) == len(sources) and not any(isinstance(backend, OfPatients) for backend in backends):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
     votes = Votes(members, revisions, method=method, codes=codes)
-    predictors = [partial(_stored if isinstance(source, Author) else spans_of, source) for source in sources]
+    predictors = [
+        partial(_stored, source) if isinstance(source, Author) else partial(spans_of, source) for source in sources
+    ]
     return CombinedBackend(votes, predictors, budget_of(*sources))
 
 
