@@ -179,39 +179,36 @@ def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
 def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder) -> ParsedNote:
     """Parse the rows of one note. Raises NoteError with all problems of the rows."""
     read_tag = TagReader(find_label)
-    spans = _spans_of_valid(text, rows, read_tag)
-    if spans is not None:
-        return ParsedNote(name, text, spans)
-    problems: list[Problem] = []
-    tokens: list[Token] = []
-    tags: list[str] = []
+    given = [(line, row) for line, row in rows if not row.startswith(DOCUMENT_MARK)]
+    spans = _spans_of_valid(text, given, read_tag)
+    if spans is None:
+        raise NoteError(Problem(file, *fault) for fault in _faults(text, given, read_tag))
+    return ParsedNote(name, text, spans)
+
+
+def _faults(text: str, rows: _Rows, read_tag: TagReader) -> Iterator[tuple[int, str, str]]:
+    """The line, the code and the message of all problems of rows that are not all valid."""
+    before = 0
     for line, row in rows:
-        if row.startswith(DOCUMENT_MARK):
-            continue
         match = _ROW.fullmatch(row)
         if not match:
-            message = "The row must have token, start, end and tag, separated by tabs."
-            problems.append(Problem(file, line, "line", message))
+            yield line, "line", "The row must have token, start, end and tag, separated by tabs."
             continue
         word, first, past, given = match.groups()
-        start, end = int(first), int(past)
-        fault = _fault(text, word, start, end, tokens[-1].end if tokens else 0)
+        fault, tag = _fault(text, word, int(first), int(past), before), read_tag(given)
         if fault:
-            problems.append(Problem(file, line, *fault))
-        tag = read_tag(given)
+            yield line, *fault
         if not isinstance(tag, str):
-            problems.append(Problem(file, line, *tag))
+            yield line, *tag
         elif not fault:
-            tokens.append(Token(start, end))
-            tags.append(tag)
-    if problems:
-        raise NoteError(problems)
-    return ParsedNote(name, text, decode(tokens, tags))
+            before = int(past)
 
 
 def _spans_of_valid(text: str, rows: _Rows, read_tag: TagReader) -> list[Span] | None:
     """The spans of rows that are all valid, which is the usual case; None if `_parse` must look for problems."""
     found = [row.split("\t") for _line, row in rows]
+    if not found:
+        return []
     if set(map(len, found)) != {4}:
         return None
     words, firsts, lasts, given = zip(*found, strict=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.formats import DETECT
-from annotations.formats.base import DOCUMENT_EXTENSIONS, NAMES
+from annotations.formats.base import DOCUMENT_EXTENSIONS, NAMES, Files
 from annotations.formats.documents.base import DOCUMENTS
 from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_files import unquoted
@@ -31,17 +31,11 @@ ANNOTATIONS_LONGER = 8
 IN_MEMORY = 1024 * 1024
 
 
-class NamedFiles(Protocol):
+class NamedFiles(Files, Protocol):
     """Named byte strings. Names are relative, with `/`."""
 
     def names(self) -> list[str]:
         """All file names, sorted."""
-
-    def load(self, name: str) -> bytes:
-        """Content of one file. Raises NoteError if the file exceeds the size limit of a note."""
-
-    def open(self, name: str) -> IO[bytes]:
-        """A file as a seekable stream, whatever its size. Raises NoteError if it can't be read."""
 
 
 def _check_size(name: str, size: int) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, Any, Final
 
 from django.utils.translation import gettext as _
 
@@ -177,7 +176,7 @@ def write_zip(target: IO[bytes], files: Iterator[tuple[str, Content]]) -> None:
 IN_MEMORY: Final = 1024 * 1024
 
 
-class NoteFilesWriter:
+class NoteFilesWriter(ExitStack):
     """A context that writes notes. `labels` is as in `Format.write`.
 
     `writer_for` gives the format for a language. A file with many notes is written as for the language of its first
@@ -185,20 +184,12 @@ class NoteFilesWriter:
     """
 
     def __init__(self, writer_for: Callable[[str], Format], labels: Mapping[str, str]) -> None:
+        super().__init__()
         self._writer_for = writer_for
         self._labels = labels
         self._files: dict[str, tuple[OneFileFormat, Sink, IO[bytes]]] = {}
-        self._stack = ExitStack()
+        # An unfinished file is of no use, so only `finish` closes these.
         self._sinks = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # An unfinished file is of no use, so its sink is left as it is.
-        self._stack.close()
 
     def add(self, note: OutNote, *, folder: str = "", language: str = "") -> tuple[dict[str, bytes], list[Loss]]:
         """Write a note. Return the files of its own, and the spans that the format can't hold completely.
@@ -210,8 +201,7 @@ class NoteFilesWriter:
             files, losses = format.write(note, self._labels)
         else:
             if folder not in self._files:
-                file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - __exit__ closes it
-                self._stack.enter_context(file)
+                file: IO[bytes] = self.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))  # noqa: SIM115 - a context of its own
                 self._files[folder] = format, self._sinks.enter_context(format.sink(file, self._labels)), file
             losses = self._files[folder][1](note)
             files = format.beside(note)

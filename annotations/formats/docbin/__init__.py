@@ -320,9 +320,6 @@ class DocBinFormat(DocumentReader, OneFileFormat):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        writer = Writer(out, labels, self.tokenizer)
-        try:
+        with Writer(out, labels, self.tokenizer) as writer:
             yield writer.add
             writer.finish()
-        finally:
-            writer.close()

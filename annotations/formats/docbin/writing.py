@@ -79,21 +79,21 @@ _CHUNK: Final = 1 << 20
 _IN_MEMORY: Final = 1 << 22
 
 
-class Writer:
-    """Writes one file; `add` each note, then `finish`."""
+class Writer(ExitStack):
+    """A context that writes one file; `add` each note, then `finish`."""
 
     def __init__(self, out: IO[bytes], labels: Mapping[str, str], tokenizer: Tokenizer) -> None:
         import msgpack
 
+        super().__init__()
         self._pack: Callable[..., bytes] = msgpack.packb
         self._out = out
         self._labels = labels
         self._tokenizer = tokenizer
         self._numbers: dict[str, int] = {}
         self._lengths = array("i")
-        self._stack = ExitStack()
         self._tokens, self._spaces, self._groups, self._data = (
-            self._stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - the stack closes it
+            self.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - a context of its own
             for _ in range(4)
         )
 
@@ -127,10 +127,6 @@ class Writer:
         for piece in self._pieces():
             self._out.write(squeezed.compress(piece))
         self._out.write(squeezed.flush())
-
-    def close(self) -> None:
-        """Remove the temporary files."""
-        self._stack.close()
 
     def _pieces(self) -> Iterator[bytes]:
         import msgpack

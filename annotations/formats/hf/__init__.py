@@ -10,7 +10,7 @@ Sources: https://huggingface.co/docs/datasets/loading and https://huggingface.co
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from operator import le, lt
 from posixpath import basename, dirname, join
 from typing import IO, Any, Final, TypeGuard
@@ -272,11 +272,8 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        writer = Writer(out, labels, self.tokenizer)
-        try:
+        with closing(Writer(out, labels, self.tokenizer)) as writer:
             yield writer.add
-        finally:
-            writer.close()
 
     def path(self, folder: str) -> str:
         """`load_dataset` makes a split of each file named so."""

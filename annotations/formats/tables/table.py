@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, starmap
 from posixpath import dirname, join
-from typing import IO, Any, Final, NamedTuple, Self
+from typing import IO, Any, Final, NamedTuple
 
 from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, loose_texts, split_names
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
@@ -108,26 +108,15 @@ def as_word(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-class Spool:
-    """Values put aside as JSON: in memory, or on disk if there are many."""
+def _put(file: IO[bytes], *values: object) -> None:
+    """Put values aside."""
+    file.write(json.dumps(values).encode() + b"\n")
 
-    def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - __exit__ closes it
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def add(self, *values: object) -> None:
-        """Put values aside."""
-        self._file.write(json.dumps(values).encode() + b"\n")
-
-    def all(self) -> Iterator[Any]:
-        """The values of each call of `add`, in order."""
-        self._file.seek(0)
-        return (json.loads(line.decode()) for line in self._file)
+def _all(file: IO[bytes]) -> Iterator[Any]:
+    """The values that were put aside, in order."""
+    file.seek(0)
+    return (json.loads(line.decode()) for line in file)
 
 
 _TEXT: Final = "txt"
@@ -193,20 +182,20 @@ class TableFormat(OneFileFormat):
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
         """Rows are put aside until the columns of all attributes are known."""
         names: dict[str, None] = {}
-        with Spool() as spool:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as aside:
 
             def add(note: OutNote) -> list[Loss]:
                 name = check_name(note.name)
                 spans, losses = given_rows(note, labels, _ANY, COLUMNS)
                 for span, code, words in spans:
                     names.update(dict.fromkeys(words))
-                    spool.add([name, span.start, span.end, code, note.text[span.start : span.end]], words)
+                    _put(aside, [name, span.start, span.end, code, note.text[span.start : span.end]], words)
                 if not spans:
-                    spool.add([name, "", "", "", ""], {})
+                    _put(aside, [name, "", "", "", ""], {})
                 return losses
 
             yield add
-            rows = ([*cells, *(words.get(name, "") for name in names)] for cells, words in spool.all())
+            rows = ([*cells, *(words.get(name, "") for name in names)] for cells, words in _all(aside))
             self._save(chain([[*COLUMNS, *names]], rows), out)
 
     def beside(self, note: OutNote) -> dict[str, bytes]:
@@ -218,16 +207,16 @@ class TableFormat(OneFileFormat):
 
         All rows are put aside first, so that only the rows of one note are held in memory if they stand together.
         """
-        with Spool() as store:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as aside:
             expected: Counter[str] = Counter()
             for row in self._rows(file, files):
                 expected[row.note] += 1
-                store.add(*row)
+                _put(aside, *row)
             if not expected:
                 message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
                 raise NoteError([Problem(file, 1, "no notes", message)])
             waiting: dict[str, list[TableRow]] = defaultdict(list)
-            for row in starmap(TableRow, store.all()):
+            for row in starmap(TableRow, _all(aside)):
                 waiting[row.note].append(row)
                 if len(waiting[row.note]) == expected[row.note]:
                     yield row.note, waiting.pop(row.note)
