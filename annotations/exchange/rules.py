@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -62,44 +62,36 @@ def _plain(name: str) -> str:
 # Labels as an export writes them, where they differ from the project's: other codes, equal spans, spans left out.
 
 
-@dataclass(frozen=True)
-class RelabeledNote:
-    """A note without the spans that are not written, which are counted by label.
-
-    `merged` counts spans that another span with the same offsets and the same written label stands for.
-    """
-
-    note: OutNote
-    written: Counter[str]
-    left_out: Counter[str]
-    merged: int
-    losses: list[Loss]
-
-
-def rewritten(note: OutNote, codes: Mapping[str, str]) -> RelabeledNote:
-    """Leave out spans, and one of two that become equal. The spans that stay keep their labels.
+class Relabeler:
+    """Leaves out spans, and one of two that become equal. The spans that stay keep their labels.
 
     `codes` has the code to write for every label, in label order; empty: the spans are left out. Of equal spans, the
-    one whose label comes first stays. The loss of another one is listed if its attributes differ.
+    one whose label comes first stays; the loss of another one is listed if its attributes differ. Of all notes,
+    `written` counts spans by code, `left_out` by label, and `merged` those that another span stands for.
     """
-    order = {code: number for number, code in enumerate(codes)}
-    kept: dict[tuple[int, int, str], Span] = {}
-    left_out: Counter[str] = Counter()
-    merged, losses = 0, []
-    for span in sorted(note.spans, key=lambda one: (one.start, one.end, order.get(one.label, len(order)))):
-        code = codes.get(span.label, span.label)
-        if not code:
-            left_out[span.label] += 1
-            continue
-        first = kept.setdefault((span.start, span.end, code), span)
-        if first is span:
-            continue
-        merged += 1
-        if first.attributes != span.attributes:
-            reason = f"Written as one span with “{first.label}” as “{code}”: its attributes are not exported."
-            losses.append(Loss(note.name, span, reason))
-    written = Counter(code for _start, _end, code in kept)
-    return RelabeledNote(replace(note, spans=list(kept.values())), written, left_out, merged, losses)
+
+    def __init__(self, codes: Mapping[str, str]) -> None:
+        self._codes = codes
+        self._order = {code: number for number, code in enumerate(codes)}
+        self.written, self.left_out, self.merged = Counter[str](), Counter[str](), 0
+
+    def note(self, note: OutNote) -> tuple[OutNote, list[Loss]]:
+        """The note as it is to be written, and spans that lose attributes because another span stands for them."""
+        kept: dict[tuple[int, int, str], Span] = {}
+        losses: list[Loss] = []
+        last = len(self._order)
+        for span in sorted(note.spans, key=lambda one: (one.start, one.end, self._order.get(one.label, last))):
+            code = self._codes.get(span.label, span.label)
+            if not code:
+                self.left_out[span.label] += 1
+                continue
+            first = kept.setdefault((span.start, span.end, code), span)
+            self.merged += first is not span
+            if first.attributes != span.attributes:
+                reason = f"Written as one span with “{first.label}” as “{code}”: its attributes are not exported."
+                losses.append(Loss(note.name, span, reason))
+        self.written.update(code for _start, _end, code in kept)
+        return replace(note, spans=list(kept.values())), losses
 
 
 def written_set(labels: LabelSetDef, codes: Mapping[str, str], target: LabelSetDef | None) -> LabelSetDef:

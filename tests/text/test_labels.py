@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.exchange.rules import likely_labels, rewritten, written_set
+from annotations.exchange.rules import Relabeler, likely_labels, written_set
 from annotations.formats.notes import OutNote
 from annotations.release.rules.redaction.policy import kinds_of
 from annotations.text import attributes
@@ -125,26 +125,28 @@ EQUAL_SPANS = [
 
 @pytest.mark.parametrize(("spans", "kept", "merged"), EQUAL_SPANS)
 def test_spans_that_become_equal_are_written_once(spans, kept, merged):
-    done = rewritten(note(*spans), CODES)
-    assert list(done.note.spans) == kept and done.merged == merged and not done.losses
+    done = Relabeler(CODES)
+    written, losses = done.note(note(*spans))
+    assert list(written.spans) == kept and done.merged == merged and not losses
     assert done.written == Counter(CODES.get(span.label, span.label) for span in kept)
     assert done.left_out == Counter(span.label for span in spans if span.label == "AGE")
 
 
 def test_attributes_of_a_merged_span_are_a_loss():
     known, doubtful = Span(0, 4, "PATIENT"), Span(0, 4, "DOCTOR", attributes=(("doubtful", True),))
-    done = rewritten(note(doubtful, known), CODES)
-    assert [loss.span for loss in done.losses] == [doubtful] and done.losses[0].span.attributes
-    assert "“PATIENT”" in done.losses[0].reason and "“NAME”" in done.losses[0].reason
-    assert not rewritten(note(doubtful), CODES).losses
+    _written, losses = Relabeler(CODES).note(note(doubtful, known))
+    assert [loss.span for loss in losses] == [doubtful] and losses[0].span.attributes
+    assert "“PATIENT”" in losses[0].reason and "“NAME”" in losses[0].reason
+    assert not Relabeler(CODES).note(note(doubtful))[1]
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 4), st.sampled_from([*CODES, "OTHER"])), max_size=30))
 def test_every_span_is_written_merged_or_left_out(rows):
     spans = {Span(start, start + length, label) for start, length, label in rows}
-    done = rewritten(note(*spans), CODES)
+    done = Relabeler(CODES)
+    written, _losses = done.note(note(*spans))
     assert done.written.total() + done.merged + done.left_out.total() == len(spans)
-    keys = [(one.start, one.end, CODES.get(one.label, one.label)) for one in done.note.spans]
+    keys = [(one.start, one.end, CODES.get(one.label, one.label)) for one in written.spans]
     assert len(set(keys)) == len(keys) == done.written.total()
 
 

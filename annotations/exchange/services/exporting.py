@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Final, Self, TypedDict
+from typing import IO, Any, Final, Self
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,15 +20,15 @@ from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_files import store_file
 from annotations.exchange import selectors
 from annotations.exchange.events import NOTES_EXPORTED, NotesExported
-from annotations.exchange.rules import rewritten, written_set
+from annotations.exchange.rules import Relabeler, written_set
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import (
     Content,
     ExportOptions,
     NoteFilesWriter,
-    Writers,
     write_to_path,
     write_zip,
+    writers,
 )
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES, NAMES, file_names
@@ -47,24 +47,13 @@ IN_MEMORY: Final = 1024 * 1024
 LOSS_COLUMNS: Final = ("note", "note_id", "start", "end", "label", "reason")
 
 
-class LabelReport(TypedDict):
-    """The name of the label mapping, if any; the number of spans by written code; those left out, by label.
-
-    `merged` counts spans that became equal to another one, which stands for both in the files.
-    """
-
-    mapping: str
-    written: dict[str, int]
-    left_out: dict[str, int]
-    merged: int
-
-
 @dataclass
 class ExportReport:
     """Report of an export. `loss_count` spans could not be written in the format.
 
     `losses` lists the first LISTED of these spans with note id, offsets, label and reason. `options` has the chosen
-    options (see `ExportOptions`), and `labels` says how labels were written, if other than in the project.
+    options (see `ExportOptions`). If labels were written in another way than in the project, `labels` has the name of
+    the label mapping, if any, and the counts of `Relabeler`.
     """
 
     set: str
@@ -78,13 +67,15 @@ class ExportReport:
     loss_count: int = 0
     losses: list[dict[str, Any]] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
-    labels: LabelReport | None = None
+    labels: dict[str, Any] | None = None
 
     def add(self, note: int, losses: list[Loss]) -> None:
         """Add the spans of one note that the format can't hold."""
         self.loss_count += len(losses)
-        room = max(0, LISTED - len(self.losses))
-        self.losses += [_loss(note, loss) for loss in losses[:room]]
+        for loss in losses[: max(0, LISTED - len(self.losses))]:
+            span = loss.span
+            about = {"start": span.start, "end": span.end, "label": span.label, "reason": loss.reason}
+            self.losses.append({"note": note, **about})
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -150,8 +141,7 @@ def _note_files(
 ) -> Iterator[tuple[str, Content]]:
     codes = labels.by_code(project)
     written = {label: code for label, code in codes.items() if code}
-    told = Relabeler(labels, codes)
-    report.labels = told.report
+    relabeler = Relabeler(codes) if labels.differ else None
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
     names = file_names(FORMATS[format])
@@ -159,9 +149,9 @@ def _note_files(
     progress(0, total)
     writing = ExportOptions(**report.options)
     tags = selectors.layers_of(project).get(writing.layer, {})
-    with NoteFilesWriter(Writers(format, writing, tags), written) as writer:
+    with NoteFilesWriter(writers(format, writing, tags), written) as writer:
         for pk, whole, split, language in notes:
-            note, merged_losses = told.note(whole)
+            note, merged_losses = relabeler.note(whole) if relabeler else (whole, [])
             folder = f"{split}/" if split and wanted.split == FOLDERS else ""
             named = replace(note, name=names.of(note.name, folder)) if names else note
             files, losses = writer.add(named, folder=folder, language=language or project.language)
@@ -181,12 +171,15 @@ def _note_files(
             if report.notes % BATCH == 0 or report.notes == total:
                 progress(report.notes, total)
         yield from writer.finish()
+    if relabeler:
+        counts = {"written": dict(relabeler.written), "left_out": dict(relabeler.left_out), "merged": relabeler.merged}
+        report.labels = {"mapping": labels.name, **counts}
     if names and names.changed:
         yield NAMES, names.table()
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
         definitions = written_set(definitions, codes, selectors.target_of(labels.target))
-    yield from Writers(format, ExportOptions(layer=writing.layer), tags)("").extra_files(definitions).items()
+    yield from writers(format, ExportOptions(layer=writing.layer), tags)("").extra_files(definitions).items()
     author = wanted.author or models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD).first()
     imported = author is not None and author.pk in project.imported_authors
     manifest = report.as_dict() | {
@@ -197,33 +190,6 @@ def _note_files(
     if report.split is not None:
         manifest["split"] = report.split | {"notes": splits}
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
-
-
-class Relabeler:
-    """Applies other labels to notes, and counts in `report` what became of the spans. It is None without others."""
-
-    def __init__(self, labels: ExportLabels, codes: dict[str, str]) -> None:
-        self._codes = codes
-        self.report: LabelReport | None = None
-        if labels.differ:
-            self.report = {"mapping": labels.name, "written": {}, "left_out": {}, "merged": 0}
-
-    def note(self, note: OutNote) -> tuple[OutNote, list[Loss]]:
-        """The note as it is to be written, and spans that lost attributes because another span stands for them."""
-        report = self.report
-        if report is None:
-            return note, []
-        done = rewritten(note, self._codes)
-        for counts, more in ((report["written"], done.written), (report["left_out"], done.left_out)):
-            for code, count in more.items():
-                counts[code] = counts.get(code, 0) + count
-        report["merged"] += done.merged
-        return done.note, done.losses
-
-
-def _loss(note: int, loss: Loss) -> dict[str, Any]:
-    span = loss.span
-    return {"note": note, "start": span.start, "end": span.end, "label": span.label, "reason": loss.reason}
 
 
 def _author_notes(author: models.Author | None) -> Iterator[tuple[int, OutNote, str, str]]:

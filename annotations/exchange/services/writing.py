@@ -75,19 +75,15 @@ class ExportOptions:
             raise ServiceError(message, code="options")
 
 
-class Writers:
-    """The writers of one export, by the language of the notes. Raises ServiceError if a tokenizer can't be had.
+def writers(format: str, writing: ExportOptions, tags: Mapping[str, str]) -> Callable[[str], Format]:
+    """The writers of one export, by the language of the notes. `tags` are those of the layer, by code.
 
-    `tags` are those of the layer, by code.
+    A writer raises ServiceError if its tokenizer can't be had.
     """
-
-    def __init__(self, format: str, writing: ExportOptions, tags: Mapping[str, str]) -> None:
-        layer = replace(Layer.named(writing.layer), tags=tags)
-        self._format = writer(format, sentences=writing.sentences, spaced=writing.spaced, layer=layer)
-        self._tokenizers = Tokenizers(writing.tokenizer)
-
-    def __call__(self, language: str) -> Format:
-        return self._format.with_options(tokenizer=self._tokenizers(language))
+    layer = replace(Layer.named(writing.layer), tags=tags)
+    made = writer(format, sentences=writing.sentences, spaced=writing.spaced, layer=layer)
+    tokenizers = Tokenizers(writing.tokenizer)
+    return lambda language: made.with_options(tokenizer=tokenizers(language))
 
 
 # Write the files of an export to a folder or a zip, so that nothing half-written remains.

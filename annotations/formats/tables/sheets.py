@@ -9,7 +9,6 @@ import posixpath
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import IO, Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -124,13 +123,14 @@ def read_sheets(archive: ZipFile) -> Iterator[Iterator[tuple[int, list[object]]]
 
     Raises DamagedError, or what zipfile raises for a damaged archive.
     """
-    book, targets, shared = _Book(), _Targets(), _SharedTexts()
+    book, relations, shared = _Elements("sheet"), _Elements("Relationship"), _SharedTexts()
     _read(archive, "xl/workbook.xml", book)
-    _read(archive, "xl/_rels/workbook.xml.rels", targets)
+    _read(archive, "xl/_rels/workbook.xml.rels", relations)
     if "xl/sharedStrings.xml" in archive.namelist():
         _read(archive, "xl/sharedStrings.xml", shared)
-    for key in book.keys:
-        target = targets.targets.get(key)
+    targets = {each.get("Id", ""): each.get("Target", "") for each in relations.found}
+    for key in (value for sheet in book.found for name, value in sheet.items() if name.endswith("}id")):
+        target = targets.get(key)
         if target is None:
             raise DamagedError
         yield _rows(archive, posixpath.normpath(posixpath.join("/xl", target))[1:], shared.texts)
@@ -156,26 +156,17 @@ def _pieces(archive: ZipFile, part: str, handler: XmlHandler) -> Iterator[None]:
             raise DamagedError from None
 
 
-@dataclass
-class _Book(XmlHandler):
-    """The keys of the sheets in their order."""
+class _Elements(XmlHandler):
+    """The attributes of the elements with a name."""
 
-    keys: list[str] = field(default_factory=list)
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name.endswith("}sheet"):
-            self.keys += [value for key, value in attributes.items() if key.endswith("}id")]
-
-
-@dataclass
-class _Targets(XmlHandler):
-    """The parts of the workbook by key."""
-
-    targets: dict[str, str] = field(default_factory=dict)
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self.found: list[Mapping[str, str]] = []
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name.endswith("}Relationship"):
-            self.targets[attributes.get("Id", "")] = attributes.get("Target", "")
+        if name.endswith(f"}}{self._name}"):
+            self.found.append(attributes)
 
 
 class _Texts(XmlHandler):

@@ -13,9 +13,9 @@ from annotations.core.errors import ServiceError, check_choice
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
-from annotations.exchange.rules import written_set
+from annotations.exchange.rules import Relabeler, written_set
 from annotations.exchange.selectors import target_of
-from annotations.exchange.services.exporting import Relabeler, label_definitions
+from annotations.exchange.services.exporting import label_definitions
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import write_to_path, write_zip
 from annotations.formats.notes import Loss, OutNote
@@ -142,7 +142,7 @@ class _Export:
         self._leave_out = leave_out
         self._progress = progress
         self._labels, self._codes = labels, labels.by_code(release.project)
-        self._told = Relabeler(labels, self._codes)
+        self._relabeler = Relabeler(self._codes) if labels.differ else None
         self._total = released_notes(release).count()
         self._held = models.ReleasedNote.objects.filter(release=release, state=models.ReleasedNoteState.HELD).count()
         self._notes = self._spans = 0
@@ -191,10 +191,10 @@ class _Export:
 
     def _relabeled(self) -> dict[str, Any] | None:
         """Spans by written code, and how many were left out or merged; None where labels are those of the project."""
-        told = self._told.report
+        told = self._relabeler
         if told is None:
             return None
-        return {"written": told["written"], "left_out": sum(told["left_out"].values()), "merged": told["merged"]}
+        return {"written": dict(told.written), "left_out": told.left_out.total(), "merged": told.merged}
 
     def _about(self) -> dict[str, Any]:
         """The head of the manifest. It has no text that a person typed, but for the short name of the policy."""
@@ -223,7 +223,8 @@ class _Export:
             rows = models.ReleasedNote.objects.filter(pk__in=ids[at : at + BATCH]).order_by("name")
             for name, text, count, *spans in rows.values_list(*columns):
                 self._notes += 1
-                note, losses = self._told.note(out_note(name, text, spans[0] if spans else []))
+                whole = out_note(name, text, spans[0] if spans else [])
+                note, losses = self._relabeler.note(whole) if self._relabeler else (whole, [])
                 self._spans += len(list(note.spans)) if spans else count
                 yield note, losses
             self._progress(min(at + BATCH, self._total), self._total)
