@@ -24,7 +24,7 @@ written in Ruby. Source: https://www.pubannotation.org/docs/annotation-format/.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from annotations.formats import json_notes
@@ -64,7 +64,8 @@ class DoccanoFormat(JsonFormat):
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         text = text_in(record.get("text"), file, line)
         # Records that we write say so if their offsets could be taken for others.
-        given = [] if record.get(_OFFSETS) == OffsetUnit.UTF16 else [each[:2] for each in _doccano_spans(record)]
+        found = json_notes.valid_items(record, _DOCCANO_SPANS, _doccano_span)
+        given = [] if record.get(_OFFSETS) == OffsetUnit.UTF16 else [each[:2] for each in found]
         taker, offset = json_notes.unquoted_taker(text, given, OffsetUnit.UTF16, file, line, find_label)
         has_spans = False
         for field in _DOCCANO_SPANS:
@@ -92,15 +93,6 @@ class DoccanoFormat(JsonFormat):
         ):
             record[_OFFSETS] = OffsetUnit.UTF16
         return record, losses + lost_attributes(note)
-
-
-def _doccano_spans(record: Record) -> Iterator[tuple[object, object, object]]:
-    """The start, the end and the label of each span that has the right form."""
-    for field in _DOCCANO_SPANS:
-        items = record.get(field)
-        for item in items if isinstance(items, list) else ():
-            if found := _doccano_span(item):
-                yield found
 
 
 def _doccano_span(item: Any) -> tuple[object, object, object] | None:
@@ -198,7 +190,11 @@ class PubannotationFormat(JsonReader):
 
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         text = text_in(record.get("text"), file, line)
-        given = [piece for _id, _label, pieces in _denotations(record) for piece in pieces]
+        given = [
+            piece
+            for _id, _label, pieces in json_notes.valid_items(record, _DENOTATIONS, _denotation)
+            for piece in pieces
+        ]
         taker, offset = json_notes.unquoted_taker(text, given, OffsetUnit.POINTS, file, line, find_label)
         attributes: dict[str, dict[str, Any]] = defaultdict(dict)
         for item in items_in(record, "attributes", taker, lambda item: item if isinstance(item, dict) else {}, ""):
@@ -215,14 +211,6 @@ class PubannotationFormat(JsonReader):
 
 _Denotation = tuple[str, object, list[tuple[object, object]]]
 """The id, the label and the pieces of a span."""
-
-
-def _denotations(record: Record) -> Iterator[_Denotation]:
-    for field in _DENOTATIONS:
-        items = record.get(field)
-        for item in items if isinstance(items, list) else ():
-            if found := _denotation(item):
-                yield found
 
 
 def _denotation(item: Any) -> _Denotation | None:

@@ -127,6 +127,13 @@ def items_in(
             bad_item(item, field, expected, taker)
 
 
+def valid_items(record: Record, fields: Iterable[str], parse: Callable[[object], Item | None]) -> Iterator[Item]:
+    """The parsed items of the lists in these fields that have the expected form."""
+    for field in fields:
+        items = record.get(field)
+        yield from (found for item in (items if isinstance(items, list) else ()) if (found := parse(item)) is not None)
+
+
 def bad_item(item: object, field: str, expected: str, taker: SpanTaker) -> None:
     """Report an item of a list that has not the expected form."""
     taker.refuse("span", f"An item of “{field}” is {kind_of(item)}. Expected: {expected}.")

@@ -96,13 +96,9 @@ def tokenize_inside(text: str, regions: Sequence[tuple[int, int]]) -> tuple[list
 
     `regions` are in order and don't touch. Equivalent to `split_at` on all tokens, without creating those outside.
     """
-    kinds = text.translate(_KINDS)
-    inside: list[Token] = []
-    cuts: set[int] = set()
-    for start, end in regions:
-        inside += [Token(*match.span()) for match in _TOKEN.finditer(kinds, start, end)]
-        cuts.update(at for at in (start, end) if kinds[at - 1 : at + 1] in ("WW", "DD"))
-    return inside, _count(kinds) + len(cuts) - len(inside)
+    parts = Parts(text)
+    inside = [token for region in regions for token in parts.inside(*region)]
+    return inside, parts.whole(edge for region in regions for edge in region) - len(inside)
 
 
 def _count(kinds: str) -> int:

@@ -16,6 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.formats import FORMATS, OPTIONS, writer
 from annotations.formats.base import Format, OneFileFormat, Sink
+from annotations.formats.files.zips import new_entry
 from annotations.formats.notes import Loss, OutNote
 from annotations.formats.uima import Layer
 
@@ -152,9 +153,7 @@ def write_zip(target: IO[bytes], files: Iterator[tuple[str, Content]]) -> None:
     """Write files to a zip. The same files give the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files:
-            # With a fixed date, the same annotation sets export to the same bytes.
-            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry = new_entry(name)
             if isinstance(data, bytes):
                 archive.writestr(entry, data)
                 continue

@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from base64 import b64decode
-from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -33,7 +32,7 @@ from annotations.formats.documents.base import ExtractedNote, Limits, Result, re
 from annotations.formats.documents.hl7 import looks_like_hl7
 from annotations.formats.documents.omop import has_note_columns
 from annotations.formats.documents.reading import ENDINGS, DocumentKind
-from annotations.formats.documents.texts import ALL_RULES, CleaningRule
+from annotations.formats.documents.texts import ALL_RULES, CleaningRule, is_utf8
 from annotations.formats.notes import NoteError, NoteSource, ParsedNote, Problem, check_name
 from annotations.installation import CODE
 
@@ -259,7 +258,7 @@ class DocumentsFormat(InputFormat):
         """Text in UTF-8 is claimed only if it is HL7 by its name."""
         kind = ENDINGS.get(_ending(name))
         if kind is DocumentKind.TEXT:
-            return not _is_utf8(head)
+            return not is_utf8(head, whole=len(head) < HEAD)
         if kind is DocumentKind.OMOP_CSV:
             return has_note_columns(head)
         if kind is DocumentKind.FHIR:
@@ -359,12 +358,3 @@ def _parsed(note: NoteFiles, file: str, found: ExtractedNote) -> ParsedNote | No
         found.patient_id,
         source=NoteSource(file, found.kind, found.encoding, dict(found.cleaned), places, found.ocr),
     )
-
-
-def _is_utf8(head: bytes) -> bool:
-    """Whether the beginning of a file is UTF-8, perhaps cut within a character."""
-    try:
-        getincrementaldecoder("utf-8")().decode(head, final=len(head) < HEAD)
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -82,10 +82,10 @@ def python_name(name: str) -> str | None:
     return found.name if getattr(found, "_is_text_encoding", True) else None
 
 
-def is_utf8(head: bytes) -> bool:
-    """Whether bytes are UTF-8; the last character may be cut off."""
+def is_utf8(head: bytes, *, whole: bool = False) -> bool:
+    """Whether bytes are UTF-8; the last character may be cut off, unless they are the whole file."""
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
+        codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
     except UnicodeDecodeError:
         return False
     return True

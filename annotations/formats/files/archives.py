@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple, Self, TypeGuard
 
 from annotations.formats.files.json_files import JsonError, read_json
-from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
+from annotations.formats.files.zips import DAMAGED, TooManyEntries, new_entry, open_zip
 
 PRODUCT: Final = "deidreview"
 FORMAT: Final = "archive"
@@ -81,7 +81,7 @@ class ArchiveWriter(_Archive):
     def write(self, name: str, rows: Iterator[Mapping[str, Any]]) -> None:
         """Write a file with one line for each row."""
         digest, size, count = hashlib.sha256(), 0, 0
-        with self._zip.open(_entry(name), "w", force_zip64=True) as member:
+        with self._zip.open(new_entry(name), "w", force_zip64=True) as member:
             for row in rows:
                 # Without white space and with sorted keys, the same row gives the same bytes.
                 text = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -96,15 +96,9 @@ class ArchiveWriter(_Archive):
         """Write the manifest, with what it says `about` the project. Return it."""
         files = {name: member._asdict() for name, member in self.members.items()}
         manifest = {"product": PRODUCT, "format": FORMAT, "format_version": VERSION, **about, "files": files}
-        self._zip.writestr(_entry(MANIFEST), json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True))
+        self._zip.writestr(new_entry(MANIFEST), json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True))
         self._zip.close()
         return manifest
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry
 
 
 class ArchiveReader(_Archive):

@@ -62,6 +62,13 @@ class _LimitedFile:
         return getattr(self._file, name)
 
 
+def new_entry(name: str) -> zipfile.ZipInfo:
+    """An entry to write. Its date is always the same, so that the same content gives the same bytes."""
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
 class EntryReader:
     """Reads whole entries of an archive that `open_zip` opened on `file`.
 

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import IO, Final
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile
 
+from annotations.formats.files.zips import new_entry
 from annotations.formats.notes import NoteError
 from annotations.formats.xml_files import UNWRITABLE, XmlHandler, as_attribute, as_text, parse
 
@@ -50,7 +51,7 @@ class SheetWriter:
         self._end()
         self._names.append(name)
         self._row = 0
-        self._sheet = self._zip.open(_entry(f"xl/worksheets/sheet{len(self._names)}.xml"), "w", force_zip64=True)
+        self._sheet = self._zip.open(new_entry(f"xl/worksheets/sheet{len(self._names)}.xml"), "w", force_zip64=True)
         self._sheet.write(f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
 
     def add(self, cells: list[object]) -> None:
@@ -83,7 +84,7 @@ class SheetWriter:
             ("_rels/.rels", f'<Relationships xmlns="{_RELATIONS}">{book}</Relationships>'),
             ("[Content_Types].xml", f'<Types xmlns="{_TYPES}">{types}</Types>'),
         ):
-            self._zip.writestr(_entry(name), f"{_XML}{content}")
+            self._zip.writestr(new_entry(name), f"{_XML}{content}")
         self._zip.close()
 
     def _end(self) -> None:
@@ -91,12 +92,6 @@ class SheetWriter:
             self._sheet.write(b"</sheetData></worksheet>")
             self._sheet.close()
             self._sheet = None
-
-
-def _entry(name: str) -> ZipInfo:
-    entry = ZipInfo(name)
-    entry.compress_type = ZIP_DEFLATED
-    return entry
 
 
 @lru_cache(_MOST_COLUMNS)
