@@ -11,15 +11,16 @@ from uuid import uuid4
 
 from django.db import transaction
 from django.http import Http404, HttpResponse
-from ninja import Field, Router, Schema
+from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.annotate.services.annotation_set import SetStatus, hand_in, reopen, start_annotations, state_of
 from annotations.annotate.services.spans import ChangedSpans, apply_change
-from annotations.core.access import Access, Can, note_for
+from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import Note, ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit
 from annotations.core.events import NOTE_READ
@@ -28,7 +29,7 @@ from annotations.models import AnnotationSet, Document
 from annotations.notes.api import SpanOut, codes_of, label_coded
 from annotations.text.names import MAX_OFFSET
 
-router = Router(tags=["Annotations"])
+router = ProjectRouter(tags=["Annotations"])
 
 
 class OwnAnnotations(Schema):
@@ -70,97 +71,87 @@ _FIELDS: Final = {"quote": "quote", "outside": "end", "empty": "end", "white": "
 """The field to name for each code of a refused span."""
 
 
-@router.get(PATH, response=OwnAnnotations)
-def read_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> OwnAnnotations:
+@router.get(PATH, Can.ANNOTATE, response=OwnAnnotations)
+def read_annotations(request: ApiRequest, response: HttpResponse, access: Access, note: Note) -> OwnAnnotations:
     """Read the person's own annotation set of a note. The audit log records it."""
-    access, document = _open(request, slug, note)
-    NOTE_READ.record(actor=access.user, note=document)
-    return _own(response, access, document)
+    NOTE_READ.record(actor=access.user, note=note)
+    return _own(response, access, note)
 
 
-@router.post(f"{PATH}/start", response=OwnAnnotations)
-def start_own_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> OwnAnnotations:
+@router.post(f"{PATH}/start", Can.ANNOTATE, response=OwnAnnotations)
+def start_own_annotations(request: ApiRequest, response: HttpResponse, access: Access, note: Note) -> OwnAnnotations:
     """Start the annotation set from a run's spans, where the project says so. Repeating it changes nothing."""
-    access, document = _open(request, slug, note)
-    start_annotations(access=access, note=document)
-    return _own(response, access, document)
+    start_annotations(access=access, note=note)
+    return _own(response, access, note)
 
 
-@router.post(f"{PATH}/spans", response={201: SavedSpan})
-def create_span(request: ApiRequest, response: HttpResponse, slug: str, note: int, body: NewSpan) -> Status[SavedSpan]:
+@router.post(f"{PATH}/spans", Can.ANNOTATE, response={201: SavedSpan})
+def create_span(
+    request: ApiRequest, response: HttpResponse, access: Access, note: Note, body: NewSpan
+) -> Status[SavedSpan]:
     """Create a span. The same span again changes nothing."""
-    access, document = _open(request, slug, note)
-    start_annotations(access=access, note=document)
+    start_annotations(access=access, note=note)
     label = label_coded(access.project, body.label)
     change = SpanEdit(uuid4(), ChangeKind.CREATE, start=body.start, end=body.end, label=label, quote=body.quote)
     with named(_FIELDS):
-        answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
+        answer = apply_change(document=note, user=access.user, change=change, blind=access.blind)
     assert answer.span is not None  # Creating always gives a span.
     # Only a label that was merged meanwhile is another one than the one that was asked for.
     code = body.label if answer.span["label"] == label else codes_of(access.project.pk)[answer.span["label"]]
-    _set_etag(response, document, answer.version)
+    _set_etag(response, note, answer.version)
     return Status(201, SavedSpan(version=answer.version, span=SpanOut.of(answer.span, code)))
 
 
-@router.patch(f"{PATH}/spans/{{int:span}}", response=SavedSpan)
+@router.patch(f"{PATH}/spans/{{int:span}}", Can.ANNOTATE, response=SavedSpan)
 def change_span(
-    request: ApiRequest, response: HttpResponse, slug: str, note: int, span: int, body: ChangedSpan
+    request: ApiRequest, response: HttpResponse, access: Access, note: Note, span: int, body: ChangedSpan
 ) -> SavedSpan:
     """Change the bounds, the label or attributes of a span."""
-    access, document = _open(request, slug, note)
-    version, item = _held(request, access, document, span)
+    version, item = _held(request, access, note, span)
     answer: ChangedSpans | None = None
-    with _current(document, access), named(_FIELDS), transaction.atomic():
+    with _current(note, access), named(_FIELDS), transaction.atomic():
         for change in _changes(access, item, body):
             # The changes after the first one meet the version that the first one made.
-            answer = _apply(access, document, item, version if answer is None else None, **change)
+            answer = _apply(access, note, item, version if answer is None else None, **change)
             item = answer.span or item
     if answer is None:
         raise invalid(("", "Nothing to change: give start and end, label, or attributes."))
-    _set_etag(response, document, answer.version)
-    now = _span_in(own_set(document.pk, access.user), item["id"]) or item
+    _set_etag(response, note, answer.version)
+    now = _span_in(own_set(note.pk, access.user), item["id"]) or item
     return SavedSpan(version=answer.version, span=SpanOut.of(now, codes_of(access.project.pk)[now["label"]]))
 
 
-@router.delete(f"{PATH}/spans/{{int:span}}", response=SetStatus)
-def delete_span(request: ApiRequest, response: HttpResponse, slug: str, note: int, span: int) -> SetStatus:
+@router.delete(f"{PATH}/spans/{{int:span}}", Can.ANNOTATE, response=SetStatus)
+def delete_span(request: ApiRequest, response: HttpResponse, access: Access, note: Note, span: int) -> SetStatus:
     """Delete a span."""
-    access, document = _open(request, slug, note)
-    version, item = _held(request, access, document, span)
-    with _current(document, access):
-        answer = _apply(access, document, item, version, kind=ChangeKind.DELETE)
-    _set_etag(response, document, answer.version)
+    version, item = _held(request, access, note, span)
+    with _current(note, access):
+        answer = _apply(access, note, item, version, kind=ChangeKind.DELETE)
+    _set_etag(response, note, answer.version)
     return SetStatus(answer.version, "draft")
 
 
-@router.post(f"{PATH}/submit", response=SetStatus)
-def submit_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> SetStatus:
+@router.post(f"{PATH}/submit", Can.ANNOTATE, response=SetStatus)
+def submit_annotations(request: ApiRequest, response: HttpResponse, access: Access, note: Note) -> SetStatus:
     """Submit the annotation set. Without spans, this says that there is nothing to annotate in the note."""
-    access, document = _open(request, slug, note)
-    own = own_set(document.pk, access.user)
+    own = own_set(note.pk, access.user)
     version = own.version if own else 0
-    exact = version if matched(request, _etag(document, version)) else None
-    with _current(document, access):
-        status = hand_in(access=access, note=document, version=exact)
-    _set_etag(response, document, status.version)
+    exact = version if matched(request, _etag(note, version)) else None
+    with _current(note, access):
+        status = hand_in(access=access, note=note, version=exact)
+    _set_etag(response, note, status.version)
     return status
 
 
-@router.post(f"{PATH}/reopen", response=SetStatus)
-def reopen_annotations(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> SetStatus:
+@router.post(f"{PATH}/reopen", Can.ANNOTATE, response=SetStatus)
+def reopen_annotations(request: ApiRequest, response: HttpResponse, access: Access, note: Note) -> SetStatus:
     """Make a submitted annotation set a draft again."""
-    access, document = _open(request, slug, note)
-    status = reopen(document=document, user=access.user)
-    _set_etag(response, document, status.version)
+    status = reopen(document=note, user=access.user)
+    _set_etag(response, note, status.version)
     return status
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
-    access = enter(request, slug, Can.ANNOTATE)
-    return access, note_for(access, note)
 
 
 def _own(response: HttpResponse, access: Access, document: Document) -> OwnAnnotations:

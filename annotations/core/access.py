@@ -216,14 +216,16 @@ def note_for(access: Access, pk: int, *, with_source: bool = False) -> models.Do
     known = access.known
     if known is not None and known.note is not None and known.note.pk == pk:
         note, known.note = known.note, None  # as in `enter`
-        if known.assigned or access.can(Can.READ_NOTES):
-            return note
-        raise Http404("This note does not exist.")
-    notes = notes_for(access)
-    try:
-        return (notes.select_related("source") if with_source else notes).get(pk=pk)
-    except models.Document.DoesNotExist:
-        raise Http404("This note does not exist.") from None
+        if not (known.assigned or access.can(Can.READ_NOTES)):
+            raise Http404("This note does not exist.")
+    else:
+        notes = notes_for(access)
+        try:
+            note = (notes.select_related("source") if with_source else notes).get(pk=pk)
+        except models.Document.DoesNotExist:
+            raise Http404("This note does not exist.") from None
+    note.project = access.project
+    return note
 
 
 def may_create_projects(user: models.User) -> bool:

@@ -1,8 +1,7 @@
 """Routes of jobs: list, read, cancel, pause, resume, retry."""
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
@@ -11,7 +10,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.requests import ApiRequest, enter, require_any_project
+from annotations.core.api.requests import ApiRequest, require_any_project
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Username
 from annotations.jobs.registry import JOBS
@@ -60,6 +59,9 @@ def located(response: HttpResponse, slug: str, job: Job | None, answer: Made) ->
     return Status(202, answer)
 
 
+Controlled = Annotated[Job, job_to_control]
+
+
 @router.get("/queues", response=list[QueueRow])
 def list_queues(request: ApiRequest) -> list[QueueRow]:
     """List the queues of this instance with their workers and jobs. Only for administrators."""
@@ -82,33 +84,28 @@ def read_job(request: ApiRequest, access: Access, job: int) -> JobWithResult:
     return _shown(access, job_for(access, job))
 
 
-@router.post("/projects/{slug:slug}/jobs/{int:job}/cancel", response=JobWithResult)
-def cancel_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+@router.post("/projects/{slug:slug}/jobs/{int:job}/cancel", Can.READ_NOTES, response=JobWithResult)
+def cancel_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
     """Stop a job for good and undo what it wrote."""
-    return _act(request, slug, job, queue.cancel)
+    return _shown(access, queue.cancel(job))
 
 
-@router.post("/projects/{slug:slug}/jobs/{int:job}/pause", response=JobWithResult)
-def pause_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+@router.post("/projects/{slug:slug}/jobs/{int:job}/pause", Can.READ_NOTES, response=JobWithResult)
+def pause_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
     """Pause a job."""
-    return _act(request, slug, job, queue.pause)
+    return _shown(access, queue.pause(job))
 
 
-@router.post("/projects/{slug:slug}/jobs/{int:job}/resume", response=JobWithResult)
-def resume_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+@router.post("/projects/{slug:slug}/jobs/{int:job}/resume", Can.READ_NOTES, response=JobWithResult)
+def resume_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
     """Continue a paused job."""
-    return _act(request, slug, job, queue.resume)
+    return _shown(access, queue.resume(job))
 
 
-@router.post("/projects/{slug:slug}/jobs/{int:job}/retry", response=JobWithResult)
-def retry_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+@router.post("/projects/{slug:slug}/jobs/{int:job}/retry", Can.READ_NOTES, response=JobWithResult)
+def retry_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
     """Restart a failed or canceled job."""
-    return _act(request, slug, job, queue.retry)
-
-
-def _act(request: ApiRequest, slug: str, number: int, act: Callable[[Job], Job]) -> JobWithResult:
-    access = enter(request, slug, Can.READ_NOTES)
-    return _shown(access, act(job_to_control(access, number)))
+    return _shown(access, queue.retry(job))
 
 
 def _shown(access: Access, job: Job) -> JobWithResult:

@@ -83,9 +83,7 @@ def archive_import(request: Request) -> HttpResponse:
 @in_project(Can.MANAGE, *FORM)
 def archive_confirm(request: Request, access: Access, pk: int) -> HttpResponse:
     """The people of the archive, and which accounts here have their names; a POST starts the import."""
-    stored = staging.upload_of(access.project, pk)
-    if stored is None:
-        raise Http404("This upload does not exist.")
+    stored = staging.upload_for(access, pk)
     with error_as_message(request):
         if request.method == "POST":
             job = staging.start_loading(project=access.project, stored=stored, actor=access.user)
@@ -249,7 +247,7 @@ def webhooks(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.MANAGE, *FORM)
 def webhook(request: Request, access: Access, pk: int) -> HttpResponse:
     """One webhook with its log. POST `do`: change, secret, on, off, test or remove."""
-    row = webhook_of(access.project, pk)
+    row = webhook_of(access, pk)
     if request.method != "POST":
         form = WebhookForm(initial={"url": row.url, "kinds": row.kinds}, auto_id="webhook-%s")
         return _page(request, access, row, form)
@@ -276,7 +274,7 @@ def webhook(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MANAGE, "POST")
 def webhook_resend(request: Request, access: Access, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery again."""
-    found = delivery_of(webhook_of(access.project, pk), delivery)
+    found = delivery_of(webhook_of(access, pk), delivery)
     with error_as_message(request):
         hooks.send_again(delivery=found, actor=access.user)
         messages.success(request, _("The delivery is being sent again."))

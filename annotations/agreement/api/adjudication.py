@@ -24,11 +24,11 @@ from annotations.agreement.services.majority import (
 )
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as Wanted
-from annotations.core.access import Access, Can, note_for
+from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import Note, ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
 from annotations.jobs.api import JobItem, started
@@ -136,57 +136,45 @@ class AdjudicationOutcome(Schema):
     items: list[OutcomeLine]
 
 
-@router.get(PATH, response=Desk)
-def read_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
+@router.get(PATH, Can.MAKE_GOLD, response=Desk)
+def read_adjudication(request: ApiRequest, access: Access, note: Note) -> Desk:
     """Read the adjudication of a note. The audit log records it."""
-    access, document = _open(request, slug, note)
-    NOTE_READ.record(actor=access.user, note=document)
-    return _state(access, document)
+    NOTE_READ.record(actor=access.user, note=note)
+    return _state(access, note)
 
 
-@router.post(f"{PATH}/decide", response=Desk)
-def decide_locations(request: ApiRequest, slug: str, note: int, body: NewDecision) -> Desk:
+@router.post(f"{PATH}/decide", Can.MAKE_GOLD, response=Desk)
+def decide_locations(request: ApiRequest, access: Access, note: Note, body: NewDecision) -> Desk:
     """Decide a location, or undo or redo one's own last act. A location that changed meanwhile is a conflict."""
-    access, document = _open(request, slug, note)
     wanted = _wanted(access, body)
     with named(_FIELDS):
-        state = deciding.decide(project=access.project, document=document, user=access.user, request=wanted)
+        state = deciding.decide(project=access.project, document=note, user=access.user, request=wanted)
     return _desk(access, state)
 
 
-@router.post(f"{PATH}/finish", response=Desk)
-def finish_adjudicating(request: ApiRequest, slug: str, note: int) -> Desk:
+@router.post(f"{PATH}/finish", Can.MAKE_GOLD, response=Desk)
+def finish_adjudicating(request: ApiRequest, access: Access, note: Note) -> Desk:
     """Finish the adjudication, so that its outcome can become gold and annotators see it."""
-    access, document = _open(request, slug, note)
-    deciding.finish_adjudication(project=access.project, document=document, user=access.user)
-    return _state(access, document)
+    deciding.finish_adjudication(project=access.project, document=note, user=access.user)
+    return _state(access, note)
 
 
-@router.post(f"{PATH}/reopen", response=Desk)
-def reopen_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
+@router.post(f"{PATH}/reopen", Can.MAKE_GOLD, response=Desk)
+def reopen_adjudication(request: ApiRequest, access: Access, note: Note) -> Desk:
     """Reopen a finished adjudication. Its decisions stay."""
-    access, document = _open(request, slug, note)
-    deciding.reopen(project=access.project, document=document, user=access.user)
-    return _state(access, document)
+    deciding.reopen(project=access.project, document=note, user=access.user)
+    return _state(access, note)
 
 
 @router.get(f"{NOTE}/outcome", Can.ANNOTATE, response=AdjudicationOutcome)
-def read_outcome(request: ApiRequest, access: Access, note: int) -> AdjudicationOutcome:
+def read_outcome(request: ApiRequest, access: Access, note: Note) -> AdjudicationOutcome:
     """Compare one's own submitted spans with the adjudicated ones. Later annotations of this note are not blind.
 
     404 until the adjudication is finished, 403 where the project does not show outcomes.
     """
-    document = note_for(access, note)
-    _set, lines = deciding.open_outcome(access=access, note=document)
+    _set, lines = deciding.open_outcome(access=access, note=note)
     codes = codes_of(access.project.pk)
     return AdjudicationOutcome(items=[_line(line, codes) for line in lines])
-
-
-def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
-    access = enter(request, slug, Can.MAKE_GOLD)
-    document = note_for(access, note)
-    document.project = access.project
-    return access, document
 
 
 def _state(access: Access, document: Document) -> Desk:
@@ -276,12 +264,12 @@ class NextNote(Schema):
     note: int | None
 
 
-@router.get(LIST, response=Page[adjudications.AdjudicationItem])
+@router.get(LIST, Can.MAKE_GOLD, response=Page[adjudications.AdjudicationItem])
 def list_adjudications(
-    request: ApiRequest, slug: str, paging: Query[Paging], state: adjudications.Show = adjudications.Show.TODO
+    request: ApiRequest, access: Access, paging: Query[Paging], state: adjudications.Show = adjudications.Show.TODO
 ) -> PageAnswer:
     """List the notes that two or more annotators have submitted, by id."""
-    access = _compared(request, slug)
+    compare(access.project)
 
     def fetch(after: int | None, size: int) -> Sequence[adjudications.AdjudicationItem]:
         rows = adjudications.adjudication_notes(access.project, state).filter(document_id__gt=after or 0)
@@ -290,29 +278,25 @@ def list_adjudications(
     return paged(request, paging, fetch, lambda row: row, lambda row: row.note)
 
 
-@router.get(f"{LIST}/counts", response=adjudications.AdjudicationCounts)
-def count_adjudications(request: ApiRequest, slug: str) -> adjudications.AdjudicationCounts:
+@router.get(f"{LIST}/counts", Can.MAKE_GOLD, response=adjudications.AdjudicationCounts)
+def count_adjudications(request: ApiRequest, access: Access) -> adjudications.AdjudicationCounts:
     """Count the notes to adjudicate."""
-    return adjudications.adjudication_counts(_compared(request, slug).project)
-
-
-@router.get(f"{LIST}/next", response=NextNote)
-def next_adjudication(request: ApiRequest, slug: str, place: Query[LastNote]) -> NextNote:
-    """Say which note to adjudicate next: the one after the note `after`, lowest agreement first."""
-    return NextNote(note=adjudications.next_to_adjudicate(_compared(request, slug).project, place.after))
-
-
-@router.post(f"{LIST}/unanimous", response=deciding.FinishedNotes)
-def finish_unanimous_notes(request: ApiRequest, slug: str) -> deciding.FinishedNotes:
-    """Finish the notes on which all annotators agree, in a project that accepts them, some at a time."""
-    access = _compared(request, slug)
-    return deciding.finish_unanimous(project=access.project, user=access.user)
-
-
-def _compared(request: ApiRequest, slug: str) -> Access:
-    access = enter(request, slug, Can.MAKE_GOLD)
     compare(access.project)
-    return access
+    return adjudications.adjudication_counts(access.project)
+
+
+@router.get(f"{LIST}/next", Can.MAKE_GOLD, response=NextNote)
+def next_adjudication(request: ApiRequest, access: Access, place: Query[LastNote]) -> NextNote:
+    """Say which note to adjudicate next: the one after the note `after`, lowest agreement first."""
+    compare(access.project)
+    return NextNote(note=adjudications.next_to_adjudicate(access.project, place.after))
+
+
+@router.post(f"{LIST}/unanimous", Can.MAKE_GOLD, response=deciding.FinishedNotes)
+def finish_unanimous_notes(request: ApiRequest, access: Access) -> deciding.FinishedNotes:
+    """Finish the notes on which all annotators agree, in a project that accepts them, some at a time."""
+    compare(access.project)
+    return deciding.finish_unanimous(project=access.project, user=access.user)
 
 
 # ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -338,10 +322,11 @@ class MajorityVote(ModelSchema):
         return cls(**vars(act) | {"by": act.user.username, "job": job.number if job else None})
 
 
-@router.get(f"{VOTES}/preview", response=adjudications.MajorityPreview)
-def preview_majority_vote(request: ApiRequest, slug: str) -> adjudications.MajorityPreview:
+@router.get(f"{VOTES}/preview", Can.MAKE_GOLD, response=adjudications.MajorityPreview)
+def preview_majority_vote(request: ApiRequest, access: Access) -> adjudications.MajorityPreview:
     """Count what a majority vote would decide."""
-    return adjudications.preview(_compared(request, slug).project)
+    compare(access.project)
+    return adjudications.preview(access.project)
 
 
 @router.get(VOTES, Can.MAKE_GOLD, response=list[MajorityVote])
@@ -350,17 +335,17 @@ def list_majority_votes(request: ApiRequest, access: Access) -> list[MajorityVot
     return [MajorityVote.of(row) for row in recent_votes(access.project)]
 
 
-@router.post(VOTES, response={202: JobItem})
-def start_majority_vote(request: ApiRequest, response: HttpResponse, slug: str) -> Status[JobItem]:
+@router.post(VOTES, Can.MAKE_GOLD, response={202: JobItem})
+def start_majority_vote(request: ApiRequest, response: HttpResponse, access: Access) -> Status[JobItem]:
     """Make the majority of the annotators gold in all notes that several annotators have submitted."""
-    access = _compared(request, slug)
-    return started(response, slug, start_majority(project=access.project, user=access.user, key=str(uuid4())))
+    compare(access.project)
+    return started(response, access.slug, start_majority(project=access.project, user=access.user, key=str(uuid4())))
 
 
-@router.get(VOTE, response=MajorityVote)
-def read_majority_vote(request: ApiRequest, slug: str, vote: UUID) -> MajorityVote:
+@router.get(VOTE, Can.MAKE_GOLD, response=MajorityVote)
+def read_majority_vote(request: ApiRequest, access: Access, vote: UUID) -> MajorityVote:
     """Read a majority vote."""
-    return MajorityVote.of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
+    return MajorityVote.of(_vote(access, vote))
 
 
 @router.post(f"{VOTE}/undo", Can.MAKE_GOLD, response={202: JobItem})

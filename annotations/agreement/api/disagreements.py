@@ -25,8 +25,8 @@ from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import Note, ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
@@ -129,12 +129,12 @@ class NewLocationCause(Body):
     present: bool = True
 
 
-@router.get(PATH, response=Page[Disagreement])
+@router.get(PATH, Can.READ_NOTES, response=Page[Disagreement])
 def list_disagreements(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
+    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[DisagreementFilters]
 ) -> PageAnswer:
     """List the locations where annotators disagree, in the order of the notes."""
-    access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
+    filters = _compared(access, wanted)
     found = disagreements.differences(access.project, filters)
 
     def fetch(after: int | None, size: int) -> Sequence[disagreements.DisagreementView]:
@@ -143,21 +143,21 @@ def list_disagreements(
     return paged(request, paging, fetch, Disagreement.of, lambda shown: _place(shown.row.document_id, shown.row.start))
 
 
-@router.get(f"{PATH}/counts", response=disagreements.DisagreementCounts)
+@router.get(f"{PATH}/counts", Can.READ_NOTES, response=disagreements.DisagreementCounts)
 def count_disagreements(
-    request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]
+    request: ApiRequest, access: Access, wanted: Query[DisagreementFilters]
 ) -> disagreements.DisagreementCounts:
     """Count the locations, and those of each kind."""
-    access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
+    filters = _compared(access, wanted)
     return disagreements.counts(disagreements.differences(access.project, filters))
 
 
-@router.get(f"{PATH}/sentences", response=Page[SentenceItem])
+@router.get(f"{PATH}/sentences", Can.READ_NOTES, response=Page[SentenceItem])
 def list_disagreement_sentences(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
+    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[DisagreementFilters]
 ) -> PageAnswer:
     """List the sentences in which annotators disagree, in the order of the notes."""
-    access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
+    filters = _compared(access, wanted)
 
     def fetch(after: int | None, size: int) -> Sequence[Sentence]:
         found = sentences(access.project, filters, hidden=access.unnamed, after=_placed(after))
@@ -168,24 +168,25 @@ def list_disagreement_sentences(
     return paged(request, paging, fetch, SentenceItem.of, lambda one: _place(one.stretch.document_id, one.stretch.last))
 
 
-@router.get(f"{PATH}.csv", openapi_extra=sends("text/csv"))
-def export_disagreements(request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]) -> StreamingHttpResponse:
+@router.get(f"{PATH}.csv", Can.EXPORT, openapi_extra=sends("text/csv"))
+def export_disagreements(
+    request: ApiRequest, access: Access, wanted: Query[DisagreementFilters]
+) -> StreamingHttpResponse:
     """Get the sentences in which annotators disagree as a table. The audit log records it."""
-    access, filters = _compared(request, slug, wanted, Can.EXPORT)
+    filters = _compared(access, wanted)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
     lines = sentence_lines(access.project, filters, hidden=access.unnamed)
-    return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")
+    return csv_answer(lines, f"{access.slug}-disagreements-{timezone.localdate().isoformat()}.csv")
 
 
 @router.get(ONE, Can.READ_NOTES, response=Disagreement)
 def read_disagreement(
-    request: ApiRequest, access: Access, note: int, start: int, end: int,
+    request: ApiRequest, access: Access, note: Note, start: int, end: int,
     annotation_sets: Literal["counted", "all"] = "counted",
 ) -> Disagreement:  # fmt: skip
     """Read one location. Its discussion is among the comments of the note."""
-    document = note_for(access, note)
     compare(access.project)
-    filters = disagreements.Filters(note=document.pk, everyone=annotation_sets == "all")
+    filters = disagreements.Filters(note=note.pk, everyone=annotation_sets == "all")
     rows = list(disagreements.differences(access.project, filters).filter(start=start, end=end)[:1])
     if not rows:
         raise Http404("Annotators don't disagree at this location.")
@@ -195,15 +196,14 @@ def read_disagreement(
 
 @router.post(f"{ONE}/causes", Can.MAKE_GOLD, response=LocationCauses)
 def change_causes(
-    request: ApiRequest, access: Access, note: int, start: int, end: int, body: NewLocationCause
+    request: ApiRequest, access: Access, note: Note, start: int, end: int, body: NewLocationCause
 ) -> LocationCauses:
     """Add a cause to a location, or remove it. A location may have several."""
-    document = note_for(access, note)
-    if not 0 <= start < end <= document.length:
+    if not 0 <= start < end <= note.length:
         raise Http404("The note has no such location.")
     with named({"kind": "kind"}):
         chosen = change_cause(
-            document=document, start=start, end=end, kind=body.kind, present=body.present, user=access.user
+            document=note, start=start, end=end, kind=body.kind, present=body.present, user=access.user
         )
     return LocationCauses(causes=chosen)
 
@@ -215,13 +215,10 @@ def compare(project: Project) -> None:
         raise Problem(503, "comparing", message % {"left": left}, headers={"Retry-After": "1"})
 
 
-def _compared(
-    request: ApiRequest, slug: str, wanted: DisagreementFilters, right: Can
-) -> tuple[Access, disagreements.Filters]:
-    access = enter(request, slug, right)
+def _compared(access: Access, wanted: DisagreementFilters) -> disagreements.Filters:
     filters = _filters(access, wanted)
     compare(access.project)
-    return access, filters
+    return filters
 
 
 def _filters(access: Access, wanted: DisagreementFilters) -> disagreements.Filters:

@@ -49,9 +49,7 @@ FATES = {Fate.KEPT: _("Kept"), Fate.CHANGED: _("Changed"), Fate.LEFT_OUT: _("Rem
 
 def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
     access = enter_page(request, slug, Can.MAKE_GOLD)
-    note = note_for(access, pk)
-    note.project = access.project
-    return access, note
+    return access, note_for(access, pk)
 
 
 def _state(access: Access, note: Document) -> DeskState:

@@ -3,30 +3,40 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
 from ninja import Router
 
-from annotations.core.access import Can
+from annotations.core.access import Can, note_for
 from annotations.core.api.requests import ApiRequest, enter
+from annotations.models import Document
 
 View = Callable[..., Any]
 Decorator = Callable[[View], View]
+Note = Annotated[Document, note_for]
+"""A note that the address of a route names, and that the person may open."""
 
 
 def _entering(view: View, right: Can) -> View:
     """A view that takes the short name of a project, and enters it with this right before the route."""
+    signature, finders, taken = inspect.signature(view), {}, []
+    for one in signature.parameters.values():
+        found = getattr(one.annotation, "__metadata__", ())
+        if one.name == "access":
+            one = one.replace(name="slug", annotation=str)
+        elif found and inspect.isfunction(found[0]):
+            finders[one.name] = found[0]
+            one = one.replace(annotation=list(inspect.signature(found[0]).parameters.values())[1].annotation)
+        taken.append(one)
 
     @wraps(view)
     def wrapped(request: ApiRequest, *, slug: str, **values: Any) -> Any:
-        return view(request, access=enter(request, slug, right), **values)
+        access = enter(request, slug, right)
+        return view(
+            request, access=access, **values | {key: find(access, values[key]) for key, find in finders.items()}
+        )
 
-    signature = inspect.signature(view)
-    taken = (
-        one.replace(name="slug", annotation=str) if one.name == "access" else one
-        for one in signature.parameters.values()
-    )
-    wrapped.__signature__ = signature.replace(parameters=list(taken))  # type: ignore[attr-defined]  # ninja reads it
+    wrapped.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]  # ninja reads it
     return wrapped
 
 
@@ -39,6 +49,9 @@ def _method(name: str) -> Callable[..., Decorator]:
 
 
 class ProjectRouter(Router):
-    """A router. A route with a right gets the person's `access` to the project of its address, in place of `slug`."""
+    """A router. A route with a right gets the person's `access` to the project of its address, in place of `slug`.
+
+    A parameter `Annotated[Row, find]` gets what `find(access, …)` makes of the number in the address.
+    """
 
     get, post, patch, delete = map(_method, ("GET", "POST", "PATCH", "DELETE"))  # type: ignore[assignment]  # narrower

@@ -7,11 +7,11 @@ from typing import Literal, Self
 from django.http import Http404
 from ninja import Field, Query, Schema
 
-from annotations.core.access import Access, Can, note_for, notes_for, sets_for
+from annotations.core.access import Access, Can, notes_for, sets_for
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
+from annotations.core.api.routes import Note, ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_sets, spans_of
@@ -143,14 +143,13 @@ def _rows(access: Access, shown: Show, after: int | None, size: int) -> list[Not
 
 
 @router.get("/projects/{slug:slug}/notes/{int:note}", Can.SEE_PROJECT, response=NoteWithText)
-def read_note(request: ApiRequest, access: Access, note: int) -> NoteWithText:
+def read_note(request: ApiRequest, access: Access, note: Note) -> NoteWithText:
     """Read a note. The audit log records it."""
-    found = note_for(access, note)
-    NOTE_READ.record(actor=access.user, note=found)
-    more = _about(found) if access.can(Can.READ_NOTES) else {}
+    NOTE_READ.record(actor=access.user, note=note)
+    more = _about(note) if access.can(Can.READ_NOTES) else {}
     return NoteWithText(
-        id=found.pk, name=found.name, language=found.language, length=found.length, text=found.text,
-        created_at=found.created_at, **more,
+        id=note.pk, name=note.name, language=note.language, length=note.length, text=note.text,
+        created_at=note.created_at, **more,
     )  # fmt: skip
 
 

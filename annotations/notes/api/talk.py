@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query
 from ninja.responses import Status
 
-from annotations.core.access import Access, Can, note_for
+from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged
 from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import Note, ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.comments import CommentThread, OpenFlag, comments_csv, flags_of, page_of, thread_of
@@ -57,106 +57,94 @@ class NewFlag(Body):
 
 
 @router.get(f"{PATH}/comments", Can.SEE_PROJECT, response=Page[CommentThread])
-def list_comments(request: ApiRequest, access: Access, note: int, paging: Query[Paging]) -> PageAnswer:
+def list_comments(request: ApiRequest, access: Access, note: Note, paging: Query[Paging]) -> PageAnswer:
     """List the threads of a note that the person may see, the newest first."""
-    document = note_for(access, note)
 
     def fetch(after: int | None, size: int) -> Sequence[CommentThread]:
-        found = page_of(access, document, before=after, size=size).threads
-        talk.record_outcome_seen(access=access, document=document, shown=found)
+        found = page_of(access, note, before=after, size=size).threads
+        talk.record_outcome_seen(access=access, document=note, shown=found)
         return sorted(found, key=lambda thread: -thread.id)
 
     return paged(request, paging, fetch, as_is, lambda thread: thread.id)
 
 
-@router.post(f"{PATH}/comments", response={201: CommentThread})
-def new_comment(request: ApiRequest, slug: str, note: int, body: NewComment) -> Status[CommentThread]:
+@router.post(f"{PATH}/comments", Can.ANNOTATE, response={201: CommentThread})
+def new_comment(request: ApiRequest, access: Access, note: Note, body: NewComment) -> Status[CommentThread]:
     """Start a thread."""
-    access, document = _open(request, slug, note)
-    about = talk.ThreadSubject(
-        annotator=_annotator(access, document, body), span=body.span, start=body.start, end=body.end
-    )
+    about = talk.ThreadSubject(annotator=_annotator(access, note, body), span=body.span, start=body.start, end=body.end)
     with named(_ABOUT):
-        made = talk.add_comment(access=access, document=document, about=about, text=body.text)
-    return Status(201, _read(access, document, made.pk))
+        made = talk.add_comment(access=access, document=note, about=about, text=body.text)
+    return Status(201, _read(access, note, made.pk))
 
 
-@router.post(f"{COMMENT}/answers", response={201: CommentThread})
-def answer_comment(request: ApiRequest, slug: str, note: int, comment: int, body: CommentText) -> Status[CommentThread]:
+@router.post(f"{COMMENT}/answers", Can.ANNOTATE, response={201: CommentThread})
+def answer_comment(
+    request: ApiRequest, access: Access, note: Note, comment: int, body: CommentText
+) -> Status[CommentThread]:
     """Answer a thread. An answer to an answer belongs to the same thread."""
-    access, document = _open(request, slug, note)
     with named(_TEXT):
-        made = talk.answer(access=access, document=document, thread=comment, text=body.text)
-    return Status(201, _read(access, document, made.answers_id or made.pk))
+        made = talk.answer(access=access, document=note, thread=comment, text=body.text)
+    return Status(201, _read(access, note, made.answers_id or made.pk))
 
 
-@router.patch(COMMENT, response=CommentThread)
-def change_comment(request: ApiRequest, slug: str, note: int, comment: int, body: CommentText) -> CommentThread:
+@router.patch(COMMENT, Can.ANNOTATE, response=CommentThread)
+def change_comment(request: ApiRequest, access: Access, note: Note, comment: int, body: CommentText) -> CommentThread:
     """Change the text of one's own comment or answer."""
-    access, document = _open(request, slug, note)
     with named(_TEXT):
-        row = talk.edit_comment(access=access, document=document, comment=comment, text=body.text)
-    return _read(access, document, row.answers_id or row.pk)
+        row = talk.edit_comment(access=access, document=note, comment=comment, text=body.text)
+    return _read(access, note, row.answers_id or row.pk)
 
 
-@router.delete(COMMENT, response={204: None})
-def remove_comment(request: ApiRequest, slug: str, note: int, comment: int) -> Status[None]:
+@router.delete(COMMENT, Can.ANNOTATE, response={204: None})
+def remove_comment(request: ApiRequest, access: Access, note: Note, comment: int) -> Status[None]:
     """Delete one's own comment or answer. A comment with answers only loses its text."""
-    access, document = _open(request, slug, note)
-    talk.delete_comment(access=access, document=document, comment=comment)
+    talk.delete_comment(access=access, document=note, comment=comment)
     return Status(204, None)
 
 
-@router.post(f"{COMMENT}/resolve", response=CommentThread)
-def resolve_comment(request: ApiRequest, slug: str, note: int, comment: int) -> CommentThread:
+@router.post(f"{COMMENT}/resolve", Can.ANNOTATE, response=CommentThread)
+def resolve_comment(request: ApiRequest, access: Access, note: Note, comment: int) -> CommentThread:
     """Mark a thread as resolved."""
-    return _resolve(request, slug, note, comment, resolved=True)
+    return _resolve(access, note, comment, resolved=True)
 
 
-@router.post(f"{COMMENT}/reopen", response=CommentThread)
-def reopen_comment(request: ApiRequest, slug: str, note: int, comment: int) -> CommentThread:
+@router.post(f"{COMMENT}/reopen", Can.ANNOTATE, response=CommentThread)
+def reopen_comment(request: ApiRequest, access: Access, note: Note, comment: int) -> CommentThread:
     """Make a resolved thread open again."""
-    return _resolve(request, slug, note, comment, resolved=False)
+    return _resolve(access, note, comment, resolved=False)
 
 
-@router.get("/projects/{slug:slug}/comments.csv", openapi_extra=sends("text/csv"))
-def export_comments(request: ApiRequest, slug: str) -> StreamingHttpResponse:
+@router.get("/projects/{slug:slug}/comments.csv", Can.EXPORT, openapi_extra=sends("text/csv"))
+def export_comments(request: ApiRequest, access: Access) -> StreamingHttpResponse:
     """Get all comments of the project as a table. The audit log records it."""
-    return comments_csv(enter(request, slug, Can.EXPORT))
+    return comments_csv(access)
 
 
 # ── Flags ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @router.get(f"{PATH}/flags", Can.SEE_PROJECT, response=list[OpenFlag])
-def list_flags(request: ApiRequest, access: Access, note: int) -> list[OpenFlag]:
+def list_flags(request: ApiRequest, access: Access, note: Note) -> list[OpenFlag]:
     """List the open flags of a note: all that the person may see, one's own first."""
-    return flags_of(access, note_for(access, note))
+    return flags_of(access, note)
 
 
-@router.post(f"{PATH}/flags", response={201: OpenFlag})
-def new_flag(request: ApiRequest, slug: str, note: int, body: NewFlag) -> Status[OpenFlag]:
+@router.post(f"{PATH}/flags", Can.ANNOTATE, response={201: OpenFlag})
+def new_flag(request: ApiRequest, access: Access, note: Note, body: NewFlag) -> Status[OpenFlag]:
     """Flag a note, or change the reason of one's own open flag."""
-    access, document = _open(request, slug, note)
     with named(_FLAG):
-        made = talk.raise_flag(access=access, document=document, reason=body.reason, text=body.text)
-    return Status(201, next(each for each in flags_of(access, document) if each.id == made.pk))
+        made = talk.raise_flag(access=access, document=note, reason=body.reason, text=body.text)
+    return Status(201, next(each for each in flags_of(access, note) if each.id == made.pk))
 
 
-@router.delete(f"{PATH}/flags/{{int:flag}}", response={204: None})
-def remove_flag(request: ApiRequest, slug: str, note: int, flag: int) -> Status[None]:
+@router.delete(f"{PATH}/flags/{{int:flag}}", Can.ANNOTATE, response={204: None})
+def remove_flag(request: ApiRequest, access: Access, note: Note, flag: int) -> Status[None]:
     """Remove a flag: one's own, or any as a reviewer."""
-    access, document = _open(request, slug, note)
-    talk.clear_flag(access=access, document=document, flag=flag)
+    talk.clear_flag(access=access, document=note, flag=flag)
     return Status(204, None)
 
 
 # ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
-    access = enter(request, slug, Can.ANNOTATE)
-    return access, note_for(access, note)
 
 
 def _annotator(access: Access, document: Document, body: NewComment) -> int | None:
@@ -170,8 +158,7 @@ def _annotator(access: Access, document: Document, body: NewComment) -> int | No
     return talk.annotator_of_set(access, document, body.annotation_set)
 
 
-def _resolve(request: ApiRequest, slug: str, note: int, comment: int, *, resolved: bool) -> CommentThread:
-    access, document = _open(request, slug, note)
+def _resolve(access: Access, document: Document, comment: int, *, resolved: bool) -> CommentThread:
     talk.resolve(access=access, document=document, thread=comment, resolved=resolved)
     return _read(access, document, comment)
 

@@ -1,7 +1,7 @@
 """Routes that delete: an archived project, one note. And the metadata of a note."""
 
 import uuid
-from typing import Self
+from typing import Annotated, Self
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -78,6 +78,7 @@ def change_metadata(request: ApiRequest, access: Access, note: int, body: Metada
 archives_router = ProjectRouter(tags=["Project archives"])
 ARCHIVES = "/projects/{slug:slug}/archives"
 STAGED = "/projects/{slug:slug}/archive-imports/{int:archive_upload}"
+Staged = Annotated[StoredFile, staging.upload_for]
 
 
 class ArchiveName(Schema):
@@ -146,22 +147,22 @@ def stage_archive_import(
     return Status(201, StagedArchive(slug=project.slug, upload=stored.pk))
 
 
-@archives_router.get(STAGED, response=ArchiveContent)
-def read_archive_import(request: ApiRequest, slug: str, archive_upload: int) -> ArchiveContent:
+@archives_router.get(STAGED, Can.MANAGE, response=ArchiveContent)
+def read_archive_import(request: ApiRequest, access: Access, archive_upload: Staged) -> ArchiveContent:
     """Read what an uploaded archive holds, and who of its people has an account here."""
-    _access, stored = _staged(request, slug, archive_upload)
     with named({"archive": "archive"}):
-        found = staging.staged(stored)
+        found = staging.staged(archive_upload)
     return ArchiveContent(name=found.name, counts=dict(found.counts), people=found.people)
 
 
-@archives_router.post(f"{STAGED}/confirm", response={202: JobItem})
+@archives_router.post(f"{STAGED}/confirm", Can.MANAGE, response={202: JobItem})
 def confirm_archive_import(
-    request: ApiRequest, response: HttpResponse, slug: str, archive_upload: int
+    request: ApiRequest, response: HttpResponse, access: Access, archive_upload: Staged
 ) -> Status[JobItem]:
     """Confirm the people of an uploaded archive, and start its import."""
-    access, stored = _staged(request, slug, archive_upload)
-    return started(response, slug, staging.start_loading(project=access.project, stored=stored, actor=access.user))
+    return started(
+        response, access.slug, staging.start_loading(project=access.project, stored=archive_upload, actor=access.user)
+    )
 
 
 @archives_router.post("/projects/{slug:slug}/imported-work", Can.SEE_PROJECT, response=ClaimedWork)
@@ -170,14 +171,6 @@ def claim_imported_work(request: ApiRequest, access: Access) -> ClaimedWork:
     if staging.imported_self(access.project, access.user) is None:
         raise Http404("No archive brought work under this user name.")
     return ClaimedWork(sets=staging.claim(project=access.project, user=access.user))
-
-
-def _staged(request: ApiRequest, slug: str, pk: int) -> tuple[Access, StoredFile]:
-    access = enter(request, slug, Can.MANAGE)
-    stored = staging.upload_of(access.project, pk)
-    if stored is None:
-        raise Http404("This upload does not exist.")
-    return access, stored
 
 
 # Routes of patients: set patient ids, and erase one patient's notes. No address contains a patient id.

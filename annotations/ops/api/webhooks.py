@@ -1,7 +1,7 @@
 """Routes of webhooks: list, add, change, switch, new secret, test, remove, and the log of deliveries."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from django.http import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +11,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter, shows_once
+from annotations.core.api.requests import ApiRequest, shows_once
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.models import Delivery, Webhook
@@ -23,6 +23,7 @@ router = ProjectRouter(tags=["Webhooks"])
 PATH = "/projects/{slug:slug}/webhooks"
 ONE = f"{PATH}/{{int:webhook}}"
 DELIVERIES = f"{ONE}/deliveries"
+One = Annotated[Webhook, webhook_of]
 AGAIN = _("Find the webhook in the list of webhooks, and replace its secret with POST …/webhooks/{webhook}/secret.")
 RENEW = _("Send the request with a new Idempotency-Key to replace the secret once more.")
 FIELDS = {"url": "url", "kinds": "kinds"}
@@ -102,67 +103,56 @@ def new_webhook(request: ApiRequest, access: Access, body: NewWebhook) -> Status
     return Status(201, WebhookWithSecret.of(made.webhook, made.secret))
 
 
-@router.get(ONE, response=WebhookItem)
-def read_webhook(request: ApiRequest, slug: str, webhook: int) -> WebhookItem:
+@router.get(ONE, Can.MANAGE, response=WebhookItem)
+def read_webhook(request: ApiRequest, access: Access, webhook: One) -> Webhook:
     """Read a webhook."""
-    return WebhookItem.from_orm(_webhook(request, slug, webhook)[1])
+    return webhook
 
 
-@router.patch(ONE, response=WebhookItem)
-def change_webhook_now(request: ApiRequest, slug: str, webhook: int, body: ChangedWebhook) -> WebhookItem:
+@router.patch(ONE, Can.MANAGE, response=WebhookItem)
+def change_webhook_now(request: ApiRequest, access: Access, webhook: One, body: ChangedWebhook) -> Webhook:
     """Change the address or the events of a webhook, or switch it on or off."""
-    access, row = _webhook(request, slug, webhook)
     given = body.dict(exclude_unset=True)
     on = given.pop("on", None)
     if given:
-        wanted = check(WebhookForm({"url": row.url, "kinds": row.kinds} | given))
+        wanted = check(WebhookForm({"url": webhook.url, "kinds": webhook.kinds} | given))
         with named(FIELDS):
-            webhooks.change_webhook(webhook=row, actor=access.user, **wanted)
+            webhooks.change_webhook(webhook=webhook, actor=access.user, **wanted)
     if on is not None:
-        webhooks.switch(webhook=row, on=on, actor=access.user)
-    return WebhookItem.from_orm(_webhook(request, slug, webhook)[1])
+        webhooks.switch(webhook=webhook, on=on, actor=access.user)
+    return webhook_of(access, webhook.pk)
 
 
-@router.delete(ONE, response={204: None})
-def remove_webhook_now(request: ApiRequest, slug: str, webhook: int) -> Status[None]:
+@router.delete(ONE, Can.MANAGE, response={204: None})
+def remove_webhook_now(request: ApiRequest, access: Access, webhook: One) -> Status[None]:
     """Remove a webhook with its log."""
-    access, row = _webhook(request, slug, webhook)
-    webhooks.remove_webhook(webhook=row, actor=access.user)
+    webhooks.remove_webhook(webhook=webhook, actor=access.user)
     return Status(204, None)
 
 
-@router.post(f"{ONE}/secret", response=WebhookWithSecret)
+@router.post(f"{ONE}/secret", Can.MANAGE, response=WebhookWithSecret)
 @shows_once("secret", RENEW)
-def renew_webhook_secret(request: ApiRequest, slug: str, webhook: int) -> WebhookWithSecret:
+def renew_webhook_secret(request: ApiRequest, access: Access, webhook: One) -> WebhookWithSecret:
     """Replace the secret of a webhook. Only this answer has the new one."""
-    access, row = _webhook(request, slug, webhook)
-    return WebhookWithSecret.of(row, webhooks.renew_secret(webhook=row, actor=access.user))
+    return WebhookWithSecret.of(webhook, webhooks.renew_secret(webhook=webhook, actor=access.user))
 
 
-@router.post(f"{ONE}/test", response={202: DeliveryItem})
-def send_webhook_test(request: ApiRequest, slug: str, webhook: int) -> Status[DeliveryItem]:
+@router.post(f"{ONE}/test", Can.MANAGE, response={202: DeliveryItem})
+def send_webhook_test(request: ApiRequest, access: Access, webhook: One) -> Status[DeliveryItem]:
     """Send a test. It is tried once, also if the webhook is off."""
-    access, row = _webhook(request, slug, webhook)
-    return Status(202, DeliveryItem.of(webhooks.send_test(webhook=row, actor=access.user)))
+    return Status(202, DeliveryItem.of(webhooks.send_test(webhook=webhook, actor=access.user)))
 
 
-@router.get(DELIVERIES, response=Page[DeliveryItem])
+@router.get(DELIVERIES, Can.MANAGE, response=Page[DeliveryItem])
 def list_deliveries(
-    request: ApiRequest, slug: str, webhook: int, paging: Query[Paging]
+    request: ApiRequest, access: Access, webhook: One, paging: Query[Paging]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the deliveries of a webhook, the newest first."""
-    _access, row = _webhook(request, slug, webhook)
-    return paged_rows(request, paging, deliveries_of(row), DeliveryItem.of, newest_first=True)
+    return paged_rows(request, paging, deliveries_of(webhook), DeliveryItem.of, newest_first=True)
 
 
-@router.post(f"{DELIVERIES}/{{int:delivery}}/resend", response={202: DeliveryItem})
-def resend_delivery(request: ApiRequest, slug: str, webhook: int, delivery: int) -> Status[DeliveryItem]:
+@router.post(f"{DELIVERIES}/{{int:delivery}}/resend", Can.MANAGE, response={202: DeliveryItem})
+def resend_delivery(request: ApiRequest, access: Access, webhook: One, delivery: int) -> Status[DeliveryItem]:
     """Send a delivery again, with the same id."""
-    access, row = _webhook(request, slug, webhook)
-    webhooks.send_again(delivery=delivery_of(row, delivery), actor=access.user)
-    return Status(202, DeliveryItem.of(delivery_of(row, delivery)))
-
-
-def _webhook(request: ApiRequest, slug: str, pk: int) -> tuple[Access, Webhook]:
-    access = enter(request, slug, Can.MANAGE)
-    return access, webhook_of(access.project, pk)
+    webhooks.send_again(delivery=delivery_of(webhook, delivery), actor=access.user)
+    return Status(202, DeliveryItem.of(delivery_of(webhook, delivery)))

@@ -7,6 +7,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 from django.utils.translation import gettext_lazy as _
 
+from annotations.core.access import Access
 from annotations.models import Delivery, DeliveryState, Project, Webhook
 
 JOB_DONE: Final = "job.done"
@@ -69,9 +70,9 @@ def webhook_rows(project: Project) -> list[dict[str, Any]]:
     ]
 
 
-def webhook_of(project: Project, pk: int) -> Webhook:
+def webhook_of(access: Access, pk: int) -> Webhook:
     """Return a webhook of the project. Raises Http404."""
-    found = Webhook.objects.filter(project=project, pk=pk).select_related("project").first()
+    found = Webhook.objects.filter(project=access.project, pk=pk).select_related("project").first()
     if found is None:
         raise Http404("This webhook does not exist.")
     return found

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Schema
 from ninja.responses import Status
@@ -14,16 +13,17 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter, shows_once
+from annotations.core.api.requests import ApiRequest, shows_once
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.models import Membership
 from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
-from annotations.projects.selectors.members import MemberRow, members, memberships
+from annotations.projects.selectors.members import MemberRow, member_for, members, memberships
 from annotations.projects.services import members as member_services
 
 router = ProjectRouter(tags=["Members"])
 PATH = "/projects/{slug:slug}/members"
+Member = Annotated[Membership, member_for]
 LINK_OF_NEW = _("Find the member in the list of members, and create a link with POST …/members/{member}/password-link.")
 NEW_LINK = _("Send the request with a new Idempotency-Key to create another link.")
 
@@ -122,56 +122,45 @@ def new_member(request: ApiRequest, access: Access, body: NewMember) -> Status[A
     return Status(201, AddedMember(**_item(access, member).dict(), link=link))
 
 
-@router.get(f"{PATH}/{{int:member}}", response=MemberItem)
-def read_member(request: ApiRequest, slug: str, member: int) -> MemberItem:
+@router.get(f"{PATH}/{{int:member}}", Can.MANAGE, response=MemberItem)
+def read_member(request: ApiRequest, access: Access, member: Member) -> MemberItem:
     """Read a member."""
-    access, row = _member(request, slug, member)
-    return _item(access, row)
+    return _item(access, member)
 
 
-@router.patch(f"{PATH}/{{int:member}}", response=MemberItem)
-def change_role(request: ApiRequest, slug: str, member: int, body: NewRole) -> MemberItem:
+@router.patch(f"{PATH}/{{int:member}}", Can.MANAGE, response=MemberItem)
+def change_role(request: ApiRequest, access: Access, member: Member, body: NewRole) -> MemberItem:
     """Change the role of a member, or restore a former member with this role."""
-    access, row = _member(request, slug, member)
     role = check(RoleForm(body.dict()))["role"]
-    changed = member_services.add_member(project=access.project, user=row.user, role=role, actor=access.user)
+    changed = member_services.add_member(project=access.project, user=member.user, role=role, actor=access.user)
     return _item(access, changed)
 
 
-@router.get(f"{PATH}/{{int:member}}/removal", response=MemberRemoval)
-def preview_removal(request: ApiRequest, slug: str, member: int) -> MemberRemoval:
+@router.get(f"{PATH}/{{int:member}}/removal", Can.MANAGE, response=MemberRemoval)
+def preview_removal(request: ApiRequest, access: Access, member: Member) -> MemberRemoval:
     """Say what removing a member would affect."""
-    access, row = _member(request, slug, member)
-    return MemberRemoval.of(member_services.removal_preview(project=access.project, user=row.user))
+    return MemberRemoval.of(member_services.removal_preview(project=access.project, user=member.user))
 
 
-@router.post(f"{PATH}/{{int:member}}/remove", response=RemovedMember)
-def remove_from_project(request: ApiRequest, slug: str, member: int, body: NotesHeir) -> RemovedMember:
+@router.post(f"{PATH}/{{int:member}}/remove", Can.MANAGE, response=RemovedMember)
+def remove_from_project(request: ApiRequest, access: Access, member: Member, body: NotesHeir) -> RemovedMember:
     """Remove a member. All annotations are kept."""
-    access, row = _member(request, slug, member)
-    heirs = member_services.heirs_of(project=access.project, user=row.user)
+    heirs = member_services.heirs_of(project=access.project, user=member.user)
     chosen = next((heir.pk for heir in heirs if heir.username == body.hand_over_to), body.hand_over_to)
     form = RemoveForm({"heir": chosen}, heirs=heirs)
     wanted = check(form, {"heir": "hand_over_to"})
     with named({"heir": "hand_over_to"}):
         done = member_services.remove_member(
-            project=access.project, user=row.user, actor=access.user, hand_over_to=wanted["heir"]
+            project=access.project, user=member.user, actor=access.user, hand_over_to=wanted["heir"]
         )
     return RemovedMember.of(done)
 
 
-@router.post(f"{PATH}/{{int:member}}/password-link", response=PasswordLink)
+@router.post(f"{PATH}/{{int:member}}/password-link", Can.MANAGE, response=PasswordLink)
 @shows_once("link", NEW_LINK)
-def new_password_link(request: ApiRequest, slug: str, member: int) -> PasswordLink:
+def new_password_link(request: ApiRequest, access: Access, member: Member) -> PasswordLink:
     """Create a link with which a member chooses a new password."""
-    access, row = _member(request, slug, member)
-    return PasswordLink(link=_link(request, access, row))
-
-
-def _member(request: ApiRequest, slug: str, pk: int) -> tuple[Access, Membership]:
-    access = enter(request, slug, Can.MANAGE)
-    rows = Membership.objects.select_related("user")
-    return access, get_object_or_404(rows, project=access.project, pk=pk)
+    return PasswordLink(link=_link(request, access, member))
 
 
 def _item(access: Access, member: Membership) -> MemberItem:

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.access import lacks_second_factor, may_make_links
+from annotations.core.access import Access, lacks_second_factor, may_make_links
 from annotations.models import ApiToken, Assignment, AssignmentState, Event, Membership, Project, Role, User
 
 
@@ -34,6 +35,10 @@ class MemberRow:
 def memberships(project: Project, *, active: bool) -> QuerySet[Membership]:
     """Current or former members of a project, in the order they joined."""
     return Membership.objects.filter(project=project, active=active).select_related("user").order_by("id")
+
+
+def member_for(access: Access, pk: int) -> Membership:
+    return get_object_or_404(Membership.objects.select_related("user"), project=access.project, pk=pk)
 
 
 def members(rows: Sequence[Membership], manager: User) -> list[MemberRow]:

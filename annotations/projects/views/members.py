@@ -22,7 +22,15 @@ from annotations.core.forms import add_error, error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, posted
 from annotations.models import Membership, Role, User
 from annotations.projects.forms.members import AddMemberForm, GroupForm, RemoveForm, RoleForm, TokenForm
-from annotations.projects.selectors.members import TOKEN_STATES, members, memberships, projects_of, state_of, tokens_of
+from annotations.projects.selectors.members import (
+    TOKEN_STATES,
+    member_for,
+    members,
+    memberships,
+    projects_of,
+    state_of,
+    tokens_of,
+)
 from annotations.projects.selectors.providers import configured, pushes_groups, roles_of_groups
 from annotations.projects.services import members as member_services
 from annotations.projects.services.accounts import shown
@@ -81,10 +89,6 @@ def _show_link(request: Request, access: Access, user: User, *, made: bool = Fal
     return render(request, "projects/accounts/reset_link.html", context)
 
 
-def _member(access: Access, pk: int) -> Membership:
-    return get_object_or_404(Membership.objects.select_related("user"), project=access.project, pk=pk)
-
-
 def _back(request: Request, access: Access) -> HttpResponse:
     """Redirect to the members, or to the projects if the user is no longer a manager here."""
     still = Membership.objects.filter(project=access.project, user=request.user, active=True, role=Role.MANAGER)
@@ -96,7 +100,7 @@ def _back(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.MANAGE, "POST")
 def member_role(request: Request, access: Access, pk: int) -> HttpResponse:
     """Change the role of a member, or restore a former member."""
-    member = _member(access, pk)
+    member = member_for(access, pk)
     form = RoleForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("This role does not exist. Nothing was changed."))
@@ -114,7 +118,7 @@ def member_role(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MANAGE, *FORM)
 def member_remove(request: Request, access: Access, pk: int) -> HttpResponse:
     """Preview of removing a member. A POST removes the member."""
-    member = _member(access, pk)
+    member = member_for(access, pk)
     if not member.active:
         # The member is already removed, as after a double click.
         return redirect("people", access.slug)
@@ -140,7 +144,7 @@ def member_remove(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MANAGE, "POST")
 def member_link(request: Request, access: Access, pk: int) -> HttpResponse:
     """Create a one-time link for a member who forgot their password."""
-    member = _member(access, pk)
+    member = member_for(access, pk)
     try:
         return _show_link(request, access, member.user)
     except ServiceError as error:

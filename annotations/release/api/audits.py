@@ -19,7 +19,7 @@ from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.models import AuditMark, AuditPlan, Release
-from annotations.release.api.releases import enter_release
+from annotations.release.api.releases import Named
 from annotations.release.rules.audits.looks import MOST_LEAKS
 from annotations.release.rules.audits.shown import AuditedText
 from annotations.release.selectors import audits
@@ -161,66 +161,63 @@ def list_audits(request: ApiRequest, access: Access, paging: Query[Paging]) -> d
     return paged_rows(request, paging, audits.audited(access), AuditItem.of, newest_first=True, by="number")
 
 
-@router.get(f"{PATH}/preview", response=AuditSample)
-def preview_audit(request: ApiRequest, slug: str, release: int, wanted: Query[AuditChoices]) -> AuditSample:
+@router.get(f"{PATH}/preview", Can.RELEASE, response=AuditSample)
+def preview_audit(request: ApiRequest, access: Access, release: Named, wanted: Query[AuditChoices]) -> AuditSample:
     """Show the sample that choices give. Nothing is stored."""
-    _access, found = enter_release(request, slug, release)
     with named({"by": "by"}):
-        return preview_of(found, wanted.chosen())
+        return preview_of(release, wanted.chosen())
 
 
-@router.post(PATH, response={201: AuditVerdict})
-def plan_release_audit(request: ApiRequest, slug: str, release: int, body: AuditChoices) -> Status[AuditVerdict]:
+@router.post(PATH, Can.RELEASE, response={201: AuditVerdict})
+def plan_release_audit(request: ApiRequest, access: Access, release: Named, body: AuditChoices) -> Status[AuditVerdict]:
     """Plan the audit of a release: draw the sample and plant leaks in it."""
-    access, found = enter_release(request, slug, release)
     with named({"by": "by", "planted": "planted"}):
-        plan = plan_audit(release=found, choices=body.chosen(), actor=access.user)
+        plan = plan_audit(release=release, choices=body.chosen(), actor=access.user)
     return Status(201, _state(access, plan))
 
 
-@router.get(PATH, response=AuditVerdict)
-def read_audit(request: ApiRequest, slug: str, release: int) -> AuditVerdict:
+@router.get(PATH, Can.AUDIT_RELEASES, response=AuditVerdict)
+def read_audit(request: ApiRequest, access: Access, release: Named) -> AuditVerdict:
     """Read the state of an audit, and its result once it has ended (managers: at any time)."""
-    return _state(*_audit(request, slug, release))
+    return _state(access, _plan(release))
 
 
-@router.delete(PATH, response={204: None})
-def discard_audit(request: ApiRequest, slug: str, release: int) -> Status[None]:
+@router.delete(PATH, Can.RELEASE, response={204: None})
+def discard_audit(request: ApiRequest, access: Access, release: Named) -> Status[None]:
     """Discard the plan of an audit. This is possible until somebody opens a note."""
-    access, found = enter_release(request, slug, release)
-    discard_plan(release=found, actor=access.user)
+    discard_plan(release=release, actor=access.user)
     return Status(204, None)
 
 
-@router.post(f"{PATH}/next", response=ReadingNote)
-def next_audit_note(request: ApiRequest, slug: str, release: int) -> ReadingNote:
+@router.post(f"{PATH}/next", Can.AUDIT_RELEASES, response=ReadingNote)
+def next_audit_note(request: ApiRequest, access: Access, release: Named) -> ReadingNote:
     """Take the next note to read, or go on with the one that the person has begun. The audit log records it."""
-    access, plan = _audit(request, slug, release)
+    plan = _plan(release)
     if reading.next_note(plan=plan, user=access.user) is None:
         raise Problem(409, "none-left", _("No note is left to read. Others may still read theirs."))
     return _shown(access, plan)
 
 
-@router.get(f"{PATH}/note", response=ReadingNote)
-def read_audit_note(request: ApiRequest, slug: str, release: int) -> ReadingNote:
+@router.get(f"{PATH}/note", Can.AUDIT_RELEASES, response=ReadingNote)
+def read_audit_note(request: ApiRequest, access: Access, release: Named) -> ReadingNote:
     """Read the note that the person has begun. The audit log records it."""
-    return _shown(*_audit(request, slug, release))
+    return _shown(access, _plan(release))
 
 
-@router.post(f"{PATH}/note/marks", response={201: MarkItem})
-def mark_leak(request: ApiRequest, slug: str, release: int, body: NewMark) -> Status[MarkItem]:
+@router.post(f"{PATH}/note/marks", Can.AUDIT_RELEASES, response={201: MarkItem})
+def mark_leak(request: ApiRequest, access: Access, release: Named, body: NewMark) -> Status[MarkItem]:
     """Mark a stretch of the shown text as a leak. The same stretch again gets the new label."""
-    access, plan = _audit(request, slug, release)
+    plan = _plan(release)
     row = reading.note_of(plan, body.note, access.user)
     with named({"bounds": "start", "replaced": "start", "label": "label"}):
         made = reading.mark(note=row, start=body.start, end=body.end, label=body.label, user=access.user)
     return Status(201, MarkItem.of(made, audits.shown_of(row)))
 
 
-@router.delete(f"{PATH}/note/marks/{{int:mark}}", response={204: None})
-def unmark_leak(request: ApiRequest, slug: str, release: int, mark: int) -> Status[None]:
+@router.delete(f"{PATH}/note/marks/{{int:mark}}", Can.AUDIT_RELEASES, response={204: None})
+def unmark_leak(request: ApiRequest, access: Access, release: Named, mark: int) -> Status[None]:
     """Remove a mark of the note that the person reads."""
-    access, plan = _audit(request, slug, release)
+    plan = _plan(release)
     row = reading.reading_note(plan, access.user)
     if row is None or not row.marks.filter(pk=mark).exists():
         raise Http404("The note has no such mark.")
@@ -228,28 +225,28 @@ def unmark_leak(request: ApiRequest, slug: str, release: int, mark: int) -> Stat
     return Status(204, None)
 
 
-@router.post(f"{PATH}/note/finish", response=AuditVerdict)
-def finish_audit_note(request: ApiRequest, slug: str, release: int, body: TheNote) -> AuditVerdict:
+@router.post(f"{PATH}/note/finish", Can.AUDIT_RELEASES, response=AuditVerdict)
+def finish_audit_note(request: ApiRequest, access: Access, release: Named, body: TheNote) -> AuditVerdict:
     """Finish the note that the person reads. A note with a leak is held back until a manager has decided."""
-    access, plan = _audit(request, slug, release)
+    plan = _plan(release)
     reading.finish(note=reading.note_of(plan, body.note, access.user), user=access.user)
-    return _state(*_audit(request, slug, release))
+    return _state(access, _plan(release))
 
 
-@router.post(f"{PATH}/reopen", response=ReadingNote)
-def reopen_audit_note(request: ApiRequest, slug: str, release: int) -> ReadingNote:
+@router.post(f"{PATH}/reopen", Can.AUDIT_RELEASES, response=ReadingNote)
+def reopen_audit_note(request: ApiRequest, access: Access, release: Named) -> ReadingNote:
     """Reopen the note that the person finished last, if no look has counted it yet."""
-    access, plan = _audit(request, slug, release)
+    plan = _plan(release)
     reading.reopen(plan=plan, user=access.user)
     return _shown(access, plan)
 
 
-@router.get(f"{PATH}/leaks", response=Page[LeakItem])
+@router.get(f"{PATH}/leaks", Can.RELEASE, response=Page[LeakItem])
 def list_leaks(
-    request: ApiRequest, slug: str, release: int, paging: Query[Paging]
+    request: ApiRequest, access: Access, release: Named, paging: Query[Paging]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the leaks that auditors found, in their sentences. The audit log records that their notes were read."""
-    access, plan = _audit(request, slug, release, Can.RELEASE)
+    plan = _plan(release)
 
     def fetch(after: int | None, size: int) -> Sequence[audits.Leak]:
         marks = audits.leak_marks(plan).filter(pk__gt=after or 0).order_by("pk")[:size]
@@ -258,19 +255,17 @@ def list_leaks(
     return paged(request, paging, fetch, LeakItem.model_validate, lambda leak: leak.mark.pk)
 
 
-@router.post(f"{PATH}/leaks/{{int:mark}}/decide", response=AuditVerdict)
-def decide_leak(request: ApiRequest, slug: str, release: int, mark: int, body: LeakDecision) -> AuditVerdict:
+@router.post(f"{PATH}/leaks/{{int:mark}}/decide", Can.RELEASE, response=AuditVerdict)
+def decide_leak(request: ApiRequest, access: Access, release: Named, mark: int, body: LeakDecision) -> AuditVerdict:
     """Decide about a leak, or undo the decision."""
-    access, plan = _audit(request, slug, release, Can.RELEASE)
+    plan = _plan(release)
     marks = audits.leak_marks(plan).select_related("note__plan__release__project", "note__note")
     decide(mark=get_object_or_404(marks, pk=mark), answer=body.answer, actor=access.user)
-    return _state(*_audit(request, slug, release, Can.RELEASE))
+    return _state(access, _plan(release))
 
 
-def _audit(request: ApiRequest, slug: str, number: int, right: Can = Can.AUDIT_RELEASES) -> tuple[Access, AuditPlan]:
-    access, release = enter_release(request, slug, number, right)
-    rows = AuditPlan.objects.select_related("release__project", "release__policy")
-    return access, get_object_or_404(rows, release=release)
+def _plan(release: Release) -> AuditPlan:
+    return get_object_or_404(AuditPlan.objects.select_related("release__project", "release__policy"), release=release)
 
 
 def _state(access: Access, plan: AuditPlan) -> AuditVerdict:

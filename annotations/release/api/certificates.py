@@ -4,18 +4,19 @@ from datetime import date, datetime
 from typing import Any, Self
 
 from django.http import HttpResponse
-from ninja import Field, File, Form, Router, Schema, UploadedFile
+from ninja import Field, File, Form, Schema, UploadedFile
 from ninja.responses import Status
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.answers import file_answer
 from annotations.core.api.mount import sends
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, Scope, require_scope
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.requests import takes_uploads
-from annotations.models import Certificate
-from annotations.release.api.releases import enter_release
+from annotations.models import Certificate, Release
+from annotations.release.api.releases import Named
 from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.rules.certificates.verifying import PAGE
@@ -31,7 +32,7 @@ from annotations.release.services.certificates.signing import (
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 from annotations.release.services.starting import LONGEST_PURPOSE, LONGEST_RECIPIENT
 
-router = Router(tags=["Certificates"])
+router = ProjectRouter(tags=["Certificates"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/certificates"
 
 
@@ -100,47 +101,47 @@ class VerifyOptions(Schema):
     key: str = ""
 
 
-@router.get(f"{PATH}/draft", response=Prospect)
-def draft_certificate(request: ApiRequest, slug: str, release: int) -> Prospect:
+@router.get(f"{PATH}/draft", Can.RELEASE, response=Prospect)
+def draft_certificate(request: ApiRequest, access: Access, release: Named) -> Prospect:
     """Show what would be signed now, with the open risks."""
-    access, found = enter_release(request, slug, release)
-    terms = Terms(found.purpose or "–", found.recipient or "–", found.expires_on or found.created_at.date())
-    made = prospect(found, terms, access.user)
+    terms = Terms(release.purpose or "–", release.recipient or "–", release.expires_on or release.created_at.date())
+    made = prospect(release, terms, access.user)
     return Prospect(risks=[RiskItem.of(risk) for risk in made.risks], content=dict(made.content))
 
 
-@router.post(PATH, response={201: CertificateItem})
-def sign_certificate(request: ApiRequest, slug: str, release: int, body: NewCertificate) -> Status[Certificate]:
+@router.post(PATH, Can.RELEASE, response={201: CertificateItem})
+def sign_certificate(request: ApiRequest, access: Access, release: Named, body: NewCertificate) -> Status[Certificate]:
     """Sign a release. If the newest certificate says the same already, it is returned."""
-    access, found = enter_release(request, slug, release)
     form = SignForm(body.dict() | {"own_risks": "\n".join(" ".join(risk.split()) for risk in body.own_risks)})
     check(form)
     with named({"expiry": "expires_on", "risks": "accepted", "long": "own_risks"}):
         made = sign(
-            release=found, terms=form.terms(), accepted=body.accepted, own_risks=form.risks(), actor=access.user
+            release=release, terms=form.terms(), accepted=body.accepted, own_risks=form.risks(), actor=access.user
         )  # fmt: skip
     return Status(201, made)
 
 
-@router.get(PATH, response=list[CertificateItem])
-def list_certificates(request: ApiRequest, slug: str, release: int) -> list[Certificate]:
+@router.get(PATH, Can.AUDIT_RELEASES, response=list[CertificateItem])
+def list_certificates(request: ApiRequest, access: Access, release: Named) -> list[Certificate]:
     """List the certificates of a release, the newest first."""
-    _access, found = enter_release(request, slug, release, Can.AUDIT_RELEASES)
-    return list(certificates_of(found))
+    return list(certificates_of(release))
 
 
 @router.get(
-    f"{PATH}/{{int:certificate}}.json", response={200: None}, openapi_extra=sends("application/json")
+    f"{PATH}/{{int:certificate}}.json", Can.AUDIT_RELEASES, response={200: None},
+    openapi_extra=sends("application/json"),
 )  # fmt: skip
-def download_certificate_json(request: ApiRequest, slug: str, release: int, certificate: int) -> HttpResponse:
+def download_certificate_json(request: ApiRequest, access: Access, release: Named, certificate: int) -> HttpResponse:
     """Download a certificate as JSON: the same bytes every time."""
-    return _download(request, slug, release, certificate, "json")
+    return _download(access, release, certificate, "json")
 
 
-@router.get(f"{PATH}/{{int:certificate}}.pdf", response={200: None}, openapi_extra=sends("application/pdf"))
-def download_certificate_pdf(request: ApiRequest, slug: str, release: int, certificate: int) -> HttpResponse:
+@router.get(
+    f"{PATH}/{{int:certificate}}.pdf", Can.AUDIT_RELEASES, response={200: None}, openapi_extra=sends("application/pdf")
+)
+def download_certificate_pdf(request: ApiRequest, access: Access, release: Named, certificate: int) -> HttpResponse:
     """Download a certificate as PDF: the same bytes every time."""
-    return _download(request, slug, release, certificate, "pdf")
+    return _download(access, release, certificate, "pdf")
 
 
 @router.post("/certificates/verify", response=Verified)
@@ -165,6 +166,5 @@ def list_signing_keys(request: ApiRequest) -> list[PublicKey]:
     return public_keys()
 
 
-def _download(request: ApiRequest, slug: str, release: int, certificate: int, format: str) -> HttpResponse:
-    access, found = enter_release(request, slug, release, Can.AUDIT_RELEASES)
-    return file_answer(*certificate_file(release=found, number=certificate, format=format, actor=access.user))
+def _download(access: Access, release: Release, certificate: int, format: str) -> HttpResponse:
+    return file_answer(*certificate_file(release=release, number=certificate, format=format, actor=access.user))

@@ -17,7 +17,7 @@ from annotations.core.api.schemas import Answer, AsText, Body, Username
 from annotations.core.events import record_reads
 from annotations.models import ReleasedNoteState, ReleaseState
 from annotations.notes.api import read_set
-from annotations.release.api.releases import ReleasedPiece, enter_release
+from annotations.release.api.releases import Named, ReleasedPiece
 from annotations.release.rules.redaction.released import RedactedText
 from annotations.release.selectors.findings import FindingInSentence, findings_of, in_context, passing, stored_pieces
 from annotations.release.selectors.releases import open_findings, released_notes
@@ -87,19 +87,18 @@ class Decided(Schema):
     job: int | None
 
 
-@router.get(PATH, response=Page[FindingItem])
+@router.get(PATH, Can.RELEASE, response=Page[FindingItem])
 def list_findings(
     request: ApiRequest,
-    slug: str,
-    release: int,
+    access: Access,
+    release: Named,
     paging: Query[Paging],
     state: Literal["open", "decided", "all"] = "all",
 ) -> dict[str, Any] | HttpResponseBase:
     """List the findings of the leak gate. The audit log records that their notes were read."""
-    access, found = enter_release(request, slug, release)
 
     def fetch(after: int | None, size: int) -> Sequence[FindingInSentence]:
-        rows = passing(findings_of(found), state).filter(pk__gt=after or 0).order_by("pk")
+        rows = passing(findings_of(release), state).filter(pk__gt=after or 0).order_by("pk")
         shown = list(in_context(rows.select_related("decided_by", "note__document")[:size]).values())
         notes = (one.note for one in shown)
         record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
@@ -108,10 +107,9 @@ def list_findings(
     return paged(request, paging, fetch, FindingItem.model_validate, lambda one: one.finding.pk)
 
 
-@router.post(f"{PATH}/decide", response=Decided)
-def decide_findings(request: ApiRequest, slug: str, release: int, body: FindingsAnswer) -> Decided:
+@router.post(f"{PATH}/decide", Can.RELEASE, response=Decided)
+def decide_findings(request: ApiRequest, access: Access, release: Named, body: FindingsAnswer) -> Decided:
     """Decide findings of the leak gate, or undo decisions. Findings that were decided meanwhile stay as they are."""
-    access, found = enter_release(request, slug, release)
     if sum([bool(body.findings), bool(body.string), body.all]) != 1:
         raise invalid(("findings", _("Name findings, or a string, or set “all”: exactly one of the three.")))
     if any(not 0 < one <= MAX_ID for one in body.findings):
@@ -121,11 +119,11 @@ def decide_findings(request: ApiRequest, slug: str, release: int, body: Findings
         raise invalid(("string", _("This is not the key of a string.")))
     with named({"label": "label"}):
         changed = answer_chosen(
-            release=found, answer=body.answer, findings=body.findings,
+            release=release, answer=body.answer, findings=body.findings,
             string_key=key, actor=access.user, label=body.label,
         )  # fmt: skip
-    job = found.job.number if found.job and found.state == ReleaseState.PREPARING else None
-    return Decided(changed=changed, open_findings=open_findings(found).count(), state=found.state, job=job)
+    job = release.job.number if release.job and release.state == ReleaseState.PREPARING else None
+    return Decided(changed=changed, open_findings=open_findings(release).count(), state=release.state, job=job)
 
 
 # Routes of released notes, and of notes as a release would show them.
@@ -169,20 +167,18 @@ class ViewedNote(Answer):
     pieces: list[ReleasedPiece]
 
 
-@router.get(NOTES_PATH, response=Page[ReleasedItem])
+@router.get(NOTES_PATH, Can.RELEASE, response=Page[ReleasedItem])
 def list_released(
-    request: ApiRequest, slug: str, release: int, paging: Query[Paging]
+    request: ApiRequest, access: Access, release: Named, paging: Query[Paging]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the notes of a release."""
-    _access, found = enter_release(request, slug, release)
-    return paged_rows(request, paging, released_notes(found), ReleasedItem.model_validate)
+    return paged_rows(request, paging, released_notes(release), ReleasedItem.model_validate)
 
 
-@router.get(f"{NOTES_PATH}/{{int:note}}", response=ReleasedText)
-def read_released(request: ApiRequest, slug: str, release: int, note: int) -> ReleasedText:
+@router.get(f"{NOTES_PATH}/{{int:note}}", Can.RELEASE, response=ReleasedText)
+def read_released(request: ApiRequest, access: Access, release: Named, note: int) -> ReleasedText:
     """Read the original and the released text of a note. The audit log records it."""
-    access, found = enter_release(request, slug, release)
-    row = show_released(release=found, note=note, actor=access.user)
+    row = show_released(release=release, note=note, actor=access.user)
     pending = row.state == ReleasedNoteState.PENDING
     spans = [] if pending else row.spans
     pieces = [] if pending else stored_pieces(row.pieces)
@@ -208,7 +204,6 @@ def view_released(
 ) -> RedactedText:
     """Show a note with the spans of an annotation set masked or replaced. Nothing is stored but that it was read."""
     document = note_for(access, note)
-    document.project = access.project
     chosen = read_set(request, access.slug, note, annotation_set)
     spans = [Span(one.start, one.end, one.label) for one in chosen.items]
     return viewed(document=document, spans=spans, view=view)

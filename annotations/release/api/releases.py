@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import date, datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
@@ -12,7 +12,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
@@ -198,10 +198,7 @@ class ReleaseExport(OtherCodes):
     leave_out: bool = False
 
 
-def enter_release(request: ApiRequest, slug: str, number: int, right: Can = Can.RELEASE) -> tuple[Access, Release]:
-    """Enter the project, and return a release of it, too."""
-    access = enter(request, slug, right)
-    return access, release_for(access, number)
+Named = Annotated[Release, release_for]
 
 
 @router.get(PATH, Can.RELEASE, response=Page[ReleaseItem])
@@ -257,40 +254,37 @@ def new_release(request: ApiRequest, response: HttpResponse, access: Access, bod
     return _begun(response, release)
 
 
-@router.get(ONE, response=ReleaseDetail)
-def read_release(request: ApiRequest, slug: str, release: int) -> ReleaseDetail:
+@router.get(ONE, Can.RELEASE, response=ReleaseDetail)
+def read_release(request: ApiRequest, access: Access, release: Named) -> ReleaseDetail:
     """Read a release with its counts, its steps and its files."""
-    return _detail(*enter_release(request, slug, release))
+    return _detail(access, release)
 
 
-@router.post(f"{ONE}/prepare", response={202: ReleaseItem})
-def prepare_release(request: ApiRequest, response: HttpResponse, slug: str, release: int) -> Status[ReleaseItem]:
+@router.post(f"{ONE}/prepare", Can.RELEASE, response={202: ReleaseItem})
+def prepare_release(request: ApiRequest, response: HttpResponse, access: Access, release: Named) -> Status[ReleaseItem]:
     """Prepare a release again whose surrogates were edited. Otherwise nothing changes."""
-    access, found = enter_release(request, slug, release)
-    return _begun(response, prepare_again(release=found, actor=access.user))
+    return _begun(response, prepare_again(release=release, actor=access.user))
 
 
-@router.post(f"{ONE}/withdraw", response=ReleaseDetail)
-def withdraw_release(request: ApiRequest, slug: str, release: int) -> ReleaseDetail:
+@router.post(f"{ONE}/withdraw", Can.RELEASE, response=ReleaseDetail)
+def withdraw_release(request: ApiRequest, access: Access, release: Named) -> ReleaseDetail:
     """Withdraw a release, so that it is exported no more. What recipients have remains with them."""
-    access, found = enter_release(request, slug, release)
-    return _detail(access, withdraw(release=found, actor=access.user))
+    return _detail(access, withdraw(release=release, actor=access.user))
 
 
-@router.post(f"{ONE}/export", response={202: JobItem})
+@router.post(f"{ONE}/export", Can.RELEASE, response={202: JobItem})
 def export_release(
-    request: ApiRequest, response: HttpResponse, slug: str, release: int, body: ReleaseExport
+    request: ApiRequest, response: HttpResponse, access: Access, release: Named, body: ReleaseExport
 ) -> Status[JobItem]:
     """Export a release. The job's result has the id of the file to download."""
-    access, found = enter_release(request, slug, release)
     sent = body.dict() | {"token": uuid.uuid4()}
     wanted = check(ReleaseExportForm(sent, about=about_formats(), mappings=()))
     labels = body.chosen(access.project)
     with named(FIELDS):
         job = start_release_export(
-            release=found, format=wanted["format"], actor=access.user, leave_out=wanted["leave_out"], labels=labels
+            release=release, format=wanted["format"], actor=access.user, leave_out=wanted["leave_out"], labels=labels
         )  # fmt: skip
-    return started(response, slug, job)
+    return started(response, access.slug, job)
 
 
 def _begun(response: HttpResponse, release: Release) -> Status[ReleaseItem]:

@@ -183,7 +183,6 @@ def note_surrogates(request: Request, slug: str, pk: int) -> HttpResponse:
     """
     access = enter_page(request, slug, Can.MAKE_GOLD)
     document = note_for(access, pk)
-    document.project = access.project
     found = viewed(document=document, spans=_spans(document, body_of(request)), view=SURROGATES)
     texts = [
         [one.start, one.end, None if one.action == Action.KEEP else found.text[one.new_start : one.new_end]]

@@ -11,7 +11,7 @@ from ninja import Field, Query, Schema
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Code, ReadBy
 from annotations.core.events import NOTE_READ
@@ -306,12 +306,12 @@ def next_review(request: ApiRequest, access: Access, run_author: int, wanted: Qu
     return NextReview(note=found)
 
 
-@router.get(NOTE, response=ReviewOut)
+@router.get(NOTE, Can.MAKE_GOLD, response=ReviewOut)
 def read_review(
-    request: ApiRequest, slug: str, run_author: int, note: int, filters: Query[SuggestionFilters]
+    request: ApiRequest, access: Access, run_author: int, note: int, filters: Query[SuggestionFilters]
 ) -> ReviewOut:
     """Read a run's suggestions in a note, the decisions on them, and the gold spans. The audit log records it."""
-    access, run, document = _open(request, slug, run_author, note)
+    run, document = review_for(access, run_author, note)
     NOTE_READ.record(actor=access.user, note=document, data={"run": run.pk})
     found = _shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
     listed: dict[str, Any] = {
@@ -321,20 +321,22 @@ def read_review(
     return found.model_copy(update=listed)
 
 
-@router.post(f"{NOTE}/decisions", response=ReviewOut)
-def decide_suggestion(request: ApiRequest, slug: str, run_author: int, note: int, body: NewReviewDecision) -> ReviewOut:
+@router.post(f"{NOTE}/decisions", Can.MAKE_GOLD, response=ReviewOut)
+def decide_suggestion(
+    request: ApiRequest, access: Access, run_author: int, note: int, body: NewReviewDecision
+) -> ReviewOut:
     """Accept, reject or correct a suggestion, add or remove a span, undo or redo."""
-    access, run, document = _open(request, slug, run_author, note)
+    run, document = review_for(access, run_author, note)
     wanted = _wanted(access, run, document, body)
     with named(FIELDS):
         state = decide(document=document, author=run, user=access.user, request=wanted)
     return _shown(access, state)
 
 
-@router.post(f"{NOTE}/finish", response=Finished)
-def finish_note_review(request: ApiRequest, slug: str, run_author: int, note: int, body: Finishing) -> Finished:
+@router.post(f"{NOTE}/finish", Can.MAKE_GOLD, response=Finished)
+def finish_note_review(request: ApiRequest, access: Access, run_author: int, note: int, body: Finishing) -> Finished:
     """Finish the review of a note, so that its gold counts, or hand it over to a second reviewer."""
-    access, run, document = _open(request, slug, run_author, note)
+    run, document = review_for(access, run_author, note)
     hidden, known = hidden_at(run, document), suggestion_named(access.project, run, document)
     finish_review(
         document=document, author=run, user=access.user, rest={known(one) for one in body.rest}, stage=body.stage,
@@ -346,10 +348,10 @@ def finish_note_review(request: ApiRequest, slug: str, run_author: int, note: in
     return Finished(**_shown(access, state).dict(), leaks_found=leaks)
 
 
-@router.post(f"{NOTE}/reopen", response=ReviewOut)
-def reopen_note_review(request: ApiRequest, slug: str, run_author: int, note: int) -> ReviewOut:
+@router.post(f"{NOTE}/reopen", Can.MAKE_GOLD, response=ReviewOut)
+def reopen_note_review(request: ApiRequest, access: Access, run_author: int, note: int) -> ReviewOut:
     """Reopen the review of a note."""
-    access, run, document = _open(request, slug, run_author, note)
+    run, document = review_for(access, run_author, note)
     reopen_review(document=document, author=run, user=access.user)
     return _shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
 
@@ -359,11 +361,6 @@ def reopen_note_review(request: ApiRequest, slug: str, run_author: int, note: in
 
 def _queue(access: Access, wanted: InOrder | Finishing) -> NoteOrder:
     return NoteOrder(wanted.order, label_coded(access.project, wanted.label) if wanted.label else None)
-
-
-def _open(request: ApiRequest, slug: str, author: int, note: int) -> tuple[Access, Author, Document]:
-    access = enter(request, slug, Can.MAKE_GOLD)
-    return access, *review_for(access, author, note)
 
 
 def _shown(access: Access, state: state_selectors.ReviewState) -> ReviewOut:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations import models
+from annotations.core.access import Access
 from annotations.core.authors import IMPORTED
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import open_stored, store_file
@@ -170,6 +171,14 @@ def stage_archive(
 
 def upload_of(project: models.Project, pk: int) -> models.StoredFile | None:
     return models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.UPLOAD, pk=pk).first()
+
+
+def upload_for(access: Access, pk: int) -> models.StoredFile:
+    """Return an uploaded archive of the project. Raises Http404."""
+    stored = upload_of(access.project, pk)
+    if stored is None:
+        raise Http404("This upload does not exist.")
+    return stored
 
 
 def drop_upload(pk: int) -> None:
