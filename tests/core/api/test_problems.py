@@ -74,7 +74,7 @@ def test_an_error_of_the_server_says_nothing_of_the_note(world, monkeypatch, err
     def fail(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr("annotations.notes.api.note_for", fail)
+    monkeypatch.setattr("annotations.notes.api._about", fail)
     assert problem(world.program.get(f"/projects/ward/notes/{world.note.pk}"))["status"] == status
 
 
