@@ -1,8 +1,9 @@
 """Events of projects, their labels and guidelines, and of assigning notes."""
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired
 
 from django.utils.translation import gettext_lazy as _
+from typing_extensions import TypedDict
 
 from annotations.core.events import NoData, Verb
 
@@ -33,7 +34,9 @@ class LabelChanged(LabelAdded):
     after: NotRequired[dict[str, str]]
 
 
-class LabelMerged(TypedDict):
+class LabelMerge(TypedDict):
+    """What merging `source` into `target` changes. Spans that are `already_there` with the other label are deleted."""
+
     source: str
     target: str
     spans: int
@@ -104,7 +107,7 @@ PROJECT_RESTORED = Verb[NoData]("project.restored", _("restored the project from
 GUIDELINES_CHANGED = Verb[GuidelinesChanged]("guidelines.changed", _("changed the guidelines"))
 LABEL_CHANGED = Verb[LabelChanged]("label.changed", _("changed a label"))
 LABEL_ADDED = Verb[LabelAdded]("label.added", _("added a label"))
-LABEL_MERGED = Verb[LabelMerged]("label.merged", _("merged a label"))
+LABEL_MERGED = Verb[LabelMerge]("label.merged", _("merged a label"))
 LABEL_DELETED = Verb[LabelDeleted]("label.deleted", _("deleted an unused label"))
 LABEL_MOVED = Verb[LabelMoved]("label.moved", _("moved a label"))
 CATEGORY_ADDED = Verb[CategoryAdded]("category.added", _("added a category"))

@@ -1,7 +1,7 @@
 """Routes of labels and of their categories: list, add, change, move, merge and delete."""
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 from django.db.models import OuterRef
 from django.http import HttpResponse
@@ -20,6 +20,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet, Span
+from annotations.projects.events import LabelMerge
 from annotations.projects.forms import labels as label_forms
 from annotations.projects.selectors.labels import category_at, frozen_versions, label_at, label_uses, seen_of
 from annotations.projects.selectors.projects import Amount, CappedCount
@@ -127,16 +128,6 @@ class MergeTarget(Body):
     into: str = Field(max_length=60)
 
 
-class LabelMerge(Schema):
-    """What merging `source` into `target` changes. Spans that are `already_there` with the other label are deleted."""
-
-    source: str
-    target: str
-    spans: int
-    notes: int
-    already_there: int
-
-
 class LabelMergePreview(LabelMerge):
     """What a merge would change. The frozen gold versions keep the old label."""
 
@@ -216,12 +207,12 @@ def remove_label(request: ApiRequest, access: Access, label: int) -> Status[None
 
 
 @router.get(f"{ONE}/merge", Can.MANAGE, response=LabelMergePreview)
-def preview_label_merge(request: ApiRequest, access: Access, label: int, into: str) -> LabelMergePreview:
+def preview_label_merge(request: ApiRequest, access: Access, label: int, into: str) -> dict[str, Any]:
     """Count what merging a label into the label with the code `into` would change."""
     source, target = _merging(access, label, into)
     with named(_MERGING):
         counts = label_services.merge_preview(source=source, target=target)
-    return LabelMergePreview(**counts, frozen_versions=frozen_versions(access.project))
+    return {**counts, "frozen_versions": frozen_versions(access.project)}
 
 
 @router.post(f"{ONE}/merge", Can.MANAGE, response=LabelMerge)
@@ -229,7 +220,7 @@ def merge_label(request: ApiRequest, access: Access, label: int, body: MergeTarg
     """Give every span of a label another label, and free its name and key. Nobody can undo this."""
     source, target = _merging(access, label, body.into)
     with named(_MERGING):
-        return LabelMerge(**label_services.merge_labels(source=source, target=target, actor=access.user))
+        return label_services.merge_labels(source=source, target=target, actor=access.user)
 
 
 _FIELDS: Mapping[str, str] = {**{field: field for field in (*label_services.EDITABLE, "category")}, "taken": "name"}

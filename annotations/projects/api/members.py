@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -68,18 +68,14 @@ class PasswordLink(Schema):
     link: str
 
 
-class MemberRemoval(Schema):
+class MemberRemoval(Answer):
     """What removing a member affects. Drafts are withdrawn, but kept; submitted annotation sets stay."""
 
-    username: str
+    username: str = Field(validation_alias="user")
     open_notes: int
     drafts: int
     submitted: int
     may_take_over: list[str]
-
-    @classmethod
-    def of(cls, preview: dict[str, Any]) -> Self:
-        return cls(username=preview["user"], **{key: preview[key] for key in cls.model_fields if key != "username"})
 
 
 class RemovedMember(MemberRemoval):
@@ -137,23 +133,22 @@ def change_role(request: ApiRequest, access: Access, member: Member, body: NewRo
 
 
 @router.get(f"{PATH}/{{int:member}}/removal", Can.MANAGE, response=MemberRemoval)
-def preview_removal(request: ApiRequest, access: Access, member: Member) -> MemberRemoval:
+def preview_removal(request: ApiRequest, access: Access, member: Member) -> dict[str, Any]:
     """Say what removing a member would affect."""
-    return MemberRemoval.of(member_services.removal_preview(project=access.project, user=member.user))
+    return member_services.removal_preview(project=access.project, user=member.user)
 
 
 @router.post(f"{PATH}/{{int:member}}/remove", Can.MANAGE, response=RemovedMember)
-def remove_from_project(request: ApiRequest, access: Access, member: Member, body: NotesHeir) -> RemovedMember:
+def remove_from_project(request: ApiRequest, access: Access, member: Member, body: NotesHeir) -> dict[str, Any]:
     """Remove a member. All annotations are kept."""
     heirs = member_services.heirs_of(project=access.project, user=member.user)
     chosen = next((heir.pk for heir in heirs if heir.username == body.hand_over_to), body.hand_over_to)
     form = RemoveForm({"heir": chosen}, heirs=heirs)
     wanted = check(form, {"heir": "hand_over_to"})
     with named({"heir": "hand_over_to"}):
-        done = member_services.remove_member(
+        return member_services.remove_member(
             project=access.project, user=member.user, actor=access.user, hand_over_to=wanted["heir"]
         )
-    return RemovedMember.of(done)
 
 
 @router.post(f"{PATH}/{{int:member}}/password-link", Can.MANAGE, response=PasswordLink)

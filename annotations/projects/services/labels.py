@@ -208,7 +208,7 @@ def _duplicates(source: models.Label, target: models.Label) -> "QuerySet[models.
     return models.Span.objects.filter(label=source).filter(Exists(same_bounds))
 
 
-def merge_preview(*, source: models.Label, target: models.Label) -> events.LabelMerged:
+def merge_preview(*, source: models.Label, target: models.Label) -> events.LabelMerge:
     """Counts of what a merge would change. Frozen gold versions keep the old label."""
     _check_merge(source, target)
     spans = models.Span.objects.filter(label=source)
@@ -235,7 +235,7 @@ def _check_merge(source: models.Label, target: models.Label) -> None:
         raise ServiceError(message % {"reason": error}, code="attributes") from error
 
 
-def merge_labels(*, source: models.Label, target: models.Label, actor: models.User | None) -> events.LabelMerged:
+def merge_labels(*, source: models.Label, target: models.Label, actor: models.User | None) -> events.LabelMerge:
     """Give every span of `source` the label `target`, and free the name and key of `source`. Return the counts."""
     with transaction.atomic():
         change_labels(source.label_set.project_id)
