@@ -12,7 +12,7 @@ from posixpath import basename, splitext
 from typing import IO, Any, Final, Protocol, Self
 
 from annotations.formats.files.safe_names import FileNames
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8, outcome
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.spans import Span
 from annotations.text.tokens import Tokenizer, tokenize
@@ -98,10 +98,7 @@ class InputFormat:
 
         `labels` maps every accepted name and code to a code; exact matches win over other case.
         """
-        try:
-            yield self.read(note, files, LabelFinder(labels))
-        except NoteError as error:
-            yield error
+        yield outcome(self.read, note, files, LabelFinder(labels))
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """For each note of a group, the number of spans by label name as written.
@@ -186,22 +183,19 @@ class DocumentReader(OneFileReader, ABC):
         for file in note.bundle:
             try:
                 for number, (line, document) in enumerate(self.documents(note, file, files), 1):
-                    yield self._read(document, numbered_name(note, number), file, line, find_label, seen)
+                    yield outcome(self._read, document, numbered_name(note, number), file, line, find_label, seen)
             except NoteError as error:
                 yield error
 
     def _read(
         self, document: Any, name: str, file: str, line: Any, find_label: "LabelFinder", seen: set[str]
-    ) -> ParsedNote | NoteError:
+    ) -> ParsedNote:
         if isinstance(document, NoteError):
-            return document
-        try:
-            parsed = self.note_in(document, name, file, line, find_label)
-        except NoteError as error:
-            return error
+            raise document
+        parsed = self.note_in(document, name, file, line, find_label)
         if self.unique and parsed.name in seen:
             message = f"The note “{parsed.name}” occurs twice. {self.unique}"
-            return NoteError([Problem(file, line, "same name", message)])
+            raise NoteError([Problem(file, line, "same name", message)])
         seen.add(parsed.name)
         return parsed
 
@@ -283,10 +277,12 @@ def one_file_each(found: Mapping[str, Mapping[str, str]]) -> list[NoteFiles]:
 def loose_texts(texts: Mapping[str, str], used: Collection[str], files: Files) -> Iterator[ParsedNote | NoteError]:
     """The text files by note name that no other file mentions, in order, as notes without annotations."""
     for name in sorted(texts.keys() - set(used)):
-        try:
-            yield ParsedNote(name, decode_utf8(files.load(texts[name]), texts[name]), None)
-        except NoteError as error:
-            yield error
+        yield outcome(bare_note, name, texts[name], files)
+
+
+def bare_note(name: str, file: str, files: Files) -> ParsedNote:
+    """A text file as a note without annotations."""
+    return ParsedNote(name, decode_utf8(files.load(file), file), None)
 
 
 def numbered_name(note: NoteFiles, number: int) -> str:

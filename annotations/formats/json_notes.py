@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles, RecordsFormat
 from annotations.formats.files.json_files import JsonError, json_records
-from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
+from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name, outcome
 from annotations.formats.quotes import OffsetUnit, likely_unit, points_of
 from annotations.formats.span_rules import SpanTaker, whole
 from annotations.text.names import shown
@@ -44,10 +44,7 @@ class JsonReader(DocumentReader):
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Record | NoteError]]:
         for line, record in opened_records(files, file):
-            try:
-                yield line, object_in(record, file, line)
-            except NoteError as error:
-                yield line, error
+            yield line, outcome(object_in, record, file, line)
 
 
 class JsonFormat(JsonReader, JsonFile):

@@ -1,13 +1,15 @@
 """Notes as read from files and as written to them, and the problems that a file can have."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from annotations.text.names import bad_character
 from annotations.text.spans import Span
 
 NAME_LENGTH: Final = 255
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,14 @@ class NoteError(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: list[Problem] = list(problems)
         super().__init__(" ".join(map(str, self.problems)))
+
+
+def outcome(read: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T | NoteError:
+    """What a function returns, or the NoteError that it raises."""
+    try:
+        return read(*args, **named)
+    except NoteError as error:
+        return error
 
 
 @dataclass(frozen=True, slots=True)

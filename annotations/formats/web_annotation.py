@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from annotations.formats import base, json_notes
 from annotations.formats.json_notes import JsonFile, Record
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, decode_utf8
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, decode_utf8, outcome
 from annotations.formats.span_rules import SpanTaker, given_spans
 from annotations.text.characters import Utf16
 from annotations.text.spans import Span
@@ -137,10 +137,7 @@ class _Reader:
     def _notes(self, sources: dict[str, _Source], file: str) -> Iterator[ParsedNote | NoteError]:
         for identity, source in sources.items():
             self._number += 1
-            try:
-                yield self._parsed(identity, source, file, alone=len(sources) == 1)
-            except NoteError as error:
-                yield error
+            yield outcome(self._parsed, identity, source, file, alone=len(sources) == 1)
 
     def _parsed(self, identity: str, source: _Source, file: str, *, alone: bool) -> ParsedNote:
         path = _path(identity)

@@ -218,14 +218,11 @@ def as_bio(tags: Iterable[str]) -> list[str]:
     changes and after the end of a span, and it ends at the latest where the next one starts. Raises ValueError for a
     tag that `split_any_tag` refuses.
     """
-    found = list(tags)
-    before, last = "", NOBODY
+    found, before = list(tags), ""
     for at, tag in enumerate(found):
         if tag == OUTSIDE:
-            continue
-        if at > last + 1:
             before = ""
-        last = at
+            continue
         mark, label = split_any_tag(tag)
         found[at] = ("B-" if mark in _STARTS or label != before else "I-") + label
         before = "" if mark in _ENDS else label
@@ -236,13 +233,11 @@ def in_scheme(tags: list[str], scheme: Scheme) -> list[str]:
     """The BIO tags of one sentence in another scheme. `as_bio` gives them back."""
     if scheme is Scheme.IOB2:
         return list(tags)
-    found, before, last = list(tags), "", NOBODY
+    found, before = list(tags), ""
     for at, tag in enumerate(tags):
         if tag == OUTSIDE:
-            continue
-        if at > last + 1:
             before = ""
-        last = at
+            continue
         mark, label = split_tag(tag)
         if scheme is Scheme.IOB1:
             found[at] = ("B-" if mark == "B" and label == before else "I-") + label

@@ -21,10 +21,10 @@ from posixpath import dirname, join, splitext
 from typing import Final
 
 from annotations.formats import token_tags
-from annotations.formats.base import HEAD, Files, Format, LabelFinder, NoteFiles, numbered_name, split_names
+from annotations.formats.base import HEAD, Files, Format, LabelFinder, NoteFiles, bare_note, numbered_name, split_names
 from annotations.formats.columns.rows import MARK, Document, documents
 from annotations.formats.conll import HEADER
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8, outcome
 from annotations.text.bio import OUTSIDE, Scheme, as_bio, decode, in_scheme, split_any_tag
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.tokens import Token, Tokenizer, tokenize
@@ -93,7 +93,10 @@ class ColumnsFormat(Format):
         """Texts that no file mentions come last, as notes without annotations."""
         reader = _Reader(files, LabelFinder(labels), note.texts)
         if not note.bundle:
-            yield from reader.pair(note) if _ROWS in note.parts else reader.text(note.name, note.parts["txt"])
+            if _ROWS in note.parts:
+                yield outcome(reader.pair, note)
+            else:
+                yield from reader.text(note.name, note.parts["txt"])
             return
         names = {note.bundle[0]: note.name} if len(note.bundle) == 1 else _names(note.bundle)
         for file in note.bundle:
@@ -142,26 +145,20 @@ class _Reader:
 
     def text(self, name: str, file: str) -> Iterator[ParsedNote | NoteError]:
         """A text file without rows of its own: a note without annotations, unless the text itself is rows."""
-        try:
-            if not _has_rows(file, self._files):
-                yield ParsedNote(name, decode_utf8(self._files.load(file), file), None)
-                return
-        except NoteError as error:
-            yield error
-            return
-        yield from self.many(name, file)
+        has_rows = outcome(_has_rows, file, self._files)
+        if has_rows is True:
+            yield from self.many(name, file)
+        else:
+            yield has_rows if isinstance(has_rows, NoteError) else outcome(bare_note, name, file, self._files)
 
-    def pair(self, note: NoteFiles) -> Iterator[ParsedNote | NoteError]:
+    def pair(self, note: NoteFiles) -> ParsedNote:
         """The rows of one note with its text."""
         file, beside = note.parts[_ROWS], note.parts["txt"]
-        try:
-            found = list(documents(io.BytesIO(self._files.load(file)), file))
-            if len(found) > 1:
-                message = "A second note starts here, but this file belongs to one text file. Rename the file."
-                raise NoteError([Problem(file, found[1].line, "many notes", message)])
-            yield _parse(note.name, found[0], self._find_label, decode_utf8(self._files.load(beside), beside), beside)
-        except NoteError as error:
-            yield error
+        found = list(documents(io.BytesIO(self._files.load(file)), file))
+        if len(found) > 1:
+            message = "A second note starts here, but this file belongs to one text file. Rename the file."
+            raise NoteError([Problem(file, found[1].line, "many notes", message)])
+        return _parse(note.name, found[0], self._find_label, decode_utf8(self._files.load(beside), beside), beside)
 
     def many(self, base: str, file: str) -> Iterator[ParsedNote | NoteError]:
         """The notes of a file of rows. Notes without a name are numbered if there are several."""
@@ -171,10 +168,7 @@ class _Reader:
             with self._files.open(file) as stream:
                 for number, document in enumerate(documents(stream, file), 1):
                     name = numbered_name(NoteFiles(base, {}), number) if several else base
-                    try:
-                        yield self._named(name, document)
-                    except NoteError as error:
-                        yield error
+                    yield outcome(self._named, name, document)
         except NoteError as error:
             yield error
 

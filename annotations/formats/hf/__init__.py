@@ -18,7 +18,7 @@ from typing import IO, Any, Final, TypeGuard
 from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles, OneFileFormat, Sink
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.formats.hf.rows import BESIDE, NAME, TAGS, TEXT, TOKENS, Names, Row, Writer, names_beside, opened
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, check_text
+from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, check_text, outcome
 from annotations.formats.span_rules import SpanTaker
 from annotations.formats.token_tags import REBUILT, TagReader, align, blank, is_tag, rebuilt, shown
 from annotations.text.bio import OUTSIDE, as_bio, decode, encode_tokens, split_any_tag
@@ -262,10 +262,7 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
             rows, names = opened(stream, file)
             names = names or _names_beside(note, files)
             for line, row in rows:
-                try:
-                    yield line, _DataRow(row, names, file, line)
-                except NoteError as error:
-                    yield line, error
+                yield line, outcome(_DataRow, row, names, file, line)
 
     def note_in(self, document: _DataRow, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         return document.note(name, find_label)

@@ -12,7 +12,7 @@ from posixpath import dirname, join
 from typing import IO, Any, Final, NamedTuple
 
 from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, loose_texts, split_names
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8, outcome
 from annotations.formats.quotes import counts_utf16, same_quote
 from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows, whole
 from annotations.text.names import shown
@@ -165,7 +165,7 @@ class TableFormat(OneFileFormat):
         for file in note.bundle:
             try:
                 for given, rows in self._grouped(file, files):
-                    yield self._read(given, rows, file, files, texts, find_label, seen)
+                    yield outcome(self._read, given, rows, file, files, texts, find_label, seen)
             except NoteError as error:
                 unread = True
                 yield error
@@ -230,7 +230,7 @@ class TableFormat(OneFileFormat):
         texts: Mapping[str, str],
         find_label: LabelFinder,
         seen: set[str],
-    ) -> ParsedNote | NoteError:
+    ) -> ParsedNote:
         """The note of some rows; `seen` gets its name."""
         line = rows[0].line
         name = self._name(given, file, texts)
@@ -240,17 +240,12 @@ class TableFormat(OneFileFormat):
                 f"The text file “{wanted}.{_TEXT}” is missing; the column “note” names it in this row. "
                 "Import it together with the table."
             )
-            return NoteError([Problem(file, line, "no text", message)])
+            raise NoteError([Problem(file, line, "no text", message)])
         if name in seen:
-            return NoteError(
-                [Problem(file, line, "same name", f"The note “{name}” occurs in several tables or names.")]
-            )
+            raise NoteError([Problem(file, line, "same name", f"The note “{name}” occurs in several tables or names.")])
         seen.add(name)
-        try:
-            text = decode_utf8(files.load(texts[name]), texts[name])
-            return self._note(name, text, file, rows, find_label)
-        except NoteError as error:
-            return error
+        text = decode_utf8(files.load(texts[name]), texts[name])
+        return self._note(name, text, file, rows, find_label)
 
     def _name(self, given: str, file: str, texts: Mapping[str, str]) -> str | None:
         """The name of the note that a table names, from the folder of the table or from the first one."""
