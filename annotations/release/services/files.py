@@ -104,8 +104,7 @@ def _files(
         else:
             names = file_names(FORMATS[format], [*TAKEN, *(name.rpartition(".")[0] for name in beside)])
             yield from _written(format, notes, written, losses, names)
-        if losses.any:
-            lines.seek(0)
+        if lines.tell():
             yield LOSSES, lines
 
 
@@ -114,13 +113,11 @@ class _Losses:
 
     def __init__(self, lines: IO[bytes]) -> None:
         self._lines = lines
-        self.any = False
 
     def add(self, losses: Iterable[Loss]) -> None:
         for loss in losses:
-            if not self.any:
+            if not self._lines.tell():
                 self._lines.write((BOM + csv_line(["note", "start", "end", "label", "reason"])).encode())
-                self.any = True
             span = loss.span
             self._lines.write(csv_line([loss.note, span.start, span.end, span.label, loss.reason]).encode())
 

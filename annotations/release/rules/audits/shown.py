@@ -6,8 +6,8 @@ other text that the release left as it was. Offsets are code points, end-exclusi
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from annotations.release.rules.redaction.policy import Action
@@ -73,10 +73,14 @@ class AuditedText:
 
         def add(text: str, end: int, kind: PartKind, label: str = "") -> None:
             nonlocal at, shown
-            if text or end > at:
-                self.parts.append(AuditedPart(shown, shown + len(text), at, end, kind, label))
-                texts.append(text)
-            at, shown = end, shown + len(text)
+            part = AuditedPart(shown, shown + len(text), at, end, kind, label)
+            if self.parts and self.parts[-1].kind == kind == PartKind.SAME:
+                # Their border would give a planted leak away.
+                self.parts[-1] = replace(self.parts[-1], end=part.end, original_end=end)
+            elif text or end > at:
+                self.parts.append(part)
+            texts.append(text)
+            at, shown = end, part.end
 
         for piece in pieces:
             add(original[at : piece.start], piece.start, PartKind.SAME)
@@ -91,7 +95,6 @@ class AuditedText:
             kept = piece.action == Action.KEEP and new == own
             add(new, piece.end, PartKind.KEPT if kept else PartKind.REPLACED, piece.label)
         add(original[at:], len(original), PartKind.SAME)
-        self.parts = _joined(self.parts)
         self._starts = [part.start for part in self.parts]
         self.text = "".join(texts)
 
@@ -154,15 +157,3 @@ class AuditedText:
 def _renumbered(mask: str, numbers: dict[str, int]) -> str:
     """The mask with the new number of its old one. A number that is new gets the next one."""
     return _NUMBER.sub(lambda found: str(numbers.setdefault(found[0], len(numbers) + 1)), mask)
-
-
-def _joined(parts: Sequence[AuditedPart]) -> list[AuditedPart]:
-    """The parts, with unchanged ones beside each other joined: their border would give a planted leak away."""
-    joined: list[AuditedPart] = []
-    for part in parts:
-        last = joined[-1] if joined else None
-        if last and last.kind == part.kind == PartKind.SAME:
-            joined[-1] = AuditedPart(last.start, part.end, last.original_start, part.original_end, PartKind.SAME)
-        else:
-            joined.append(part)
-    return joined
