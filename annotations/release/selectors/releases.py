@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.access import Access
 from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.release.rules.surrogates.measures import MEASURE_NAMES
 
 
 def releases_of(project: models.Project) -> QuerySet[models.Release]:
@@ -100,19 +101,11 @@ def figures_of(release: models.Release) -> dict[str, Any] | None:
 
 def _measures(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The measures of the surrogates (Singh et al. 2025, appendix A.7) with their names; shares in percent."""
-    names = {
-        "entities": _("Entities"),
-        "mentions": _("Mentions"),
-        "preserved": _("Mentions that keep their kind and form"),
-        "consistent": _("Entities with one surrogate in all notes"),
-        "collisions": _("Surrogates that two entities share"),
-        "originals_left": _("Originals left"),
-    }
 
     def shown(value: object) -> str:
         return f"{100 * value:.1f}%" if isinstance(value, float) else f"{value:,}"
 
-    found = [(name, shown(stored[key])) for key, name in names.items() if stored.get(key) is not None]
+    found = [(_(name), shown(stored[key])) for key, name in MEASURE_NAMES.items() if stored.get(key) is not None]
     f1 = stored.get("f1") or {}
     for key, name in (
         ("original", _("F1 of %(model)s on the original text")),

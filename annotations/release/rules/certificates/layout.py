@@ -7,6 +7,7 @@ from typing import Final
 from annotations.release.rules.certificates.content import AuditPart, Content, Data, Gate, Recall, RuleRow
 from annotations.release.rules.certificates.statements import IDENTIFIERS, NOT_MET, result_of, unchecked
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
+from annotations.release.rules.surrogates.measures import MEASURE_NAMES
 
 NOT_MEASURED: Final = "Not measured"
 _NAMES: Final = {identifier.code: f"({identifier.letter})" for identifier in IDENTIFIERS}
@@ -342,12 +343,7 @@ def _surrogates(content: Content) -> list[Text | Facts | PdfTable]:
 
 _MEASURES: Final = {
     "notes": "Notes measured",
-    "entities": "Entities",
-    "mentions": "Mentions",
-    "preserved": "Mentions that keep their kind and form",
-    "consistent": "Entities with one surrogate in all notes",
-    "collisions": "Surrogates that two entities share",
-    "originals_left": "Originals left",
+    **MEASURE_NAMES,
     "f1_backend": "Model that was run on original and released text",
     "f1_revision": "Its revision",
     "f1_notes": "Notes on which it was run",

@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType, gettext_noop
 from annotations.release.rules.surrogates.clustering import read, surrogate_key
 from annotations.release.rules.surrogates.folding import compact, folded
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, MentionInNote, Surrogate
@@ -38,6 +39,16 @@ class Measures:
     consistent: float | None
     collisions: int
     originals_left: int
+
+
+MEASURE_NAMES: Final = {
+    "entities": gettext_noop("Entities"),
+    "mentions": gettext_noop("Mentions"),
+    "preserved": gettext_noop("Mentions that keep their kind and form"),
+    "consistent": gettext_noop("Entities with one surrogate in all notes"),
+    "collisions": gettext_noop("Surrogates that two entities share"),
+    "originals_left": gettext_noop("Originals left"),
+}
 
 
 def measure(replaced: Iterable[ReplacedMention]) -> Measures:
