@@ -302,7 +302,8 @@ def _shapes_in(text: str) -> list[tuple[Bounds, Kind]]:
     found += [(bounds, Kind.DATE) for bounds in full_dates(text)]
     found += [(bounds, Kind.URL) for bounds in web_addresses(text)]
     found += device_addresses(text)
-    if _has_address(text):
+    # Every address has one of these signs. Only a text with "w." is copied to lower case.
+    if "@" in text or "://" in text or (("w." in text or "W." in text) and "www." in text.lower()):
         found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
     return found
 
@@ -345,11 +346,6 @@ def numbers_in_name(name: str, labels: Mapping[Kind, str], least: int = 6) -> li
         needle = Needle(match[0], labels.get(kind, ""), kind, Origin.SHAPE)
         found.append(Leak(*match.span(), needle, part=False))
     return found
-
-
-def _has_address(text: str) -> bool:
-    """Whether the text has a sign that every address has. Only a text with "w." is copied to lower case."""
-    return "@" in text or "://" in text or (("w." in text or "W." in text) and "www." in text.lower())
 
 
 class _Places:

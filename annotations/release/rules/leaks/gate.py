@@ -383,13 +383,9 @@ class _Search:
             return GENERALIZED
         if any((label, sought.words) in self._generalized for label in sought.labels):
             return GENERALIZED
-        if inside is not None and inside.action is Action.SHIFT and self._coarse(sought):
-            return GENERALIZED
+        if inside is not None and inside.action is Action.SHIFT:  # a date without a day
+            return "" if all(names_day(text, self._language) for text in sought.date_texts) else GENERALIZED
         return ""
-
-    def _coarse(self, sought: Sought) -> bool:
-        """Whether the string is a date without a day."""
-        return any(not names_day(text, self._language) for text in sought.date_texts)
 
     @cached_property
     def _kept(self) -> frozenset[str]:

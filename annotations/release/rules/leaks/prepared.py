@@ -93,7 +93,8 @@ class SpacingSearch:
                 end += 1
             before, after = text[start:at], text[at + len(name) : end]
             beside = (before or after) and end - start <= _LONGEST_TOKEN
-            if beside and self._precedes(before, name) and self._follows(after):
+            names = not after or (after.endswith(tuple(self._parts)) and _is_made_of(after, self._parts, PARTICLES))
+            if beside and names and self._precedes(before, name):  # other names may follow: delaCruz
                 yield name, start, end
             at = text.find(name, end)
 
@@ -105,10 +106,6 @@ class SpacingSearch:
             return not letters or (len(name) > PART_LETTERS and letters in self._sought[name])
         names = _is_made_of(letters, self._parts, TITLES, PARTICLES)
         return names and (len(letters) >= PART_LETTERS or not _is_made_of(letters, PARTICLES))
-
-    def _follows(self, letters: str) -> bool:
-        """Whether letters directly after a name are nothing or other names: delaCruz."""
-        return not letters or (letters.endswith(tuple(self._parts)) and _is_made_of(letters, self._parts, PARTICLES))
 
 
 def _is_made_of(letters: str, *kinds: Collection[str]) -> bool:

@@ -74,14 +74,10 @@ def full_dates(text: str) -> Iterator[Bounds]:
     return (found.span() for found in _DATE.finditer(text)) if _LIKE_DATE.search(text) else iter(())
 
 
-def _may_have_number(text: str) -> bool:
-    """Whether seven digits stand together without separators: tells most texts apart in a third of `_LONG`'s time."""
-    return _SEVEN in text.encode("ascii", "replace").translate(_DIGITS_AS_0, _SEPARATORS)
-
-
 def telephones(text: str) -> Iterator[Bounds]:
     """The bounds of what looks like a telephone number, in code points, end-exclusive. They may overlap."""
-    if not _may_have_number(text) or not _LONG.search(text):  # most texts without labeled numbers
+    # Whether seven digits stand together without separators tells most texts apart in a third of the time of `_LONG`.
+    if _SEVEN not in text.encode("ascii", "replace").translate(_DIGITS_AS_0, _SEPARATORS) or not _LONG.search(text):
         return
     for pattern in (_CALLED, _NUMBER):
         for found in pattern.finditer(text):

@@ -27,17 +27,16 @@ from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.rules.surrogates.folding import compact, digits, plain, pour, scrambled
 
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
-_DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 
 
 def _dni(rng: random.Random, code: str) -> str:
     number = f"9{digits(rng, 7)}"
-    return number + _DNI_LETTERS[int(number) % 23]
+    return number + spanish_dni.calc_check_digit(number)
 
 
 def _nie(rng: random.Random, code: str) -> str:
-    number = f"9{digits(rng, 6)}"
-    return f"Z{number}{_DNI_LETTERS[int('2' + number) % 23]}"
+    number = f"Z9{digits(rng, 6)}"
+    return number + spanish_nie.calc_check_digit(number)
 
 
 def valid_nuss(code: str) -> bool:
@@ -61,13 +60,10 @@ def _ssn(rng: random.Random, code: str) -> str:
 
 
 def _nhs(rng: random.Random, code: str) -> str:
-    while True:
+    while True:  # a tenth of the numbers has no check digit
         start = "999" + digits(rng, 6)
-        check = british_nhs.checksum(start + "0")
-        if check == 0:
-            return start + "0"
-        if 11 - check < 10:
-            return start + str(11 - check)
+        if found := next((start + check for check in string.digits if british_nhs.is_valid(start + check)), ""):
+            return found
 
 
 def _npi(rng: random.Random, code: str) -> str:

@@ -251,12 +251,8 @@ def _region(words: SurrogateDraft, kind: str, area: places.Area) -> str:
 
 def _city_of(words: SurrogateDraft, area: places.Area) -> str:
     """A city of the area that the patient's surrogates have already; empty if none."""
-    for entity in words.around.related:
-        if entity.surrogate.parts.get("area") == area.key:
-            for text in entity.surrogate.parts.values():
-                if text in area.cities:
-                    return text
-    return ""
+    near = (entity.surrogate.parts for entity in words.around.related if entity.surrogate.parts.get("area") == area.key)
+    return next((text for parts in near for text in parts.values() if text in area.cities), "")
 
 
 def _coin_town(words: SurrogateDraft, slot: templates.Slot, area: places.Area) -> str:

@@ -82,11 +82,6 @@ def field_of_work(job: str, language: str) -> int | None:
     return next((fields[word] for word in (key, *words) if word in fields), None)
 
 
-def is_street(text: str) -> bool:
-    """Whether a text looks like a street with its number."""
-    return bool(_STREET_START.search(text) or _STREET_EN.search(text))
-
-
 def is_acronym(text: str) -> bool:
     """Whether a word is an acronym: two to six capitals."""
     return 2 <= len(text) <= 6 and text.isalpha() and text.isupper()
@@ -120,7 +115,8 @@ class _Scan:
 
     def __init__(self, text: str, kind: IdentifierType, language: str) -> None:
         self.text, self.kind, self.language = text, kind, language
-        self.street = kind == IdentifierType.STREET or (kind == IdentifierType.LOCATION and is_street(text))
+        streetlike = kind == IdentifierType.LOCATION and (_STREET_START.search(text) or _STREET_EN.search(text))
+        self.street = kind == IdentifierType.STREET or bool(streetlike)
         self.place = kind in PLACES
         self.tokens = [(match.start(), match.end(), match.group(0)) for match in _TOKEN.finditer(text)]
         self.words = [folded(raw) for _, _, raw in self.tokens]
