@@ -1,7 +1,6 @@
 """Decide findings of the leak gate, and undo decisions."""
 
 import uuid
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from django.db import transaction
@@ -144,18 +143,17 @@ def _answer(
         LeakFinding.objects.filter(pk__in=[one.pk for one in chosen[at : at + AT_ONCE]]).update(
             decision=answer, decided_by=actor if answer else None, decided_at=now
         )
-    if prepared is not None:
-        rows = list(ReleasedNote.objects.filter(pk__in=changing).select_related("document").order_by("id"))
-        _add_extras(release, rows, chosen, answer, label)
-        store_prepared(release, rows, prepared)
-    elif changing:
-        for at in range(0, len(changing), AT_ONCE):
-            some = ReleasedNote.objects.filter(pk__in=changing[at : at + AT_ONCE]).order_by("id")
-            rows = list(some.only("extra", "pieces", "release"))
-            _add_extras(release, rows, chosen, answer, label)
-            for row in rows:
-                row.state = State.PENDING
+    for at in range(0, len(changing), AT_ONCE):
+        some = ReleasedNote.objects.filter(pk__in=changing[at : at + AT_ONCE]).order_by("id")
+        rows = list(some.select_related("document") if prepared else some.only("extra", "pieces", "release"))
+        extras = _extras(release, rows, chosen, answer, label)
+        for row in rows:
+            row.extra, row.state = [list(extra) for extra in extras[row.pk]], State.PENDING
+        if prepared:
+            store_prepared(release, rows, prepared)
+        else:
             ReleasedNote.objects.bulk_update(rows, ["extra", "state"])
+    if changing and not prepared:
         release.state = ReleaseState.PREPARING
     hold_back(sorted(set(notes) - set(changing)))
     release.content_hash = ""
@@ -168,15 +166,6 @@ def _answer(
     release.save(update_fields=["state", "content_hash", "revision", "job", "figures"])
     data: ReleaseDecided = {"release": release.number, "answer": answer, "findings": len(chosen), "notes": len(notes)}
     RELEASE_DECIDED.record(actor=actor, project_id=release.project_id, data=data)
-
-
-def _add_extras(
-    release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str, label: str
-) -> None:
-    ids = {row.pk for row in rows}
-    extras = _extras(release, rows, [one for one in chosen if one.note_id in ids], answer, label)
-    for row in rows:
-        row.extra = [list(extra) for extra in extras[row.pk]]
 
 
 def hold_back(notes: Sequence[int]) -> None:
@@ -196,9 +185,9 @@ def _extras(
     What has no label gets the placeholder of the label that was `given`.
     """
     rules = release.policy.rules
-    by_note: dict[int, list[LeakFinding]] = defaultdict(list)
+    by_note: dict[int, list[LeakFinding]] = {row.pk: [] for row in rows}
     for finding in chosen:
-        if finding.where == Where.TEXT:
+        if finding.where == Where.TEXT and finding.note_id in by_note:
             by_note[finding.note_id].append(finding)
     # Places that other decisions replace, beside those of this one.
     mine = {finding.pk for some in by_note.values() for finding in some}
