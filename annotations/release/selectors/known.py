@@ -253,7 +253,7 @@ class Finder:
     def __init__(self, project: Project, *, denied: bool = True) -> None:
         """`denied`: whether to find denied terms, too."""
         self._project = project
-        self._allowed = allowed_terms(project)
+        self.allowed = allowed_terms(project)
         terms = denied_terms(project) if denied else []
         self._denied = DenyList(terms) if terms else None
         self._profiles: dict[str, Profile | None] = {}
@@ -266,7 +266,7 @@ class Finder:
         self._prepare({patient for patient, _text in notes})
         profiles = [self._profiles.get(patient) for patient, _text in notes]
         return [
-            find(text, profile, self._denied or NONE_DENIED, self._allowed) if profile or self._denied else []
+            find(text, profile, self._denied or NONE_DENIED, self.allowed) if profile or self._denied else []
             for profile, (_patient, text) in zip(profiles, notes, strict=True)
         ]
 

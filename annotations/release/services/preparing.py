@@ -29,7 +29,7 @@ from annotations.release.rules.redaction.released import (
     span_to_original,
 )
 from annotations.release.rules.redaction.releasing import planned, release_text, writes_label
-from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, people_of
+from annotations.release.selectors.known import Finder, denied_terms, people_of
 from annotations.release.services import searching
 from annotations.release.services.replacing import (
     DAY_FIRST,
@@ -114,7 +114,7 @@ class Preparer:
         self._seeking = searching.SightingSearch(project, policy, self._label_of, runs)
         terms = denied_terms(project)
         self._denied = [Needle(text, label, self._kind_of(label), Origin.DENIED) for text, label in terms]
-        self._gate = cache(self._gate_of)
+        self._gate = cache(lambda language: Gate(self._finder.allowed, [language], searching.kept_words()))
         self._denied_in = cache(lambda language: self._gate(language).prepared(self._denied))
 
     def _kind_of(self, label: str) -> IdentifierType:
@@ -377,9 +377,6 @@ class Preparer:
         own = [rule.action for rule in self._policy.rules.values() if rule.kind is mention.kind]
         if len(own) > 1 and (len(set(own)) > 1 or writes_label(mention, self._policy, replacing)):
             found.label = ""
-
-    def _gate_of(self, language: str) -> Gate:
-        return Gate(allowed_terms(self.project), [language] if language else [], searching.kept_words())
 
 
 def _whose(note: Original) -> object:

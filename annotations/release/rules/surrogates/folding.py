@@ -68,12 +68,9 @@ def cased(like: str, word: str) -> str:
 # Letters and digits of numbers and codes: in a common form, in the format of another number, and replaced at random.
 
 
-_SEPARATORS: Final = re.compile(r"[\W_]+")
-
-
 def compact(text: str) -> str:
     """The letters and digits of a number, in capitals."""
-    return _SEPARATORS.sub("", text).upper()
+    return _OTHER.sub("", text).upper()
 
 
 def pour(value: str, like: str) -> str:
