@@ -9,8 +9,9 @@ from typing import Final
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import among
 from annotations.core.errors import ServiceError
-from annotations.core.sealing import Key, project_key
+from annotations.core.sealing import project_key
 from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, ListedTermKind, Project
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.release.rules.known.matcher import VERSION, DenyList, Profile, find
@@ -201,25 +202,15 @@ def names_of(mask: int) -> list[str]:
 # What a project knows about its patients: their identifiers, and the terms of its lists.
 
 
-# How many patients one query looks up.
-BATCH = 500
-
-
 def people_of(project: Project, patients: Collection[str]) -> dict[str, MasterPerson]:
     """The people of the patient master with these patient ids. Patients without a row are missing.
 
     Raises ServiceError `sealed` under another secret key.
     """
-    key: Key | None = None
-    found = {}
-    wanted = sorted({patient for patient in patients if patient})
-    for at in range(0, len(wanted), BATCH):
-        some = wanted[at : at + BATCH]
-        rows = KnownPerson.objects.filter(project=project, patient_id__in=some).order_by()
-        for patient, sealed in rows.values_list("patient_id", "sealed"):
-            key = key or project_key(project)
-            found[patient] = MasterPerson.read(key.open(bytes(sealed)))
-    return found
+    rows = KnownPerson.objects.filter(project=project, patient_id__in=among(set(patients) - {""})).order_by()
+    sealed = dict(rows.values_list("patient_id", "sealed"))
+    key = project_key(project) if sealed else None
+    return {patient: MasterPerson.read(key.open(bytes(values))) for patient, values in sealed.items() if key}
 
 
 def terms_of(project: Project, kind: str) -> list[tuple[ListedTerm, str]]:

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.bulk import insert_objects
+from annotations.core.bulk import among, insert_objects
 from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open, hold
 from annotations.core.sealing import project_key
@@ -41,7 +41,7 @@ from annotations.text.names import unkeepable
 
 FORMATS: Final = ("csv", "fhir")
 MOST_BYTES: Final = 20 * 1024 * 1024
-# Rows of one query, and problems that a report lists.
+# Rows of one update, and problems that a report lists.
 BATCH: Final = 500
 LISTED: Final = 100
 JOB: Final = "master"
@@ -137,33 +137,31 @@ def store_people(
     *, project: Project, people: Mapping[str, MasterPerson], problems: int, actor: User | None
 ) -> MasterImportCounts:
     """Add people to the master, or replace those with the same patient id. Others stay as they are."""
-    counts: events.MasterImported = {"added": 0, "changed": 0, "unchanged": 0, "problems": problems}
     key = project_key(project)
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         check_open(project.pk)
-        patients = sorted(people)
-        for at in range(0, len(patients), BATCH):
-            some = patients[at : at + BATCH]
-            rows = KnownPerson.objects.filter(project=project, patient_id__in=some)
-            there = {row.patient_id: row for row in rows.defer("sealed")}
-            new: list[KnownPerson] = []
-            changed: list[KnownPerson] = []
-            for patient in some:
-                values = people[patient].as_dict()
-                digest = key.hexdigest("known person", patient, repr(sorted(values.items())))
-                row = there.get(patient)
-                if row is not None and row.digest == digest:
-                    counts["unchanged"] += 1
-                    continue
+        rows = KnownPerson.objects.filter(project=project, patient_id__in=among(people)).defer("sealed")
+        there = {row.patient_id: row for row in rows}
+        new: list[KnownPerson] = []
+        changed: list[KnownPerson] = []
+        for patient, person in sorted(people.items()):
+            values = person.as_dict()
+            digest = key.hexdigest("known person", patient, repr(sorted(values.items())))
+            row = there.get(patient)
+            if row is None or row.digest != digest:
                 fresh = row or KnownPerson(project=project, patient_id=patient)
                 fresh.sealed, fresh.digest, fresh.fields = key.seal(values), digest, mask_of(set(values))
                 fresh.updated_at = timezone.now()
                 (changed if row is not None else new).append(fresh)
-            insert_objects(KnownPerson, new)
-            KnownPerson.objects.bulk_update(changed, ["sealed", "digest", "fields", "updated_at"])
-            counts["added"] += len(new)
-            counts["changed"] += len(changed)
+        insert_objects(KnownPerson, new)
+        KnownPerson.objects.bulk_update(changed, ["sealed", "digest", "fields", "updated_at"], batch_size=BATCH)
+        counts: events.MasterImported = {
+            "added": len(new),
+            "changed": len(changed),
+            "unchanged": len(people) - len(new) - len(changed),
+            "problems": problems,
+        }
         events.MASTER_IMPORTED.record(actor=actor, project_id=project.pk, data=counts)
         notes = Document.objects.filter(project=project)
         known = KnownPerson.objects.filter(project=project).order_by().values("patient_id")
