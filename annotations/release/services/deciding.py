@@ -1,13 +1,14 @@
 """Decide findings of the leak gate, and undo decisions."""
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import among
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.jobs.services.queue import key_of
@@ -124,8 +125,7 @@ def _locked(release: Release) -> Release:
 
 def _changing(chosen: Sequence[LeakFinding], answer: str) -> list[int]:
     """The rows of notes that must be prepared again."""
-    texts = {one.note_id for one in chosen if answer == Answer.REPLACE or one.decision == Answer.REPLACE}
-    return sorted(texts)
+    return sorted({one.note_id for one in chosen if Answer.REPLACE in (answer, one.decision)})
 
 
 def _answer(
@@ -139,10 +139,8 @@ def _answer(
     notes = sorted({one.note_id for one in chosen})
     changing = _changing(chosen, answer)
     now = timezone.now() if answer else None
-    for at in range(0, len(chosen), AT_ONCE):
-        LeakFinding.objects.filter(pk__in=[one.pk for one in chosen[at : at + AT_ONCE]]).update(
-            decision=answer, decided_by=actor if answer else None, decided_at=now
-        )
+    answered = LeakFinding.objects.filter(pk__in=among([one.pk for one in chosen]))
+    answered.update(decision=answer, decided_by=actor if answer else None, decided_at=now)
     for at in range(0, len(changing), AT_ONCE):
         some = ReleasedNote.objects.filter(pk__in=changing[at : at + AT_ONCE]).order_by("id")
         rows = list(some.select_related("document") if prepared else some.only("extra", "pieces", "release"))
@@ -155,7 +153,7 @@ def _answer(
             ReleasedNote.objects.bulk_update(rows, ["extra", "state"])
     if changing and not prepared:
         release.state = ReleaseState.PREPARING
-    hold_back(sorted(set(notes) - set(changing)))
+    hold_back(set(notes) - set(changing))
     release.content_hash = ""
     release.revision += 1
     if changing:
@@ -168,13 +166,12 @@ def _answer(
     RELEASE_DECIDED.record(actor=actor, project_id=release.project_id, data=data)
 
 
-def hold_back(notes: Sequence[int]) -> None:
+def hold_back(notes: Iterable[int]) -> None:
     """Hold back those of these notes that have open findings, and no others."""
     is_open = Exists(LeakFinding.objects.filter(note=OuterRef("pk"), decision=""))
-    for at in range(0, len(notes), AT_ONCE):
-        rows = ReleasedNote.objects.filter(pk__in=notes[at : at + AT_ONCE]).exclude(state=State.PENDING)
-        rows.filter(is_open).update(state=State.HELD)
-        rows.filter(~is_open).update(state=State.DONE)
+    rows = ReleasedNote.objects.filter(pk__in=among(notes)).exclude(state=State.PENDING)
+    rows.filter(is_open).update(state=State.HELD)
+    rows.filter(~is_open).update(state=State.DONE)
 
 
 def _extras(
