@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from annotations.formats import FORMATS, detected
 from annotations.formats.base import LOSSES, NAMES, LoadedFiles, NoteFiles, only_note
@@ -29,6 +29,7 @@ _UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, csv_readi
 _BESIDE_TEXTS: Final = {"text": "", "brat": "ann", "conll": "conll"}
 
 Load = Callable[[str], bytes]
+Read = TypeVar("Read")
 Row = tuple[str, str, list[tuple[int, int, str]] | None]
 """A note: name, SHA-256 of its text, spans (None where the format or the file has none)."""
 
@@ -51,6 +52,14 @@ class FolderContent:
     beside: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
+
+    def readable(self, name: str, read: Callable[[], Read]) -> Read | None:
+        """What is read of a file; None where it can't be read, which is noted."""
+        try:
+            return read()
+        except _UNREADABLE:
+            self.unreadable.append(name)
+            return None
 
 
 def texts_hash(notes: Iterable[tuple[str, str]]) -> str:
@@ -112,11 +121,7 @@ def _named(names: Collection[str], load: Load, found: FolderContent) -> dict[str
     """The names of the notes whose files are named in another way, by the names of these files without endings."""
     if NAMES not in names:
         return {}
-    try:
-        return {row["file"]: row["name"] for row in _table(load, NAMES)}
-    except _UNREADABLE:
-        found.unreadable.append(NAMES)
-        return {}
+    return found.readable(NAMES, lambda: {row["file"]: row["name"] for row in _table(load, NAMES)}) or {}
 
 
 def _format_of(files: Sequence[str], load: Load) -> str:
@@ -129,16 +134,16 @@ def _format_of(files: Sequence[str], load: Load) -> str:
 
 def _from_lines(files: Sequence[str], load: Load, found: FolderContent) -> list[Row]:
     found.extra += [name for name in files if name != NOTES_JSONL]
-    try:
+
+    def rows() -> list[Row]:
         lines = [json.loads(line) for line in load(NOTES_JSONL).decode().split("\n") if line]
-        return [(row["name"], text_sha256(row["text"]), _bounds(row["spans"])) for row in lines]
-    except _UNREADABLE:
-        found.unreadable.append(NOTES_JSONL)
-        return []
+        return [(row["name"], text_sha256(row["text"]), list(map(_span, row["spans"]))) for row in lines]
+
+    return found.readable(NOTES_JSONL, rows) or []
 
 
-def _bounds(spans: list[dict[str, Any]]) -> list[tuple[int, int, str]]:
-    return [(int(one["start"]), int(one["end"]), str(one["label"])) for one in spans]
+def _span(one: Mapping[str, Any]) -> tuple[int, int, str]:
+    return int(one["start"]), int(one["end"]), str(one["label"])
 
 
 def _table(load: Load, file: str) -> Iterator[dict[str, str]]:
@@ -150,23 +155,20 @@ def _table(load: Load, file: str) -> Iterator[dict[str, str]]:
 def _from_tables(files: Sequence[str], load: Load, found: FolderContent) -> list[Row]:
     """Notes of a table of texts (columns note, text) and a table of spans (note, start, end, label)."""
     found.extra += [name for name in files if name not in (NOTES_CSV, SPANS_CSV)]
-    spans: dict[str, list[tuple[int, int, str]]] | None = None
-    if SPANS_CSV in files:
-        try:
-            spans = {}
-            for row in _table(load, SPANS_CSV):
-                spans.setdefault(row["note"], []).append((int(row["start"]), int(row["end"]), row["label"]))
-        except _UNREADABLE:
-            found.unreadable.append(SPANS_CSV)
-            spans = None
-    try:
-        rows = [(row["note"], text_sha256(row["text"])) for row in _table(load, NOTES_CSV)]
-    except _UNREADABLE:
-        found.unreadable.append(NOTES_CSV)
-        return []
-    names = {name for name, _ in rows}
+
+    def by_note() -> dict[str, list[tuple[int, int, str]]]:
+        spans: dict[str, list[tuple[int, int, str]]] = {}
+        for row in _table(load, SPANS_CSV):
+            spans.setdefault(row["note"], []).append(_span(row))
+        return spans
+
+    def texts() -> list[tuple[str, str]]:
+        return [(row["note"], text_sha256(row["text"])) for row in _table(load, NOTES_CSV)]
+
+    spans = found.readable(SPANS_CSV, by_note) if SPANS_CSV in files else None
+    rows = found.readable(NOTES_CSV, texts) or []
     # Spans of a note that is not there show that the tables don't belong together.
-    if spans is not None and spans.keys() - names:
+    if spans is not None and spans.keys() - {name for name, _ in rows}:
         spans = None
     return [(name, sha256, None if spans is None else spans.get(name, [])) for name, sha256 in rows]
 
@@ -196,47 +198,39 @@ def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], foun
         if not known:
             found.extra.append(name)
     for note in sorted(texts):
-        file = f"{note}.txt"
-        try:
-            sha256 = text_sha256(load(file).decode())
-        except _UNREADABLE:
-            found.unreadable.append(file)
-            continue
-        spans = None
-        annotations = f"{note}.{ending}"
-        if annotations in beside and ending:
-            try:
-                parts = NoteFiles(note, {"txt": file, ending: annotations})
-                parsed = only_note(FORMATS[found.format].read_many(parts, LoadedFiles(load), codes))
-                spans = [(span.start, span.end, span.label) for span in parsed.spans or []]
-            except NoteError:
-                found.unreadable.append(annotations)
-        yield note, sha256, spans
+        file, annotations = f"{note}.txt", f"{note}.{ending}"
+        parts = NoteFiles(note, {"txt": file, ending: annotations})
+
+        def text_hash(file: str = file) -> str:
+            return text_sha256(load(file).decode())
+
+        def annotated(parts: NoteFiles = parts) -> list[tuple[int, int, str]]:
+            parsed = only_note(FORMATS[found.format].read_many(parts, LoadedFiles(load), codes))
+            return [(span.start, span.end, span.label) for span in parsed.spans or []]
+
+        if sha256 := found.readable(file, text_hash):
+            yield note, sha256, found.readable(annotations, annotated) if annotations in beside else None
+
+
+def _said(names: Collection[str], load: Load, read: Callable[[Any], Read]) -> Read | None:
+    """What `release.json` says, which is not signed; None if it doesn't, or is not there."""
+    try:
+        return read(json.loads(load(MANIFEST))) if MANIFEST in names else None
+    except _UNREADABLE:
+        return None
 
 
 def relabeled(names: Collection[str], load: Load) -> list[str] | None:
     """The written codes, if `release.json` says that labels were written in another way. It is not signed."""
-    if MANIFEST not in names:
-        return None
-    try:
-        return list(map(str, json.loads(load(MANIFEST))["labels"]["written"]))
-    except _UNREADABLE:
-        return None
+    return _said(names, load, lambda found: list(map(str, found["labels"]["written"])))
 
 
 def edition_of(names: Collection[str], load: Load) -> str | None:
     """Which release was exported after which decisions, as `release.json` says; None if there is none to read."""
-    try:
-        return str(json.loads(load(MANIFEST)).get("edition", "")) if MANIFEST in names else None
-    except _UNREADABLE:
-        return None
+    return _said(names, load, lambda found: str(found.get("edition", "")))
 
 
 def manifest_of(names: Collection[str], load: Load) -> dict[str, str]:
     """The SHA-256 of files by name, as `release.json` lists them; empty without it. It is not signed."""
-    if MANIFEST not in names:
-        return {}
-    try:
-        return {str(file["name"]): str(file["sha256"]) for file in json.loads(load(MANIFEST))["files"]}
-    except _UNREADABLE:
-        return {}
+    listed = _said(names, load, lambda found: {str(file["name"]): str(file["sha256"]) for file in found["files"]})
+    return listed or {}
