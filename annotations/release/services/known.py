@@ -230,8 +230,7 @@ def add_terms(*, project: Project, kind: str, terms: Sequence[tuple[str, str]], 
     Terms that differ in case or accents only are the same. A denied term needs a label. A term that is on the list
     already gets the new label. Raises ServiceError.
     """
-    if kind not in ListedTermKind.values:
-        raise ServiceError(_("The list must be “allow” or “deny”."), code="list")
+
     accepted, _ids = accepted_labels(project)
     wanted: dict[str, tuple[str, str]] = {}
     for number, (term, label) in enumerate(terms, 1):

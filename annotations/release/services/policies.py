@@ -238,10 +238,15 @@ def require_total(project: Project, policy: Policy) -> None:
     if missing:
         message = _("The policy has no rule for these labels: %(labels)s. Add a rule for each of them.")
         raise ServiceError(message % {"labels": ", ".join(missing)}, code="unmapped")
+    require(policy, (), code="policy")
+
+
+def require(policy: Policy, codes: Iterable[str], *, code: str) -> None:
+    """Raise ServiceError unless the policy has a possible rule for every one of these label codes."""
     try:
-        policy.require(())
+        policy.require(codes)
     except PolicyError as error:
-        raise ServiceError(str(error), code="policy") from error
+        raise ServiceError(str(error), code=code) from error
 
 
 def _unknown(project: Project, slug: str, version: int | None) -> ServiceError:

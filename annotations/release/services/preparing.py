@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, Label, LeakFinding, Project
 from annotations.release.rules.known.person import Mention as KnownMention
@@ -19,7 +18,7 @@ from annotations.release.rules.leaks.needles import Needle, needles_of
 from annotations.release.rules.leaks.prepared import PreparedNeedles as Sought
 from annotations.release.rules.redaction.ages import latest_year
 from annotations.release.rules.redaction.dates import years
-from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy, PolicyError
+from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
 from annotations.release.rules.redaction.released import (
     Mention,
     OperatorContext,
@@ -31,6 +30,7 @@ from annotations.release.rules.redaction.released import (
 from annotations.release.rules.redaction.releasing import planned, release_text, writes_label
 from annotations.release.selectors.known import Finder, denied_terms, people_of
 from annotations.release.services import searching
+from annotations.release.services.policies import require
 from annotations.release.services.replacing import (
     DAY_FIRST,
     MASKED,
@@ -133,7 +133,7 @@ class Preparer:
         while some := list(islice(notes, READ_AT_ONCE)):
             check()
             originals = self.originals([(note, ()) for note in some])
-            self._require({span.label for note in originals for span in note.spans})
+            require(self._policy, {span.label for note in originals for span in note.spans}, code="unmapped")
             yield [self._mentions(note, note.spans) for note in originals]
 
     def originals(self, notes: Sequence[tuple[Document, Sequence[Extra]]]) -> list[Original]:
@@ -150,7 +150,7 @@ class Preparer:
         Raises ServiceError `unmapped` for a label without a rule, and GoneMeanwhile.
         """
         everything = [*notes, *siblings]
-        self._require({span.label for note in everything for span in note.spans})
+        require(self._policy, {span.label for note in everything for span in note.spans}, code="unmapped")
         spans = {note.pk: chosen_spans(note, self._policy) for note in everything}
         replaces = any(rule.action == Action.SURROGATE for rule in self._policy.rules.values())
         surrogates = self._surrogates(everything, spans) if replaces else {}
@@ -179,12 +179,6 @@ class Preparer:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
             prepared.append(self._prepared(note, unmarked(released), sought[whose], sightings, replacing))
         return prepared
-
-    def _require(self, codes: Iterable[str]) -> None:
-        try:
-            self._policy.require(codes)
-        except PolicyError as error:
-            raise ServiceError(str(error), code="unmapped") from error
 
     def _surrogates(self, notes: Sequence[Original], spans: Mapping[int, Sequence[Span]]) -> Surrogates:
         wanted = [mentions for note in notes if (mentions := self._mentions(note, spans[note.pk])).mentions]

@@ -90,16 +90,18 @@ def _worked_on(user: User, documents: list[int]) -> set[int]:
     return {*sets.values_list("document_id", flat=True), *reviews.values_list("document_id", flat=True)}
 
 
+_with_texts = AuditNote.objects.select_related("note__document", "note__release", "plan__release")
+"""Notes of audits with their texts."""
+
+
 def reading_note(plan: AuditPlan, user: User) -> AuditNote | None:
     """The note that the person is reading, with its texts."""
-    rows = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.READING)
-    return rows.select_related("note__document", "note__release", "plan__release").first()
+    return _with_texts.filter(plan=plan, reader=user, state=AuditNoteState.READING).first()
 
 
 def note_of(plan: AuditPlan, position: int, user: User) -> AuditNote:
     """The note at this position of the sample, if the person reads it or has read it. Raises ServiceError `gone`."""
-    rows = AuditNote.objects.filter(plan=plan, position=position, reader=user)
-    found = rows.select_related("note__document", "note__release", "plan__release").first()
+    found = _with_texts.filter(plan=plan, position=position, reader=user).first()
     if found is None:
         raise ServiceError(_("This note is no longer yours to read. Read the next."), code="gone")
     return found
@@ -255,9 +257,7 @@ def _locked_release(plan: AuditPlan) -> Release:
 
 def _mine(note: AuditNote, user: User) -> AuditNote:
     """The note, locked, if the person reads it and the audit is open."""
-    rows = AuditNote.objects.select_for_update(of=("self",)).select_related(
-        "note__document", "note__release", "plan__release"
-    )
+    rows = _with_texts.select_for_update(of=("self",))
     row = rows.filter(pk=note.pk, reader=user, state=AuditNoteState.READING).first()
     if row is None:
         message = _("This note is no longer yours to read: you finished it, or somebody else took it. Read the next.")
