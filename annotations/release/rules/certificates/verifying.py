@@ -110,21 +110,17 @@ def check_certificate(
     opened: signatures.SignedCertificate, known: VerifierKnowledge, verdict: Verification, words: VerifyingTerms
 ) -> None:
     """Check the key, the expiry and whether a newer certificate replaces this one."""
-    short = opened.fingerprint
-    if known.keys is None:
-        verdict.failed(
-            "key",
-            f"The certificate is signed by a key that this instance doesn't know: {short}. Compare this fingerprint "
-            f"with the one that the issuer publishes, and {words.trust}.",
-        )
-    elif opened.fingerprint in known.keys:
-        verdict.passed("key", f"The certificate is signed by a trusted key: {short}.")
+    key = opened.fingerprint
+    if key in (known.keys or ()):
+        verdict.passed("key", f"The certificate is signed by a trusted key: {key}.")
     else:
-        verdict.failed(
-            "key",
-            f"The certificate is signed by a key that this instance doesn't know: {short}. If it comes from another "
-            f"instance, ask its owner for the fingerprint, and {words.trust}.",
+        how = "If it comes from another instance, ask its owner for the fingerprint"
+        if known.keys is None:
+            how = "Compare this fingerprint with the one that the issuer publishes"
+        message = (
+            f"The certificate is signed by a key that this instance doesn't know: {key}. {how}, and {words.trust}."
         )
+        verdict.failed("key", message)
     _check_expiry(opened.content, known.today, verdict)
     number = opened.content.get("number")
     if known.superseded_by is not None:

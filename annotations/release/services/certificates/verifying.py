@@ -6,6 +6,8 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -58,35 +60,27 @@ def _fingerprint(key: str) -> str:
 
 def _known(data: bytes, key: str) -> VerifierKnowledge:
     """What this instance knows about a certificate. A machine without a database, or without keys, knows nothing."""
-    today = timezone.localdate()
-    try:
-        with transaction.atomic():
-            keys = {one.fingerprint for one in public_keys()}
-            records = _records(data)
-    except (OperationalError, ProgrammingError):
-        keys, records = set(), None
-    trusted = {key} if key else keys or None
-    if records is None:
-        return VerifierKnowledge(today, trusted)
-    newest, withdrawn = records
-    return VerifierKnowledge(today, trusted, has_records=True, superseded_by=newest, withdrawn=withdrawn)
+    known = VerifierKnowledge(timezone.localdate(), {key} if key else None)
+    with suppress(OperationalError, ProgrammingError), transaction.atomic():
+        keys = {one.fingerprint for one in public_keys()}
+        known = replace(_with_records(known, data), keys=known.keys or keys or None)
+    return known
 
 
-def _records(data: bytes) -> tuple[int | None, bool] | None:
-    """The number of the certificate that supersedes this one, and whether the release was withdrawn.
-
-    None where this instance has not issued it.
-    """
+def _with_records(known: VerifierKnowledge, data: bytes) -> VerifierKnowledge:
+    """With what the database says of a certificate that this instance has issued."""
     try:
         opened = open_certificate(data)
     except CertificateError:
-        return None
+        return known
     sha256 = hashlib.sha256(opened.json).hexdigest()
     row = Certificate.objects.filter(sha256=sha256).select_related("release").defer("json", "pdf").first()
     if row is None:
-        return None
+        return known
     newest = Certificate.objects.filter(release=row.release_id).order_by("-number").values_list("number", flat=True)[0]
-    return newest if newest != row.number else None, row.release.state == ReleaseState.WITHDRAWN
+    withdrawn = row.release.state == ReleaseState.WITHDRAWN
+    superseded_by = newest if newest != row.number else None
+    return replace(known, has_records=True, superseded_by=superseded_by, withdrawn=withdrawn)
 
 
 def folder_files(root: Path) -> Files:
