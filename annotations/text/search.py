@@ -10,7 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate
@@ -290,6 +290,18 @@ def _short_words(text: str) -> tuple[str, ...]:
 def lines_of(file: Path) -> list[str]:
     """The lines of a data file, without empty ones and comments."""
     return [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+
+
+@cache
+def word_groups(file: Path) -> Mapping[str, list[str]]:
+    """The words of each group of a data file with lines such as "group: words", continued after a blank."""
+    groups: dict[str, list[str]] = {}
+    name = ""
+    for line in lines_of(file):
+        if not line.startswith(" "):
+            name, _, line = line.partition(":")
+        groups.setdefault(name, []).extend(line.split())
+    return groups
 
 
 _ONLY_LETTERS: Final = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))

@@ -16,9 +16,10 @@ from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, L
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.release.rules.known.matcher import VERSION, DenyList, Profile, find
 from annotations.release.rules.known.person import FIELDS, MasterPerson, Mention
-from annotations.release.rules.known.reading import folded
+from annotations.release.rules.known.reading import DATA, folded
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.policy import kinds_of
+from annotations.text.search import word_groups
 
 # The kinds that mentions have.
 USED: Final = (
@@ -38,25 +39,7 @@ _NEAREST: Final = {
     **dict.fromkeys((Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ID), _NUMBERS),
 }
 # Words in the codes of labels that a project made itself.
-_WORDS: Final = {
-    Kind.STAFF: ("DOCTOR", "STAFF", "PHYSICIAN", "CLINICIAN", "SANITARIO", "MEDICO", "ARZT"),
-    Kind.NAME: ("PATIENT", "NAME", "NOMBRE", "NOME", "PERSON", "PER"),
-    Kind.AGE: ("AGE", "EDAD", "ETA", "ALTER"),
-    Kind.HOSPITAL: ("HOSPITAL", "OSPEDALE", "CLINIC", "KLINIK"),
-    Kind.ORGANIZATION: ("ORGANIZATION", "ORGANISATION", "ORG", "INSTITUCION", "COMPANY"),
-    Kind.REGION: ("STATE", "REGION", "REGIONE", "PROVINCE", "PROVINCIA"),
-    Kind.DATE: ("DATE", "FECHA", "DATA", "BIRTH"),
-    Kind.PHONE: ("PHONE", "TEL", "CONTACT"),
-    Kind.EMAIL: ("MAIL", "CORREO"),
-    Kind.STREET: ("STREET", "ADDRESS", "CALLE", "INDIRIZZO", "DIRECCION", "VIA"),
-    Kind.ZIP: ("ZIP", "POSTAL", "CAP"),
-    Kind.CITY: ("CITY", "CIUDAD", "CITTA", "LOCATION", "LOC", "LUOGO", "PLACE", "TERRITORIO"),
-    Kind.NATIONAL_ID: ("SSN", "DNI", "NATIONAL", "FISCAL"),
-    Kind.RECORD: ("RECORD", "MRN", "NHC"),
-    Kind.HEALTH_PLAN: ("HEALTH", "PLAN", "INSURANCE", "ASEGURAMIENTO"),
-    Kind.ID: ("ID", "IDENTIFIER", "NUMBER", "CODE"),
-    Kind.OTHER: ("OTHER", "OMISSIS", "MISC", "PHI", "PII", "OTROS"),
-}
+_WORDS: Final = {Kind(kind): words for kind, words in word_groups(DATA / "label_words.txt").items()}
 
 
 def labels_by_kind(project: Project) -> dict[Kind, str]:

@@ -8,19 +8,16 @@ not where it stands beside another surname.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
+from pathlib import Path
 from typing import Final
 
 from annotations.release.rules.known import reading
 from annotations.release.rules.known.person import How, MasterPerson, Mention, full_names
 from annotations.release.rules.redaction.policy import IdentifierType
+from annotations.text.search import lines_of
 
-# How customary abbreviations of Spanish names are written.
-_SHORT_LIST: Final = (
-    "maria ma; francisco fco; francisca fca; antonio ant; fernandez fdez fdz; gonzalez glez gzlez; rodriguez rguez "
-    "rdguez; martinez mtnez mtz; hernandez hdez hdz; sanchez schez; dominguez dguez; gutierrez gtrez gtez; garcia "
-    "gcia; jimenez jmnez"
-)
-_SHORT: Final = {name: short for name, *short in map(str.split, _SHORT_LIST.split(";"))}
+_LISTED: Final = lines_of(Path(__file__).with_name("data") / "short_names.txt")
+_SHORT: Final = {name: short for name, *short in map(str.split, _LISTED)}
 _ABBREVIATIONS: Final = frozenset(short for shorts in _SHORT.values() for short in shorts)
 _JOINTS: Final = frozenset(" \t\r\n ,.-‐‑–'’´`/_·")
 _LONGEST_GAP: Final = 8

@@ -9,7 +9,7 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from annotations.text import search
-from annotations.text.search import DROPPED, lines_of
+from annotations.text.search import DROPPED, lines_of, word_groups
 
 # Words compared without case, accents and invisible characters.
 
@@ -110,7 +110,8 @@ def lone_capital(note: FoldedText, at: int) -> bool:
 # Word lists by which the matcher tells names from other words. All are folded.
 
 
-_DATA: Final = Path(__file__).with_name("data")
+DATA: Final = Path(__file__).with_name("data")
+_GROUPS: Final = word_groups(DATA / "words.txt")
 
 
 @cache
@@ -134,62 +135,28 @@ def ordinary(word: str) -> bool:
 
 
 def _words(file: str) -> frozenset[str]:
-    return frozenset(word for line in lines_of(_DATA / file) for word in line.split())
+    return frozenset(word for line in lines_of(DATA / file) for word in line.split())
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _group(name: str) -> frozenset[str]:
+    return frozenset(_GROUPS[name])
 
 
 # Words inside names that are not names by themselves.
-PARTICLES: Final = _set(
-    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le el van von der den ter ten "
-    "i y e bin ibn al d l o mc mac san santa st"
-)
+PARTICLES: Final = _group("particles")
 # Titles and words for a patient, before a name.
-CUES: Final = _set(
-    "ra na rina mr mrs ms miss mister dr doctor sr sra srta senor senora senorita don dona d sig signor signora "
-    "signore signorina patient pt paciente pac paziente pz name nombre apellidos nome cognome surname lastname "
-    "firstname hijo hija madre padre esposa esposo wife husband mother father son daughter moglie marito figlio "
-    "figlia fratello sorella hermano hermana brother sister caro cara dear querida querido llamado llamada named"
-)
+CUES: Final = _group("cues")
 # Words that English writes with a capital letter, whoever is meant.
-ALWAYS_CAPITAL: Final = _set(
-    "january february march april may june july august september october november december monday tuesday wednesday "
-    "thursday friday saturday sunday"
-)
+ALWAYS_CAPITAL: Final = _group("always capital")
 # Words around a surname that make it the name of a disease, test or device.
-EPONYM_HEADS: Final = _set(
-    "sindrome sindromes syndrome enfermedad morbo malattia mal test prueba signo segno sign escala scala scale score "
-    "indice index clasificacion classificazione criterios criteri maniobra manovra reflejo riflesso celulas cellule "
-    "linfoma sarcoma tumor tumore anemia fenomeno paralisis paralisi contractura fractura frattura hernia ernia "
-    "sonda cateter catetere tiroiditis tiroidite operacion operazione tecnica tecnica metodo"
-)
-EPONYM_TAILS: Final = _set(
-    "disease syndrome sign test score scale classification reflex maneuver criteria index catheter cells bodies "
-    "lymphoma palsy contracture thyroiditis fracture hernia procedure tumor phenomenon disorder esophagus lobe"
-)
+EPONYM_HEADS: Final = _group("eponym heads")
+EPONYM_TAILS: Final = _group("eponym tails")
 # Words before a number that make it an identifier.
-NUMBER_CUES: Final = _set(
-    "id mrn nhc nass cip cipa dni nie nif ssn record number no n num numero nr nro historia cartella codice code "
-    "expediente poliza policy plan polizza tessera episodio"
-)
+NUMBER_CUES: Final = _group("number cues")
 # Street types, each with its abbreviations, of which some stand for several.
-_STREET_TYPES: Final = (
-    "street st str streets; avenue ave av avenida avda avd avgda avinguda; road rd; drive dr drv; lane ln; "
-    "boulevard blvd bulevar; court ct; place pl; terrace ter terr; circle cir; highway hwy; parkway pkwy; square "
-    "sq plaza pza plza placa; calle c cl cll carrer; paseo pso po p passeig; carretera ctra crta ctera; camino "
-    "cno cmno cami; ronda rda; glorieta gta; pasaje pje psje; travesia trva tr; way wy; trail trl; urbanizacion "
-    "urb; cuesta cta; alameda; rambla rbla; acceso; callejon cjon; canada; pasadizo; vial; via v; viale vle; "
-    "piazza p pza pzza; piazzale ple pzle; corso cso; largo lgo; vicolo vlo vco vic; strada str; contrada cda; "
-    "rotonda; borgo bgo; incrocio; stretto; canale; lungomare; salita"
-)
-_LISTED: Final = [words.split() for words in _STREET_TYPES.split("; ")]
+_LISTED: Final = [line.split() for line in lines_of(DATA / "street_types.txt")]
 STREET_TYPES: Final = {
     word: frozenset(words[0] for words in _LISTED if word in words) for listed in _LISTED for word in listed
 }
 # Words of an address around its numbers.
-ADDRESS_WORDS: Final = _set(
-    "n no num numero nr nro int interno scala sc piano piso apt apartment apto apartamento suite ste unit puerta pta "
-    "esc escalera bajo bj izq izquierda dcha derecha planta portal bloque appartamento floor fl km"
-)
+ADDRESS_WORDS: Final = _group("address words")

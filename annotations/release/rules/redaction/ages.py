@@ -9,8 +9,10 @@ names a shorter unit. Only numbers, units and the small words of ages may be in 
 import re
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 from typing import Final
 
+from annotations.text.search import word_groups
 from annotations.text.spans import Bounds
 
 _OLDEST: Final = 89
@@ -65,13 +67,7 @@ _UNDER: Final = re.compile(
     rf"|{_ONES_IT}|dieci|undici|dodici|\w+dici|dicia\w+|diciotto|(?:vent|trent|quarant|cinquant|sessant|settant|ottant)\w+)\b",
     re.IGNORECASE,
 )
-_SMALL_LIST: Final = (
-    "year years yr yrs yo y o old age aged of in her his their the a an and half about almost nearly over under early "
-    "mid late to or between than more less at "
-    "año años edad de del con casi unos unas entre más menos medio media tiene los las el la aprox aproximadamente "
-    "anno anni età di e circa quasi tra fra più meno mezzo mezza ha gli i s"
-)
-_SMALL: Final = frozenset(_SMALL_LIST.split())
+_SMALL: Final = frozenset(word_groups(Path(__file__).with_name("data") / "words.txt")["in ages"])
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 

@@ -4,53 +4,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Final
 
+from annotations.text.search import word_groups
 from annotations.text.spans import Bounds
 
 _YEAR_DAYS: Final = 365
 _COMMON_YEAR: Final = 2001  # any year without a leap day
 
-_MONTHS: Final = {
-    "en": (
-        "january february march april may june july august september october november december",
-        "jan feb mar apr may jun jul aug sep oct nov dec",
-    ),
-    "es": (
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "ene feb mar abr may jun jul ago sep oct nov dic",
-    ),
-    "it": (
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-        "gen feb mar apr mag giu lug ago set ott nov dic",
-    ),
-}
-# Further spellings: language, word, month, and whether it is a short form.
-_OTHER_MONTHS: Final = (
-    ("en", "sept", 9, True),
-    ("es", "sept", 9, True),
-    ("es", "set", 9, True),
-    ("es", "setiembre", 9, False),
-    ("es", "mzo", 3, True),
-    ("it", "sett", 9, True),
-)
-_WEEKDAYS: Final = {
-    "en": ("monday tuesday wednesday thursday friday saturday sunday", "mon tue wed thu fri sat sun"),
-    "es": ("lunes martes miércoles jueves viernes sábado domingo", "lun mar mié jue vie sáb dom"),
-    "it": ("lunedì martedì mercoledì giovedì venerdì sabato domenica", "lun mar mer gio ven sab dom"),
-}
-_OTHER_WEEKDAYS: Final = (
-    ("en", "tues", 1, True),
-    ("en", "thur", 3, True),
-    ("en", "thurs", 3, True),
-    ("es", "miercoles", 2, False),
-    ("es", "sabado", 5, False),
-    ("it", "lunedi", 0, False),
-    ("it", "martedi", 1, False),
-    ("it", "mercoledi", 2, False),
-    ("it", "giovedi", 3, False),
-    ("it", "venerdi", 4, False),
-)
+_GROUPS: Final = word_groups(Path(__file__).with_name("data") / "calendar.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +25,17 @@ class Name:
     short: bool
 
 
-def _table(
-    forms: dict[str, tuple[str, str]], others: Sequence[tuple[str, str, int, bool]], first: int
-) -> dict[str, list[Name]]:
+def _table(what: str) -> dict[str, list[Name]]:
     found: dict[str, list[Name]] = {}
-    for language, lines in forms.items():
-        for short, line in enumerate(lines):
-            for at, word in enumerate(line.split()):
-                found.setdefault(word, []).append(Name(at, language, bool(short)))
-    for language, word, number, short in others:
-        found.setdefault(word, []).append(Name(number - first, language, short))
+    for group, words in _GROUPS.items():
+        for at, listed in enumerate(words if group.endswith(f" {what}") else ()):
+            word, _sign, number = listed.partition("=")
+            found.setdefault(word, []).append(Name(int(number or at), group[:2], " short " in group))
     return found
 
 
-MONTH_NAMES: Final = _table(_MONTHS, _OTHER_MONTHS, 1)
-_WEEKDAY_NAMES: Final = _table(_WEEKDAYS, _OTHER_WEEKDAYS, 0)
+MONTH_NAMES: Final = _table("months")
+_WEEKDAY_NAMES: Final = _table("weekdays")
 
 
 def _either(names: dict[str, list[Name]]) -> str:
@@ -121,30 +80,32 @@ def month_number(word: str) -> int:
 
 def month_like(word: str, month: int, language: str) -> str:
     """The name of another month in the language, length and case of `word`."""
-    return _like(word, month - 1, language, MONTH_NAMES, _MONTHS)
+    return _like(word, month - 1, language, MONTH_NAMES, "months")
 
 
 def weekday_like(word: str, days: int, language: str) -> str:
     """The name of the weekday that many days after `word`, in its language, length, case and accents."""
     at = _chosen(_WEEKDAY_NAMES[word.lower()], language).at
-    other = _like(word, (at + days) % 7, language, _WEEKDAY_NAMES, _WEEKDAYS)
+    other = _like(word, (at + days) % 7, language, _WEEKDAY_NAMES, "weekdays")
     # Someone who writes "sabado" writes "miercoles", but "lunes" tells nothing.
     return other.translate(_BARE) if word.lower() in _UNACCENTED else other
 
 
 _BARE: Final = str.maketrans("éáìÉÁÌ", "eaiEAI")
-_UNACCENTED: Final = frozenset(word for _, word, _, short in _OTHER_WEEKDAYS if not short)
+_UNACCENTED: Final = frozenset(
+    listed.partition("=")[0] for group in ("es", "it") for listed in _GROUPS[f"{group} other weekdays"]
+)
 
 
 def _chosen(names: Sequence[Name], language: str) -> Name:
     return next((name for name in names if name.language == language), names[0])
 
 
-def _like(word: str, at: int, language: str, names: dict[str, list[Name]], forms: dict[str, tuple[str, str]]) -> str:
+def _like(word: str, at: int, language: str, names: dict[str, list[Name]], what: str) -> str:
     name = _chosen(names[word.lower()], language)
     if name.at == at:
         return word
-    return _cased(forms[name.language][name.short].split()[at], word)
+    return _cased(_GROUPS[f"{name.language} {'short ' if name.short else ''}{what}"][at], word)
 
 
 def _cased(word: str, like: str) -> str:

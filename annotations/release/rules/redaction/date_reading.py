@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from itertools import groupby, pairwise
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from annotations.release.rules.redaction import calendars
+from annotations.text.search import word_groups
 
 # Regular expressions of dates and times, and the small words that may stand between them.
 
@@ -72,19 +74,10 @@ TIME: Final = _compiled(
 )
 TIME_AFTER_DATE: Final = _compiled(r"[0-2]?[0-9]\.[0-5][0-9](?![0-9.])")
 BETWEEN: Final = re.compile(r"[\s,.;:()\[\]/\-–—'’\"]+|[^\W\d_]+")
-_WORDS_LIST: Final = (
-    "of the on in at to from through thru and or until till since between day month year week date de del "
-    "el la las los al a y o e en desde hasta entre día dia días dias mes año años fecha di d dal dall "
-    "dalla dello dell della nel nell nei il lo l all alle tra fra fino giorno giorni mese anno data"
-)
-WORDS: Final = frozenset(_WORDS_LIST.split())
+_GROUPS: Final = word_groups(Path(__file__).with_name("data") / "words.txt")
+WORDS: Final = frozenset(_GROUPS["between dates"])
 # Words that tell more than a year does.
-_FINER_LIST: Final = (
-    "early mid late beginning end middle morning afternoon evening night noon midnight am pm a.m p.m "
-    "principios mediados finales inicios comienzos mañana tarde noche madrugada mediodía horas hora hs "
-    "inizio metà fine mattina pomeriggio sera notte mezzogiorno mezzanotte ore ora h utc gmt"
-)
-FINER: Final = frozenset(_FINER_LIST.split())
+FINER: Final = frozenset(_GROUPS["finer than years"])
 
 
 # Spaces and hyphens as a keyboard has them; offsets stay.

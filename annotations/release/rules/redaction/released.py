@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from annotations.release.rules.redaction.policy import PEOPLE, Action, IdentifierType
 from annotations.text.attributes import Attributes
-from annotations.text.search import folded, words
+from annotations.text.search import folded, word_groups, words
 from annotations.text.spans import Bounds, Span
 
 
@@ -154,11 +155,7 @@ def attributes_of_pieces(pieces: Pieces, spans: Iterable[Span]) -> list[Attribut
 
 
 # Titles don't tell people apart. They are compared after folding.
-_TITLES_LIST: Final = (
-    "dr dra doctor doctora dott dottor dottore dottssa dottoressa ssa prof profesor profesora professor "
-    "profa professore professoressa mr mrs ms miss sr sra srta don dona dna sig signor signora signorina md phd d da"
-)
-TITLES: Final = frozenset(_TITLES_LIST.split())
+TITLES: Final = frozenset(word_groups(Path(__file__).with_name("data") / "words.txt")["titles"])
 
 
 def numbered(mentions: Iterable[Mention]) -> dict[Bounds, int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotations.release.rules.surrogates.folding import WORD, accented, folded
-from annotations.text.search import lines_of
+from annotations.text import search
 
 LANGUAGES: Final = ("en", "es", "it")
 _DATA: Final = Path(__file__).with_name("data")
@@ -51,19 +51,12 @@ def provider(what: str, locale: str) -> Any:
 
 def lines(name: str) -> list[str]:
     """The lines of a data file without comments."""
-    return lines_of(_DATA / name)
+    return search.lines_of(_DATA / name)
 
 
-@cache
 def word_groups(file: str) -> Mapping[str, list[str]]:
-    """The words of each group of a data file with lines such as "group: words", continued after a blank."""
-    groups: dict[str, list[str]] = {}
-    name = ""
-    for line in lines(file):
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-        groups.setdefault(name, []).extend(line.split())
-    return groups
+    """The words of each group of a data file."""
+    return search.word_groups(_DATA / file)
 
 
 @cache
