@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.release.rules.redaction.ages import generalized_age, latest_year, told_in
-from annotations.release.rules.redaction.calendars import _MONTHS
+from annotations.release.rules.redaction.calendars import _GROUPS
 from annotations.release.rules.redaction.dates import names_day, shifted, year_of, years
 from annotations.release.rules.redaction.operators import region_of, short_zip
 
 DATES = st.dates(date(1930, 1, 1), date(2090, 12, 31))
 DAYS = st.integers(-800, 800).filter(bool)
-NAMES = {language: long.split() for language, (long, _) in _MONTHS.items()}
+NAMES = {language: _GROUPS[f"{language} months"] for language in ("en", "es", "it")}
 FORMATS = {
     "en": ("{m:02}/{d:02}/{y}", "{y}-{m:02}-{d:02}", "{m:02}-{d:02}-{y}", "{name} {d}, {y}", "{y}{m:02}{d:02}"),
     "es": ("{d:02}/{m:02}/{y}", "{d:02}.{m:02}.{y}", "{d} de {name} de {y}", "{d}-{name}-{y}", "{y}/{m:02}/{d:02} 9 h"),
