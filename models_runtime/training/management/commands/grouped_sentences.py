@@ -4,17 +4,17 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version
-from annotations.models import GoldVersionNote, User
+from annotations.models import GoldVersionNote, Project, User
 from models_runtime.backends.notes import groups, read
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 SPLITS = (Split.TRAIN, Split.DEV, Split.TEST)
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Print the mean number of tokens in a sequence of a BiLSTM-CRF, by sentences per sequence and by split of a "
         "gold version (Catelli 2021, table 3.7). Tokens and sentences are those of the app; a sequence has at most 512 "
@@ -23,11 +23,9 @@ class Command(JourneyCommand):
     needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         version = frozen_version(project, options["gold"])
         splits = SPLITS if version.split_seed else ("",)
         lengths: dict[str, dict[int, list[int]]] = {split: {each: [] for each in FACTORS} for split in splits}
