@@ -141,6 +141,7 @@ def make_set(
 
 
 def make_span(annotation_set: AnnotationSet, start: int, end: int, label: str) -> Span:
+    AnnotationSet.objects.filter(pk=annotation_set.pk).update(version=F("version") + 1)
     return _make_spans(annotation_set, [(start, end, label)])[0]
 
 

@@ -4,9 +4,12 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from annotations.models import Figures, Project
+from django.db.models import Count, F, Max, QuerySet, Sum
+from django.db.models.functions import Mod
+
+from annotations.models import AnnotationSet, Figures, Project
 
 KEPT = 40
 Value = TypeVar("Value")
@@ -22,6 +25,24 @@ class FigureKind(Generic[Value]):
 def key_of(*made_of: object) -> str:
     """Return a hash of everything that a figure depends on (JSON values)."""
     return hashlib.sha256(json.dumps(made_of, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+# The products are taken modulo this prime, since SQLite refuses sums beyond 64 bits.
+_PRIME = 1_000_003
+
+
+def state_of_sets(sets: QuerySet[AnnotationSet, Any]) -> list[int]:
+    """Return numbers that change when one of these annotation sets does, without reading their spans.
+
+    A set's version rises with every change of its spans, merged labels included, and a set that is made again has
+    another id.
+    """
+    pk, version = F("pk"), F("version")
+    found = sets.order_by().aggregate(
+        count=Count("pk"), last=Max("pk"), ids=Sum("pk"), squares=Sum(Mod(pk * pk, _PRIME)), versions=Sum("version"),
+        products=Sum(Mod(pk * version, _PRIME)),
+    )  # fmt: skip
+    return [int(number or 0) for number in found.values()]
 
 
 def kept(project: Project, kind: FigureKind[Value], key: str) -> Value | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from django.db.models import Count, F, Max, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 from django.utils.translation import gettext_lazy as _
 
 from annotations import models
@@ -130,13 +130,9 @@ def compared(reference: Reference, author: models.Author, *, split: str = "", la
             no_gold += 1
     failed = _failed(author).intersection(gold).difference(annotation_sets)
     stamp.update(f"failed {[(note, gold[note]) for note in sorted(failed)]}".encode())
-    stamp.update(repr(_checksums(author)).encode())
     stamp.update(repr(_rewritten_key(author)).encode())
     if reference.version:
         stamp.update(f"gold {reference.version.pk} {reference.version.content_hash}".encode())
-    else:
-        gold_authors = models.Author.objects.filter(project=reference.project, kind=models.AuthorKind.GOLD)
-        stamp.update(repr([_checksums(one) for one in gold_authors]).encode())
     return ComparedNotes(
         annotation_sets=annotation_sets,
         golds={} if reference.version else {note: int(gold[note].split()[0]) for note in failed.union(annotation_sets)},
@@ -175,15 +171,6 @@ def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, st
         notes = notes.filter(split=split)
     notes = _in_language(notes, reference.project, language)
     return {note: str(pk) for note, pk in notes.values_list("document_id", "pk")}
-
-
-def _checksums(author: models.Author) -> tuple[Any, ...]:
-    """Return sums over the author's spans, so that the key changes even if spans change without their set's version."""
-    sums = models.Span.objects.filter(annotation_set__author=author).aggregate(
-        count=Count("pk"), last=Max("pk"), starts=Sum("start"), ends=Sum("end"), labels=Sum("label_id"),
-        products=Sum(F("start") * F("label_id")),
-    )  # fmt: skip
-    return tuple(sums.values())
 
 
 def characters(compared: ComparedNotes) -> int:

@@ -1,4 +1,3 @@
-from unittest.mock import patch
 
 import pytest
 from django.urls import reverse
@@ -10,7 +9,6 @@ from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.projects.events import PROJECT_CHANGED
-from annotations.projects.selectors import audit as selector
 from annotations.projects.selectors.audit import Filter, audit_page, details
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_FINISHED
 from models_runtime.models import TrainedModel
@@ -73,14 +71,6 @@ def test_pages_join_without_gap_or_repeat(busy):
     assert seen == whole
     back = audit_page(busy.project, Filter(), newer_than=page.newer, size=3)
     assert [line.id for line in back.lines] == whole[3:6]
-
-
-def test_a_filter_stops_after_its_window_and_says_so(busy, mia):
-    with patch.object(selector, "WINDOW", 3):
-        assert "Search older events" in check_page(mia.get(f"{AUDIT}?verb={NOTE_READ}"))
-        stopped = audit_page(busy.project, Filter(NOTE_READ)).stopped
-        page = audit_page(busy.project, Filter(NOTE_READ), older_than=stopped)
-    assert [line.who for line in page.lines] == ["ann"]
 
 
 def test_spans_show_as_offsets_and_label_never_as_text(world, mia):

@@ -159,6 +159,8 @@ def test_causes_are_gone_with_the_error(read, client):
     tag(read, read.label, "AM")
     read.run_set.spans.create(start=44, end=50, label=make.label_of(read.project, "CITY"))
     read.run_set.spans.filter(start=61).update(label=make.label_of(read.project, "CITY"))
+    read.run_set.version += 1
+    read.run_set.save()
     assert 'name="removed"' not in check_page(client.get(url("score_errors", read)))
     page = client.get(url("score", read))
     assert [n for n, _url in page.context["cause_total"]["cells"]] == [0, 0, 0, 0, 2]

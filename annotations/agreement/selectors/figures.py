@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +18,7 @@ from annotations.agreement.rules.coefficients import in_words
 from annotations.agreement.rules.figures import VERSION, Setup
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, table
+from annotations.core.stored_figures import state_of_sets
 from annotations.core.tokenizers import Tokenizers
 from annotations.formats.files.csv_files import csv_line
 from annotations.models import (
@@ -110,20 +110,20 @@ def content_key(project: Project, unit: ComparedUnit, tokenizer: str = "") -> st
 
     An annotation set's version rises with every change of its spans, including merged labels. Notes never change.
     """
-    versions = array("q")
-    for pair in counted_sets(project).order_by("pk").values_list("pk", "version").iterator(chunk_size=10_000):
-        versions.extend(pair)
     rounds = [time.isoformat() for time in round_beginnings(project)]
-    digest = hashlib.sha256(json.dumps([VERSION, str(unit), tokenizer, _labels(project), rounds]).encode())
-    digest.update(versions.tobytes())
-    return digest.hexdigest()
+    content = [VERSION, str(unit), tokenizer, _labels(project), rounds, state_of_sets(counted_sets(project))]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def size_of(project: Project) -> tuple[int, int]:
-    """The numbers of annotation sets and of characters to compare, each note once."""
-    notes = Document.objects.filter(project=project, pk__in=_shared(project))
-    annotation_sets = counted_sets(project).filter(document__in=_shared(project)).count()
-    return annotation_sets, notes.aggregate(characters=Sum("length"))["characters"] or 0
+def size_of(project: Project, most: int) -> int | None:
+    """The number of characters to compare, each note once; None for more than `most` annotation sets."""
+    counted = counted_sets(project)
+    others = counted.filter(document=OuterRef("document")).exclude(pk=OuterRef("pk"))
+    # Annotation sets of other notes are few where there are many: the search ends after `most`.
+    notes = list(counted.filter(Exists(others)).values_list("document_id", flat=True)[: most + 1])
+    if len(notes) > most:
+        return None
+    return Document.objects.filter(pk__in=set(notes)).aggregate(characters=Sum("length", default=0))["characters"]
 
 
 def shared_notes(project: Project) -> list[int]:

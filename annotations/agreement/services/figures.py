@@ -73,8 +73,8 @@ def named_notes(project: Project, table: KeptTable, rows: Iterable[list[Cell]]) 
 
 def takes_long(project: Project) -> bool:
     """Whether a worker should compute the figures."""
-    annotation_sets, characters = figure_selectors.size_of(project)
-    return annotation_sets > AT_ONCE_ANNOTATION_SETS or characters > AT_ONCE_CHARACTERS
+    size = figure_selectors.size_of(project, AT_ONCE_ANNOTATION_SETS)
+    return size is None or size > AT_ONCE_CHARACTERS
 
 
 def figures_of(

@@ -211,7 +211,7 @@ def list_events(request: ApiRequest, access: Access, paging: Query[Paging], want
     chosen = _filter(access.project, wanted)
 
     def fetch(after: int | None, size: int) -> Sequence[AuditLine]:
-        return _lines(access.project, chosen, after, size)
+        return audit_page(access.project, chosen, older_than=after, size=size).lines
 
     return paged(request, paging, fetch, as_is, lambda line: line.id)
 
@@ -225,17 +225,6 @@ def _filter(project: Project, wanted: AuditFilters) -> Filter:
     if wanted.person and person is None:
         raise invalid(("person", _("The project has no current or former member with this user name.")))
     return Filter(verb=wanted.verb, person=person)
-
-
-def _lines(project: Project, wanted: Filter, after: int | None, size: int) -> list[AuditLine]:
-    """Return as many lines after an event as there are, over several windows of the filter if need be."""
-    lines: list[AuditLine] = []
-    while True:
-        page = audit_page(project, wanted, older_than=after, size=size - len(lines))
-        lines += page.lines
-        after = page.stopped
-        if after is None or len(lines) >= size:
-            return lines
 
 
 # Routes of the annotation guidelines, which every member reads and managers write.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.events import sentences
@@ -14,8 +13,6 @@ from annotations.core.labels import COLORS
 from annotations.models import AnnotationSet, Author, CauseKind, Document, Event, Label, Membership, Project
 
 PAGE = 50
-# Filters have no index, so a page looks at this many events at most.
-WINDOW = 50_000
 # Longer values, such as descriptions of labels or lists of ids, are cut.
 LONGEST = 120
 # PostgreSQL does not keep the order of JSON keys. These keys come first, then the others by name.
@@ -50,15 +47,11 @@ class AuditLine:
 
 @dataclass(frozen=True)
 class AuditPage:
-    """Lines of a page and the ids that the next pages start from.
-
-    `stopped` is the last id looked at, if the search stopped after WINDOW events before the page was full.
-    """
+    """Lines of a page and the ids that the next pages start from."""
 
     lines: list[AuditLine]
     newer: int | None
     older: int | None
-    stopped: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,15 @@ def audit_page(
     project: Project, wanted: Filter, *, older_than: int | None = None, newer_than: int | None = None, size: int = PAGE
 ) -> AuditPage:
     """Page of events older or newer than the given event id."""
-    rows, stopped = _within(Event.objects.filter(project_id=project.pk), wanted, older_than, newer_than)
+    rows = Event.objects.filter(project_id=project.pk)
+    if newer_than is not None:
+        rows = rows.filter(pk__gt=newer_than)
+    elif older_than is not None:
+        rows = rows.filter(pk__lt=older_than)
+    if wanted.verb:
+        rows = rows.filter(verb=wanted.verb)
+    if wanted.person is not None:
+        rows = rows.filter(actor_id=wanted.person) if wanted.person else rows.filter(actor__isnull=True)
     found = list(rows.select_related("actor").order_by("pk" if newer_than is not None else "-pk")[: size + 1])
     more = len(found) > size
     events = sorted(found[:size], key=lambda event: -event.pk)
@@ -92,30 +93,7 @@ def audit_page(
         lines=_lines(project, events),
         newer=events[0].pk if events and has_newer else None,
         older=events[-1].pk if events and has_older else None,
-        stopped=None if more else stopped,
     )
-
-
-def _within(
-    rows: QuerySet[Event], wanted: Filter, older_than: int | None, newer_than: int | None
-) -> tuple[QuerySet[Event], int | None]:
-    """Matching rows in that direction, and the last id looked at if the window ends before the oldest event."""
-    if newer_than is not None:
-        rows = rows.filter(pk__gt=newer_than)
-        edge = rows.order_by("pk")
-    else:
-        rows = rows.filter(pk__lt=older_than) if older_than is not None else rows
-        edge = rows.order_by("-pk")
-    if not wanted:
-        return rows, None
-    last = next(iter(edge.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]), None)
-    if last is not None:
-        rows = rows.filter(pk__lte=last) if newer_than is not None else rows.filter(pk__gte=last)
-    if wanted.verb:
-        rows = rows.filter(verb=wanted.verb)
-    if wanted.person is not None:
-        rows = rows.filter(actor_id=wanted.person) if wanted.person else rows.filter(actor__isnull=True)
-    return rows, last if newer_than is None else None
 
 
 def _lines(project: Project, events: list[Event]) -> list[AuditLine]:

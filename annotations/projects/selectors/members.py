@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -67,34 +67,22 @@ def members(rows: Sequence[Membership], manager: User) -> list[MemberRow]:
 # When members were last active in a project.
 
 
-# Of each person, this many of the newest events in all projects are searched, so that nobody makes the page slow.
-NEWEST_EVENTS = 300
 IDLE_DAYS = 7
-
-
-class _LastIn(Subquery):
-    """The time of the newest of these events that belongs to the project with the number `project`."""
-
-    template = '(SELECT MAX(recent."at") FROM (%(subquery)s) recent WHERE recent."project_id" = %(project)d)'
 
 
 def activity(project: Project) -> list[Any]:
     """List the memberships with their last activity, the most recently active first, in one query.
 
-    `last` is the time of the person's last event in the project; None if none of their newest events is in it.
-    `searched_to` is the time of the oldest event that was searched; None if all were. `idle`: the person has open notes
-    and has done nothing for IDLE_DAYS days.
+    `last` is the time of the person's last event in the project. `idle`: the person has open notes and has done nothing
+    for IDLE_DAYS days.
     """
-    events = Event.objects.filter(actor_id=OuterRef("user_id")).order_by("-id").values("project_id", "at")
-    last = _LastIn(events[:NEWEST_EVENTS], project=project.pk, output_field=DateTimeField())
-    oldest = Subquery(events.values("at")[NEWEST_EVENTS - 1 : NEWEST_EVENTS])
+    events = Event.objects.filter(actor_id=OuterRef("user_id"), project_id=project.pk).order_by("-id")
     open_notes = Assignment.objects.filter(project=project, user_id=OuterRef("user_id"), state=AssignmentState.OPEN)
     members = Membership.objects.filter(project=project, active=True).select_related("user")
-    rows: list[Any] = list(members.annotate(last=last, searched_to=oldest, has_open_notes=Exists(open_notes)))
+    rows: list[Any] = list(members.annotate(last=Subquery(events.values("at")[:1]), has_open_notes=Exists(open_notes)))
     since = timezone.now() - timedelta(days=IDLE_DAYS)
     for row in rows:
-        times = (row.joined_at, row.last, row.searched_to)
-        row.idle = row.has_open_notes and all(at is None or at < since for at in times)
+        row.idle = row.has_open_notes and (row.last or row.joined_at) < since
     return sorted(rows, key=lambda row: (-(row.last.timestamp() if row.last else 0), row.user.username))
 
 

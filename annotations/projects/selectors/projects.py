@@ -261,13 +261,9 @@ def runs_with_notes(project: models.Project) -> QuerySet[models.Author]:
 # The current guidelines: text, version, time of the last change, and added rules.
 
 
-# The time of a change is looked up in this many of the latest events. Of an older change, no time is shown.
-WINDOW = 20_000
-
-
 @dataclass(frozen=True)
 class Guide:
-    """Guidelines of a project. `changed` is the time of the last change to text or rules; None if not found."""
+    """Guidelines of a project. `changed` is the time of the last change to text or rules."""
 
     text: str
     version: int
@@ -280,15 +276,6 @@ class Guide:
 
 def guide_of(project: models.Project) -> Guide:
     amendments = list(models.Amendment.objects.filter(project=project).order_by("number"))
-    days = [day for day in (_changed(project), *(each.at for each in amendments[-1:])) if day is not None]
+    changes = models.Event.objects.filter(project_id=project.pk, verb=GUIDELINES_CHANGED).order_by("-id")
+    days = [*changes.values_list("at", flat=True)[:1], *(each.at for each in amendments[-1:])]
     return Guide(project.guidelines, project.guidelines_version, max(days, default=None), amendments)
-
-
-def _changed(project: models.Project) -> datetime | None:
-    """Time of the last change of the text, if found. Version 0 was never changed."""
-    if not project.guidelines_version:
-        return None
-    events = models.Event.objects.filter(project_id=project.pk).order_by("-id")
-    oldest = next(iter(events.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]), 0)
-    mine = events.filter(pk__gte=oldest, verb=GUIDELINES_CHANGED)
-    return mine.values_list("at", flat=True).first()
