@@ -7,6 +7,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RemoveIndex('event', 'event_by_actor'),
-        migrations.AddIndex('event', models.Index(fields=['actor', 'project_id', 'id'], name='event_by_person')),
+        migrations.AddIndex('event', models.Index(fields=['actor', 'project_id', 'at'], name='event_by_person')),
         migrations.AddIndex('event', models.Index(fields=['project_id', 'verb', 'id'], name='event_by_verb')),
     ]

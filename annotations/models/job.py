@@ -146,7 +146,7 @@ class Event(Table):
             models.Index(fields=["project_id", "id"], name="event_by_project"),
             models.Index(fields=["document_id", "id"], name="event_by_document"),
             models.Index(fields=["annotation_set_id", "id"], name="event_by_set"),
-            models.Index(fields=["actor", "project_id", "id"], name="event_by_person"),
+            models.Index(fields=["actor", "project_id", "at"], name="event_by_person"),
             models.Index(fields=["project_id", "verb", "id"], name="event_by_verb"),
         ]
 

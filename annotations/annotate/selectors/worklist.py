@@ -196,7 +196,7 @@ _LATEST = PreparedRead(
     lambda user, project: (
         models.Event.objects.filter(actor_id=user, project_id=project)
         .exclude(verb=NOTE_FETCHED)
-        .order_by("-id")
+        .order_by("-at")  # By id, PostgreSQL would search the events of all people.
         .values_list("document_id", "verb", "at")[:EVENTS]
     ),
     int,

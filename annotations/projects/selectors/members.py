@@ -76,7 +76,7 @@ def activity(project: Project) -> list[Any]:
     `last` is the time of the person's last event in the project. `idle`: the person has open notes and has done nothing
     for IDLE_DAYS days.
     """
-    events = Event.objects.filter(actor_id=OuterRef("user_id"), project_id=project.pk).order_by("-id")
+    events = Event.objects.filter(actor_id=OuterRef("user_id"), project_id=project.pk).order_by("-at")
     open_notes = Assignment.objects.filter(project=project, user_id=OuterRef("user_id"), state=AssignmentState.OPEN)
     members = Membership.objects.filter(project=project, active=True).select_related("user")
     rows: list[Any] = list(members.annotate(last=Subquery(events.values("at")[:1]), has_open_notes=Exists(open_notes)))

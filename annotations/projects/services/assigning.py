@@ -234,7 +234,7 @@ def _release(project: models.Project) -> None:
 
 def _acted_since(project: models.Project, user: models.User, before: datetime) -> bool:
     """Whether the audit log has an act of this person in this project since then; opening a note counts."""
-    acts = models.Event.objects.filter(actor=user, project_id=project.pk).order_by("-id")
+    acts = models.Event.objects.filter(actor=user, project_id=project.pk).order_by("-at")
     last = acts.values_list("at", flat=True).first()
     return last is not None and last >= before
 
