@@ -123,7 +123,7 @@ def size_of(project: Project, most: int) -> int | None:
     notes = list(counted.filter(Exists(others)).values_list("document_id", flat=True)[: most + 1])
     if len(notes) > most:
         return None
-    return Document.objects.filter(pk__in=set(notes)).aggregate(characters=Sum("length", default=0))["characters"]
+    return int(Document.objects.filter(pk__in=set(notes)).aggregate(characters=Sum("length", default=0))["characters"])
 
 
 def shared_notes(project: Project) -> list[int]:
