@@ -1,7 +1,6 @@
 """The patient master: stage a file, read it, store its people, delete rows."""
 
 import io
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +17,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open, hold
 from annotations.core.sealing import project_key
 from annotations.formats.files import csv_reading
-from annotations.formats.files.csv_files import csv_line
+from annotations.formats.files.csv_files import csv_line, unquoted
 from annotations.jobs.services.queue import once
 from annotations.models import (
     Document,
@@ -313,7 +312,7 @@ def import_lists(*, project: Project, content: bytes, actor: User | None) -> dic
                 "Line %(number)d needs “allow” or “deny” in the column “list”, and a term in the column “term”."
             )
             raise ServiceError(message % {"number": number}, code="file")
-        found[row["list"]].append((_unescaped(row["term"]), (row.get("label") or "").strip()))
+        found[row["list"]].append((unquoted(row["term"]), (row.get("label") or "").strip()))
     if not rows:
         raise ServiceError(_("The file has no terms. It needs the columns list, term and label."), code="file")
     with transaction.atomic():
@@ -329,8 +328,3 @@ def export_lists(*, project: Project, actor: User) -> list[str]:
     rows = [(row, text) for kind in ListedTermKind.values for row, text in terms_of(project, kind)]
     events.TERMS_EXPORTED.record(actor=actor, project_id=project.pk, data={"terms": len(rows)})
     return [csv_line(COLUMNS), *(csv_line([row.kind, text, row.label]) for row, text in rows)]
-
-
-def _unescaped(text: str) -> str:
-    """Without the apostrophes that keep a spreadsheet from running a cell (formats.files.csv_files)."""
-    return re.sub(r"(^|[;,|\t])'(?=[\"'\s]*[=+\-@])", r"\1", text)
