@@ -90,7 +90,7 @@ def _uncovered(
 # Closing the gaps that removed text leaves: no double spaces, none before punctuation, no empty brackets.
 
 
-_SPACES: Final = frozenset(" \t\xa0")
+_SPACES: Final = " \t\xa0"
 _BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 _CLOSING: Final = frozenset(".,;:!?)]}»")
 _OPENING: Final = {"(": ")", "[": "]", "{": "}", "«": "»"}
@@ -122,15 +122,11 @@ def widened(text: str, start: int, end: int, lowest: int, highest: int) -> tuple
 
 
 def _spaces_before(text: str, at: int, lowest: int) -> int:
-    while at > lowest and text[at - 1] in _SPACES:
-        at -= 1
-    return at
+    return lowest + len(text[lowest:at].rstrip(_SPACES))
 
 
 def _spaces_after(text: str, at: int, highest: int) -> int:
-    while at < highest and text[at] in _SPACES:
-        at += 1
-    return at
+    return highest - len(text[at:highest].lstrip(_SPACES))
 
 
 def release_text(
