@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.project import SigningKey
 from annotations.models.release import LeakFinding, Release, ReleasedNote
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 
 
 class AuditPlanState(models.TextChoices):
@@ -14,7 +14,7 @@ class AuditPlanState(models.TextChoices):
     UNMET = "unmet", _("Target not met")
 
 
-class AuditPlan(Table):
+class AuditPlan(Created):
     """The audit of a release: a random sample of its notes, which auditors read for leaks.
 
     A release has one audit, because with several the best one could be chosen. `strata` holds released notes and
@@ -40,8 +40,6 @@ class AuditPlan(Table):
     drawn = models.PositiveIntegerField()
     erased_count = models.PositiveIntegerField(default=0, help_text="Notes of the sample that were erased since.")
     state = models.CharField(max_length=5, choices=AuditPlanState, default=AuditPlanState.OPEN)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
 
 class AuditNoteState(models.TextChoices):

@@ -6,10 +6,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Author, Document
 from annotations.models.project import Project
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 
 
-class GoldVersion(Table):
+class GoldVersion(Created):
     """A frozen snapshot of the gold standard. `content_hash` covers names, text hashes and spans (text.hashes)."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="gold_versions", db_index=False)
@@ -25,8 +25,6 @@ class GoldVersion(Table):
     )
     split_shares = models.JSONField(null=True, help_text="Percent of the notes by split: train, dev, test.")
     reason = models.CharField(max_length=300, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-number"]

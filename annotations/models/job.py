@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document
 from annotations.models.project import Project
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 
 
 class JobState(models.TextChoices):
@@ -21,7 +21,7 @@ class JobState(models.TextChoices):
     CANCELED = "canceled", _("Canceled")
 
 
-class Job(Table):
+class Job(Created):
     """A job. The row is the truth; Redis only notifies workers (docs/architecture.md).
 
     A worker claims the row by a conditional update and holds it by a lease; `lease_token` keeps a worker whose
@@ -53,8 +53,6 @@ class Job(Table):
     pause_requested = models.BooleanField(default=False)
     error = models.TextField(blank=True, help_text="A sentence for people, without note text.")
     result = models.JSONField(default=dict)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     claimed_at = models.DateTimeField(
         null=True, help_text="When the present workers began. With `claimed_done` it gives the rate."
@@ -165,7 +163,7 @@ class WebhookState(models.TextChoices):
     STOPPED = "stopped", _("Stopped after failures")
 
 
-class Webhook(Table):
+class Webhook(Created):
     """A URL to which a project reports what happened. `kinds` are those that it wants (annotations.ops.kinds).
 
     `sealed` holds the secret of its signatures, encrypted with the project's key. `given_up` counts the deliveries in a
@@ -178,8 +176,6 @@ class Webhook(Table):
     sealed = models.BinaryField()
     state = models.CharField(max_length=7, choices=WebhookState, default=WebhookState.ON)
     given_up = models.PositiveSmallIntegerField(default=0)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["id"]

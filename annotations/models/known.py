@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document
 from annotations.models.project import Project
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 
 
 class KnownPerson(Table):
@@ -32,7 +32,7 @@ class KnownUploadState(models.TextChoices):
     READ = "read", _("Waiting for confirmation")
 
 
-class KnownUpload(Table):
+class KnownUpload(Created):
     """A file of a patient master that waits for confirmation, encrypted with the project's key.
 
     `sealed` holds the file until a worker has read it, and then the people in it. `report` holds counts, and names of
@@ -44,8 +44,6 @@ class KnownUpload(Table):
     state = models.CharField(max_length=7, choices=KnownUploadState, default=KnownUploadState.WAITING)
     sealed = models.BinaryField()
     report = models.JSONField(default=dict)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]

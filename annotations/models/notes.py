@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.formats.documents.base import DOCUMENTS, MIXED
 from annotations.models.project import Label, Project
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 
 
 class StoredFileKind(models.TextChoices):
@@ -17,7 +17,7 @@ class StoredFileKind(models.TextChoices):
     ORIGINAL = "original", _("Original document")
 
 
-class StoredFile(Table):
+class StoredFile(Created):
     """An upload to be imported, a document that notes were extracted from, an export, a release, or a trained model.
 
     Stored in the database, not on disk, so that workers on other machines need no shared file system.
@@ -28,8 +28,6 @@ class StoredFile(Table):
     name = models.CharField(max_length=255)
     size = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(
         null=True, db_index=True, help_text="Null: the file is kept until a person deletes it."
     )
@@ -58,7 +56,7 @@ class ImportState(models.TextChoices):
     CANCELED = "canceled", _("Canceled; nothing was imported")
 
 
-class Import(Table):
+class Import(Created):
     """One import of notes, with its report. While it runs, it can be canceled, which removes what it has added."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
@@ -93,8 +91,6 @@ class Import(Table):
     )
     notes_of_files = models.PositiveIntegerField(default=0, help_text="Those of `notes_done` from `files_done`.")
     report = models.JSONField(default=dict)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -4,7 +4,7 @@ from django.db.models import Q
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 
 
 class Role(models.TextChoices):
@@ -33,7 +33,7 @@ class PlantedShare(models.IntegerChoices):
     TWENTY = 20, _("In about 1 note of 5")
 
 
-class Project(Table):
+class Project(Created):
     """A project builds one gold standard: notes, a label set, members, guidelines."""
 
     class Distribution(models.TextChoices):
@@ -91,8 +91,6 @@ class Project(Table):
     )
     archived_at = models.DateTimeField(null=True, help_text="Since then, nobody can change the project.")
     exported_at = models.DateTimeField(null=True, help_text="When notes were first exported, by a page or a command.")
-    created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 
     class Meta:
         ordering = ["name", "id"]
@@ -243,14 +241,12 @@ class Deletion(Table):
         ordering = ["project_id"]
 
 
-class LabelMapping(Table):
+class LabelMapping(Created):
     """How exports write the labels of a project. `target` is the key of a shipped label set; empty: any codes."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="label_mappings", db_index=False)
     name = models.CharField(max_length=80)
     target = models.CharField(max_length=40, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["name", "id"]

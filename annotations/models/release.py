@@ -8,10 +8,10 @@ from annotations.models.gold import GoldVersion
 from annotations.models.job import Job
 from annotations.models.notes import Author, Document
 from annotations.models.project import Project
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 
 
-class ReleasePolicy(Table):
+class ReleasePolicy(Created):
     """One version of a project's policy: what a release does with each label. Versions never change.
 
     `rules` maps every label code of the project to {"kind", "action", "numbered"} (release.rules.redaction.policy).
@@ -22,8 +22,6 @@ class ReleasePolicy(Table):
     version = models.PositiveIntegerField()
     name = models.CharField(max_length=80)
     rules = models.JSONField()
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["slug", "-version"]
@@ -42,7 +40,7 @@ class ReleaseState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
-class Release(Table):
+class Release(Created):
     """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
 
     `number` counts the project's releases from 1. `content_hash` covers names, texts and spans of the released notes
@@ -77,8 +75,6 @@ class Release(Table):
     content_hash = models.CharField(max_length=64, blank=True)
     figures = models.JSONField(default=dict, help_text="Counts and measures of the prepared release.")
     risks = models.JSONField(default=list, help_text="Accepted open risks: [{text, by, at}].")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
     begun_at = models.DateTimeField(default=timezone.now, help_text="When preparing all of its notes was last started.")
     signed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     signed_at = models.DateTimeField(null=True)

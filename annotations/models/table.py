@@ -1,5 +1,6 @@
 """What all tables share."""
 
+from django.conf import settings
 from django.db import models
 
 
@@ -11,3 +12,13 @@ class Table(models.Model):
 
     def __str__(self) -> str:
         return f"{self._meta.verbose_name} {self.pk}"
+
+
+class Created(Table):
+    """A row knows who made it, and when. Rows that a command made are nobody's."""
+
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        abstract = True

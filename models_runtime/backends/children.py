@@ -4,7 +4,6 @@ The parent process can keep its lease alive, stop the work at any time, and surv
 and spans go through a pipe, never onto a command line or into a file with a name.
 """
 
-import ctypes
 import importlib
 import json
 import os
@@ -22,6 +21,7 @@ from typing import IO, Any, Final, cast
 
 from annotations.formats.files.json_files import JsonError, read_json, texts_in
 from annotations.installation import CODE
+from annotations.parents import end_with
 from annotations.text.names import bad_character, shown
 from annotations.text.spans import Span
 from annotations.threads import limit_threads
@@ -197,7 +197,6 @@ def on_disk(chunks: Iterable[bytes]) -> Iterator[Path]:
 # LEARNER is the dotted path of a Learner.
 
 
-_PR_SET_PDEATHSIG: Final = 1
 # Limits for opening an uploaded file: address space in bytes, processor time in seconds.
 MOST_MEMORY: Final = 4 << 30
 MOST_SECONDS: Final = 25
@@ -207,9 +206,7 @@ Say = Callable[[dict[str, Any]], None]
 
 def main(parent: int, act: str, learners: Sequence[str], path: Path) -> None:
     """Run the action `act` and write lines of JSON to the parent process; the last line is the result."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # the parent died before prctl was called
+    if not end_with(parent):
         return
     say = _open_output()
     try:

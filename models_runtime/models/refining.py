@@ -1,16 +1,15 @@
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 from annotations.scores.rules.judging import RULES, STANDARD, Rules
 from models_runtime.backends.refining.todo import Action
 from models_runtime.refining.rules.injection import Strategy
 
 
-class Refinement(Table):
+class Refinement(Created):
     """A refinement of a run's suggestions, or of injected errors. `author` has its results as annotation sets.
 
     `gold_version` is what the offline agent learned from, or has the examples of a language model: for a note, only the
@@ -46,8 +45,6 @@ class Refinement(Table):
     key = models.CharField(  # noqa: DJ001, all refinements with a job have none
         max_length=120, null=True, help_text="Idempotency key of a refinement without a job. With one, its job has it."
     )
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]
@@ -82,7 +79,7 @@ class RefinedItem(Table):
         indexes = [models.Index(fields=["refinement", "action"], name="refined_item_by_action")]
 
 
-class InjectedRun(Table):
+class InjectedRun(Created):
     """A frozen gold version with errors that we put there. `author` has its annotation sets, of the kind BENCH.
 
     `possible` counts all errors that each rule could make; `injected` is how many were drawn, null before the drawing.
@@ -100,8 +97,6 @@ class InjectedRun(Table):
     possible = models.JSONField(default=dict)
     injected = models.PositiveIntegerField(null=True)
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="injected_run")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]
@@ -133,7 +128,7 @@ class InjectedError(Table):
         constraints = [models.UniqueConstraint(fields=["run", "document", "start"], name="injected_error_once")]
 
 
-class SystemicError(Table):
+class SystemicError(Created):
     """A cluster of rejected suggestions that a person named and accepted; `systemic:<name>` injects errors like them.
 
     Its examples are places in notes, and are deleted with the notes. No text is stored.
@@ -142,8 +137,6 @@ class SystemicError(Table):
     project = models.ForeignKey(Project, models.CASCADE, related_name="systemic_errors", db_index=False)
     name = models.CharField(max_length=30)
     label = models.CharField(max_length=100, help_text="The code of the label that the suggestions had.")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["project", "name"]
@@ -165,7 +158,7 @@ class SystemicExample(Table):
         ]
 
 
-class Judging(Table):
+class Judging(Created):
     """A judging of an author's annotation sets by language models against a gold version. `job` is the current job.
 
     `prompt` and `labels` ([code, placeholder]) are copied at the start. It stores offsets, verdicts and counts, never
@@ -189,8 +182,6 @@ class Judging(Table):
     labels = models.JSONField(default=list)
     frozen_at = models.DateTimeField(null=True, help_text="When the judged notes and entities were fixed.")
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="judging")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]

@@ -1,14 +1,13 @@
 import hashlib
 import json
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, GoldVersion, Project, Release, StoredFile
 from annotations.models.job import Job
-from annotations.models.table import Table
+from annotations.models.table import Created, Table
 from models_runtime.models.cards import ModelCard, TrainingParams
 
 # How runs and commands name a model as their backend: `model:ID`.
@@ -22,7 +21,7 @@ class TrainedModelState(models.TextChoices):
     RETIRED = "retired", _("Retired")
 
 
-class TrainedModel(Table):
+class TrainedModel(Created):
     """A model trained on this project's gold, or uploaded as a file.
 
     A ready model can be the backend of runs. `card` describes its training data and scores; `losses` grow during
@@ -51,8 +50,6 @@ class TrainedModel(Table):
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
     stored_file = models.OneToOneField(StoredFile, models.SET_NULL, null=True, related_name="trained_model")
     job = models.OneToOneField(Job, models.SET_NULL, null=True, related_name="trained_model")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -65,7 +62,7 @@ class TrainedModel(Table):
         ]
 
 
-class Run(Table):
+class Run(Created):
     """One execution of a backend over notes. It writes the annotation sets of `author`; `job` is the current job.
 
     `revision` is the backend's own name for everything that its output depends on; `params` are its parameters.
@@ -83,8 +80,6 @@ class Run(Table):
     spans_without_label = models.PositiveIntegerField(
         default=0, help_text="Spans left out because the project lacks their label."
     )
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]
@@ -198,7 +193,7 @@ class LlmUsage(Table):
         ]
 
 
-class Calibration(Table):
+class Calibration(Created):
     """A calibration of the confidences of one backend revision, fitted to gold (models_runtime.training.rules).
 
     `held_out`: fitted to the notes that a model's training held out; otherwise to the notes of a run. `uploaded`: it
@@ -223,8 +218,6 @@ class Calibration(Table):
     )
     curves = models.JSONField(help_text="Parameters for all labels and by label.")
     figures = models.JSONField(help_text="Reliability before and after calibration, for all labels and by label.")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
     withdrawn_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -237,7 +230,7 @@ class Calibration(Table):
         return f"cal-{hashlib.sha256(json.dumps(self.curves, sort_keys=True).encode()).hexdigest()[:8]}"
 
 
-class ReviewSkill(Table):
+class ReviewSkill(Created):
     """A version of a project's own text of a skill: guidance of a refining agent for a group of labels.
 
     The newest version of a name counts. It replaces the shipped skill of the name; an empty text switches it off.
@@ -249,8 +242,6 @@ class ReviewSkill(Table):
     version = models.PositiveIntegerField()
     labels = models.JSONField(default=list)
     text = models.TextField(blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["project", "name", "-version"]

@@ -8,7 +8,6 @@ import ctypes
 import json
 import os
 import resource
-import signal
 import socket
 import sys
 from base64 import b64encode
@@ -23,6 +22,7 @@ from annotations.formats.documents.base import Budget, DocumentSource, Extracted
 from annotations.formats.documents.reading import MEMORY, read_document
 from annotations.formats.documents.texts import CleaningRule
 from annotations.formats.notes import NoteError
+from annotations.parents import end_with
 
 LONGEST_REQUEST: Final = 64 * 1024
 # After so many documents the parent starts another child: libraries keep memory.
@@ -33,7 +33,7 @@ Say = Callable[[dict[str, Any]], None]
 
 def main(parent: int, limits: Limits) -> None:
     """Answer requests until the parent closes the socket."""
-    if not die_with(parent):
+    if not end_with(parent):
         return
     say = _open_output()
     requests = socket.socket(fileno=os.dup(0))
@@ -101,7 +101,6 @@ def _open_output() -> Say:
 # but not for C libraries that open sockets themselves (none that reads documents here does), and neither
 # LibreOffice nor OCR is started.
 
-_PR_SET_PDEATHSIG: Final = 1
 _CLONE_NEWUSER: Final = 0x10000000
 _CLONE_NEWNET: Final = 0x40000000
 # A file that the child writes: LibreOffice's, in the scratch folder.
@@ -112,13 +111,6 @@ _FORBIDDEN_NAMES: Final = (
     "socket. os.system os.exec os.fork os.posix_spawn os.spawn pty.spawn ftplib. http. smtplib. urllib."
 )
 _FORBIDDEN: Final = tuple(_FORBIDDEN_NAMES.split())
-
-
-def die_with(parent: int) -> bool:
-    """End this process when its parent ends. False if the parent has ended already."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    return os.getppid() == parent
 
 
 def cut_network() -> bool:

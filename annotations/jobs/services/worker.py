@@ -5,7 +5,6 @@ a job's id; what a child runs is fixed. No name of a function, callback, webhook
 Redis, since somebody who can write to Redis could make a worker run it.
 """
 
-import ctypes
 import gc
 import logging
 import os
@@ -33,6 +32,7 @@ from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.claims import serve
 from annotations.jobs.services.doorbell import Bell
 from annotations.models import Job
+from annotations.parents import end_with
 from annotations.threads import limit_threads, threads_for
 
 logger = logging.getLogger("deidreview.worker")
@@ -42,7 +42,6 @@ BEAT = 5
 GRACE = 8
 LONGEST_WAIT = 5.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_PR_SET_PDEATHSIG = 1
 
 
 class DurableWorker(Worker):
@@ -167,9 +166,7 @@ class DurableWorker(Worker):
         """Make SIGTERM stop the job. The child also gets SIGTERM when its parent dies for any reason."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda signum, frame: stop_soon())
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != self.pid:  # the parent died before the call
+        if not end_with(self.pid, signal.SIGTERM):
             stop_soon()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 

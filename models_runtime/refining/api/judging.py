@@ -12,7 +12,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, SpanInSentence, attribute
 from annotations.gold.selectors import versions
@@ -117,10 +117,10 @@ def start_judging_now(
     return located(response, access.slug, row.job, JudgingItem.from_orm(row))
 
 
-@router.get(ONE, response=JudgingOut)
-def read_judging(request: ApiRequest, slug: str, judging: int) -> JudgingOut:
+@router.get(ONE, Can.READ_NOTES, response=JudgingOut)
+def read_judging(request: ApiRequest, access: Access, judging: int) -> JudgingOut:
     """Read a judging with its result."""
-    row = judging_for(enter(request, slug, Can.READ_NOTES), judging)
+    row = judging_for(access, judging)
     live = row.job is not None and row.job.state in LIVE
     return JudgingOut(**JudgingItem.from_orm(row).dict(), result=None if live else result_of(row))
 

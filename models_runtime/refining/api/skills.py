@@ -9,7 +9,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
@@ -49,10 +49,10 @@ class NewSkill(Body):
     text: str = Field(min_length=1)
 
 
-@router.get(PATH, response=list[SkillItem])
-def list_skills(request: ApiRequest, slug: str) -> list[SkillItem]:
+@router.get(PATH, Can.MANAGE, response=list[SkillItem])
+def list_skills(request: ApiRequest, access: Access) -> list[SkillItem]:
     """List the guidance for agents: the shipped texts and the project's own."""
-    return described(enter(request, slug, Can.MANAGE).project)
+    return described(access.project)
 
 
 @router.post(PATH, Can.MANAGE, response={201: SkillOut})
@@ -68,18 +68,17 @@ def add_skill(request: ApiRequest, response: HttpResponse, access: Access, body:
     return Status(201, _said(response, access.project, body.name))
 
 
-@router.get(ONE, response=SkillOut)
-def read_skill(request: ApiRequest, response: HttpResponse, slug: str, skill: str) -> SkillOut:
+@router.get(ONE, Can.MANAGE, response=SkillOut)
+def read_skill(request: ApiRequest, response: HttpResponse, access: Access, skill: str) -> SkillOut:
     """Read guidance. The ETag is its version."""
-    project = enter(request, slug, Can.MANAGE).project
-    return _said(response, project, _known(project, skill))
+    return _said(response, access.project, _known(access.project, skill))
 
 
-@router.get(f"{ONE}/versions", response=list[SkillVersion])
-def list_skill_versions(request: ApiRequest, slug: str, skill: str) -> list[SkillVersion]:
+@router.get(f"{ONE}/versions", Can.MANAGE, response=list[SkillVersion])
+def list_skill_versions(request: ApiRequest, access: Access, skill: str) -> list[SkillVersion]:
     """List the project's own texts under this name, the newest first; none if only the shipped text is used."""
-    project = enter(request, slug, Can.MANAGE).project
-    return [SkillVersion.from_orm(row) for row in skill_versions(project, _known(project, skill))]
+    name = _known(access.project, skill)
+    return [SkillVersion.from_orm(row) for row in skill_versions(access.project, name)]
 
 
 @router.patch(ONE, Can.MANAGE, response=SkillOut)

@@ -13,7 +13,7 @@ from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName
 from annotations.jobs.api import located
@@ -162,25 +162,27 @@ def start_backend_run(request: ApiRequest, response: HttpResponse, access: Acces
     return run_started(response, access, run)
 
 
-@router.get(f"{PATH}/{{int:run}}", response=RunOut)
-def read_run(request: ApiRequest, slug: str, run: int) -> RunOut:
+@router.get(f"{PATH}/{{int:run}}", Can.READ_NOTES, response=RunOut)
+def read_run(request: ApiRequest, access: Access, run: int) -> RunOut:
     """Read a run."""
-    return _shown(*_run(request, slug, run, Can.READ_NOTES))
+    return _shown(access, run_of(access, run))
 
 
-@router.patch(f"{PATH}/{{int:run}}", response=RunOut)
-def change_run(request: ApiRequest, slug: str, run: int, body: ChangedRun) -> RunOut:
+@router.patch(f"{PATH}/{{int:run}}", Can.MANAGE, response=RunOut)
+def change_run(request: ApiRequest, access: Access, run: int, body: ChangedRun) -> RunOut:
     """Rename a run. A run that a release names keeps its name (409)."""
-    access, row = _run(request, slug, run, Can.MANAGE)
+    row = run_of(access, run)
     with named({"name": "name", "exists": "name"}):
         rename_run(run=row, name=body.name, actor=access.user)
     return _shown(access, run_of(access, row.pk))
 
 
-@router.get(f"{PATH}/{{int:run}}/failures", response=Page[FailedNote])
-def list_failures(request: ApiRequest, slug: str, run: int, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+@router.get(f"{PATH}/{{int:run}}/failures", Can.READ_NOTES, response=Page[FailedNote])
+def list_failures(
+    request: ApiRequest, access: Access, run: int, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
     """List the notes that failed."""
-    _access, row = _run(request, slug, run, Can.READ_NOTES)
+    row = run_of(access, run)
     items = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
     items = items.only("error", "document__name")
     return paged_rows(
@@ -189,10 +191,10 @@ def list_failures(request: ApiRequest, slug: str, run: int, paging: Query[Paging
     )  # fmt: skip
 
 
-@router.post(f"{PATH}/{{int:run}}/retry", response={202: RunRef})
-def retry_run(request: ApiRequest, response: HttpResponse, slug: str, run: int) -> Status[RunRef]:
+@router.post(f"{PATH}/{{int:run}}/retry", Can.MANAGE, response={202: RunRef})
+def retry_run(request: ApiRequest, response: HttpResponse, access: Access, run: int) -> Status[RunRef]:
     """Start a job for the notes that failed or are unfinished."""
-    access, row = _run(request, slug, run, Can.MANAGE)
+    row = run_of(access, run)
     retry_failed(run=row, actor=access.user)
     return run_started(response, access, run_of(access, row.pk))
 
@@ -208,11 +210,6 @@ def refused(fields: Mapping[str, str]) -> Any:
 def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunRef]:
     """Return the answer of a route that started a run, with the address of its job in the header Location."""
     return located(response, access.project.slug, run.job, RunRef.from_orm(run))
-
-
-def _run(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, Run]:
-    access = enter(request, slug, right)
-    return access, run_of(access, pk)
 
 
 def _shown(access: Access, run: Run) -> RunOut:
@@ -251,10 +248,10 @@ class Mapped(Schema):
     suggestions: int
 
 
-@router.get(f"{REWRITTEN}/placeholders", response=list[PlaceholderItem])
-def list_placeholders(request: ApiRequest, slug: str, rewriting: int) -> list[PlaceholderItem]:
+@router.get(f"{REWRITTEN}/placeholders", Can.MANAGE, response=list[PlaceholderItem])
+def list_placeholders(request: ApiRequest, access: Access, rewriting: int) -> list[PlaceholderItem]:
     """List the placeholders of a run that are not a label's, the most frequent first."""
-    _access, run = _rewriting(request, slug, rewriting, Can.MANAGE)
+    run = rewriting_for(access.project, rewriting)
     counts = unmapped_placeholders(run)
     return [
         PlaceholderItem(placeholder=one.label, count=counts[one.label], likely=one.ours)
@@ -262,10 +259,10 @@ def list_placeholders(request: ApiRequest, slug: str, rewriting: int) -> list[Pl
     ]
 
 
-@router.post(f"{REWRITTEN}/placeholders", response=Mapped)
-def choose_placeholders(request: ApiRequest, slug: str, rewriting: int, body: PlaceholderLabels) -> Mapped:
+@router.post(f"{REWRITTEN}/placeholders", Can.MANAGE, response=Mapped)
+def choose_placeholders(request: ApiRequest, access: Access, rewriting: int, body: PlaceholderLabels) -> Mapped:
     """Choose labels for placeholders. Their spans become suggestions."""
-    access, run = _rewriting(request, slug, rewriting, Can.MANAGE)
+    run = rewriting_for(access.project, rewriting)
     choices = placeholder_choices(run, unmapped_placeholders(run))
     data = {f"placeholder:{word}": code for word, code in body.labels.items()}
     form = PlaceholderForm(data, choices=choices, labels=labels_of(access.project))
@@ -274,16 +271,11 @@ def choose_placeholders(request: ApiRequest, slug: str, rewriting: int, body: Pl
         return Mapped(suggestions=map_placeholders(run=run, labels=form.decided, actor=access.user))
 
 
-@router.get(f"{REWRITTEN}/rewritten", openapi_extra=sends("application/jsonl"))
+@router.get(f"{REWRITTEN}/rewritten", Can.EXPORT, openapi_extra=sends("application/jsonl"))
 def export_rewritten_notes(
-    request: ApiRequest, slug: str, rewriting: int, *, prompt: bool = False
+    request: ApiRequest, access: Access, rewriting: int, *, prompt: bool = False
 ) -> StreamingHttpResponse:
     """Download the rewritten notes as JSON Lines, with the prompt if asked. The audit log records it."""
-    access, run = _rewriting(request, slug, rewriting, Can.EXPORT)
+    run = rewriting_for(access.project, rewriting)
     lines, name = export_rewritten(run=run, prompt=prompt, actor=access.user)
     return streamed(lines, "application/jsonl", name)
-
-
-def _rewriting(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, Run]:
-    access = enter(request, slug, right)
-    return access, rewriting_for(access.project, pk)

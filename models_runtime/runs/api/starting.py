@@ -8,7 +8,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.problems import Problem, check
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body
 from annotations.jobs.tokens import new_key
@@ -187,10 +187,9 @@ def start_external_run(
     return run_started(response, access, run)
 
 
-@router.get("/projects/{slug:slug}/language-model-servers", response=list[LanguageServer])
-def list_language_model_servers(request: ApiRequest, slug: str) -> list[LanguageServer]:
+@router.get("/projects/{slug:slug}/language-model-servers", Can.MANAGE, response=list[LanguageServer])
+def list_language_model_servers(request: ApiRequest, access: Access) -> list[LanguageServer]:
     """List the servers of language models, and the machines to which they send notes."""
-    enter(request, slug, Can.MANAGE)
     return [
         LanguageServer(
             server=one.name, models=list(one.models), sends_to=one.host if one.leaves_machine else None

@@ -1,6 +1,5 @@
 """A pool of processes that read record batches and write their answers as parts."""
 
-import ctypes
 import fcntl
 import json
 import multiprocessing
@@ -22,6 +21,7 @@ from django.utils.translation import gettext as _
 from pyarrow import parquet
 
 from annotations.core.errors import ServiceError
+from annotations.parents import end_with
 from annotations.threads import VARIABLES, threads_for
 from models_runtime.backends.arrow import BatchReader, answer
 from models_runtime.backends.base import OnDevice
@@ -133,7 +133,6 @@ AHEAD: Final = 2
 # If so many notes in a row kill the process that reads nothing else, the fault is not the notes'.
 KILLS: Final = 3
 KILLED: Final = "The process that read this note was killed."
-_PR_SET_PDEATHSIG: Final = 1
 
 _reader: BatchReader | None = None
 
@@ -263,9 +262,7 @@ def _pool(reader: BatchReader, processes: int) -> Iterator[ProcessPoolExecutor]:
 def _start(parent: int, reader: BatchReader) -> None:
     """Prepare a process: it ends with the command, and leaves Ctrl+C to it."""
     global _reader
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # the command ended before prctl was called
+    if not end_with(parent):
         os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _reader = reader

@@ -10,7 +10,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.jobs.api import JobItem, started
@@ -76,10 +76,10 @@ def start_calibration_job(
     return started(response, access.slug, job)
 
 
-@router.get(f"{PATH}/{{int:calibration}}", response=CalibrationOut)
-def read_calibration(request: ApiRequest, slug: str, calibration: int) -> CalibrationOut:
+@router.get(f"{PATH}/{{int:calibration}}", Can.READ_NOTES, response=CalibrationOut)
+def read_calibration(request: ApiRequest, access: Access, calibration: int) -> CalibrationOut:
     """Read a calibration: its curves, and how reliable confidences are before and after, also by label."""
-    row = calibration_for(enter(request, slug, Can.READ_NOTES), calibration)
+    row = calibration_for(access, calibration)
     return CalibrationOut.of(row, figures=summary(row))
 
 

@@ -12,7 +12,7 @@ from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Body
 from annotations.core.requests import takes_uploads
@@ -142,10 +142,10 @@ def list_models(request: ApiRequest, access: Access, paging: Query[Paging]) -> d
     return paged_rows(request, paging, rows.defer("losses"), ModelItem.of, newest_first=True)
 
 
-@router.get(f"{PATH}/{{int:model}}", response=ModelOut)
-def read_model(request: ApiRequest, slug: str, model: int) -> ModelOut:
+@router.get(f"{PATH}/{{int:model}}", Can.READ_NOTES, response=ModelOut)
+def read_model(request: ApiRequest, access: Access, model: int) -> ModelOut:
     """Read a model with its figures."""
-    return _shown(*_model(request, slug, model, Can.READ_NOTES))
+    return _shown(access, model_of(access, model))
 
 
 @router.post(f"{PATH}/files", Can.MANAGE, response={201: ModelItem})
@@ -164,47 +164,42 @@ def upload_model_file(
     return Status(201, ModelItem.of(made.model))
 
 
-@router.get(f"{PATH}/{{int:model}}/file", openapi_extra=sends("application/zip"))
-def download_model(request: ApiRequest, slug: str, model: int) -> StreamingHttpResponse:
+@router.get(f"{PATH}/{{int:model}}/file", Can.EXPORT, openapi_extra=sends("application/zip"))
+def download_model(request: ApiRequest, access: Access, model: int) -> StreamingHttpResponse:
     """Download a model, with the calibrations that its runs use. Its file contains words of notes.
 
     The audit log records it.
     """
-    access, row = _model(request, slug, model, Can.EXPORT)
+    row = model_of(access, model)
     if row.stored_file is None:
         raise Http404("This model has no file.")
     return attachment(request, access, row.stored_file, content=content_of(row, row.stored_file))
 
 
-@router.patch(f"{PATH}/{{int:model}}", response=ModelItem)
-def change_model(request: ApiRequest, slug: str, model: int, body: ModelName) -> ModelItem:
+@router.patch(f"{PATH}/{{int:model}}", Can.MANAGE, response=ModelItem)
+def change_model(request: ApiRequest, access: Access, model: int, body: ModelName) -> ModelItem:
     """Rename a model. Its runs keep their names."""
-    access, row = _model(request, slug, model, Can.MANAGE)
+    row = model_of(access, model)
     wanted = check(RenameForm(body.dict()))
     with named({"name": "name", "exists": "name"}):
         rename_model(model=row, name=wanted["name"], actor=access.user)
     return ModelItem.of(model_of(access, model))
 
 
-@router.post(f"{PATH}/{{int:model}}/retire", response=ModelItem)
-def retire_model_now(request: ApiRequest, slug: str, model: int) -> ModelItem:
+@router.post(f"{PATH}/{{int:model}}/retire", Can.MANAGE, response=ModelItem)
+def retire_model_now(request: ApiRequest, access: Access, model: int) -> ModelItem:
     """Retire a model and delete its weights. This can't be undone."""
-    access, row = _model(request, slug, model, Can.MANAGE)
+    row = model_of(access, model)
     retire_model(model=row, actor=access.user)
     return ModelItem.of(model_of(access, model))
 
 
-@router.post(f"{PATH}/{{int:model}}/enough", response=ModelItem)
-def end_training_early(request: ApiRequest, slug: str, model: int) -> ModelItem:
+@router.post(f"{PATH}/{{int:model}}/enough", Can.MANAGE, response=ModelItem)
+def end_training_early(request: ApiRequest, access: Access, model: int) -> ModelItem:
     """End a training after its complete epochs so far, and keep the model."""
-    access, row = _model(request, slug, model, Can.MANAGE)
+    row = model_of(access, model)
     end_early(model=row)
     return ModelItem.of(model_of(access, model))
-
-
-def _model(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, TrainedModel]:
-    access = enter(request, slug, right)
-    return access, model_of(access, pk)
 
 
 def _shown(access: Access, model: TrainedModel) -> ModelOut:
