@@ -4,7 +4,6 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -46,16 +45,14 @@ def run(claim: Claim) -> dict[str, Any]:
 
 def _count(claim: Claim, release: Release) -> None:
     """Count the prepared notes while no helper can write. Each share then increases `done`."""
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         total = ReleasedNote.objects.filter(release=release).count()
         claim.progress(total - pending(release).count(), total)
 
 
 def _finish(claim: Claim, release: Release) -> dict[str, Any]:
     measures = surrogate_measures(release)
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         preparing = Release.objects.select_for_update(of=("self",)).filter(pk=release.pk)
         before = preparing.get().figures.get("surrogates") or {}
         preparing.filter(state=ReleaseState.PREPARING).update(

@@ -124,8 +124,7 @@ def _record_device(claim: Claim, row: Run, backend: Backend | CombinedBackend) -
     """Record the device of the worker that leads the run, and the memory used so far."""
     if isinstance(backend, OnDevice):
         row.params |= {"device": backend.device.description, "memory": backend.device.memory()}
-        with transaction.atomic():
-            claim.fence()
+        with claim.fenced():
             row.save(update_fields=["params"])
 
 
@@ -140,15 +139,13 @@ def _same_backend(claim: Claim, row: Run, backend: Backend | CombinedBackend) ->
         )
         raise ServiceError(message, code="revision")
     row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         row.save(update_fields=["revision", "params", "calibration"])
 
 
 def _count(claim: Claim, row: Run) -> None:
     """Count the finished items while no helper can write. Each share then increases `done`."""
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         total = RunItem.objects.filter(run=row).count()
         claim.progress(total - pending(row).count(), total)
 

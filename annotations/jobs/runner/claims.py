@@ -122,6 +122,13 @@ class Claim:
         self._check(finishing=True)
         self._hold()
 
+    @contextmanager
+    def fenced(self) -> Iterator[None]:
+        """A transaction that begins with `fence`."""
+        with transaction.atomic():
+            self.fence()
+            yield
+
     def hold_share(self) -> None:
         """Like `fence`, for this worker's share (runner.shares). Raises LostLease if another worker has the share."""
         self._check(finishing=True)
@@ -248,8 +255,7 @@ def take_share(claim: Claim, pick: Callable[[Held], Sequence[int]]) -> Sequence[
 
     `pick` gets the shares of other workers and returns ids in order, between two of these shares. Raises LostLease.
     """
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         shares = Share.objects.filter(job_id=claim.job_id)
         # The workers of expired shares are refused from now on.
         release(shares.filter(lease_until__lt=Now()).exclude(token=claim.token))

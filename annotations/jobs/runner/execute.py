@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
@@ -145,8 +145,7 @@ def _help(claim: claims.Helper) -> None:
 def _undo(claim: claims.Claim, kind: JobKind, state: JobState, reason: str) -> None:
     """Undo what the job wrote and write its last state, in one transaction with a fence against late workers."""
     try:
-        with transaction.atomic():
-            claim.fence()
+        with claim.fenced():
             complete = load(kind.undo)(claim.params, str(state)) if kind.undo else None
             if complete is None:
                 claim.end(state, reason)

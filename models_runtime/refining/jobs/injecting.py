@@ -71,8 +71,7 @@ def _draw(claim: Claim, row: InjectedRun) -> None:
             draw.add(ticket(each, pk, sha256, row.seed) for each in found)
     drawn = draw.drawn(row.rules)
     row.possible, row.injected, row.terms = {rule: draw.possible[rule] for rule in row.rules}, len(drawn), []
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         unerased(row.project_id, begun)
         insert_objects(InjectedError, (_error(row, each) for each in drawn))
         row.save(update_fields=["possible", "injected", "terms"])

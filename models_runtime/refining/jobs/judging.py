@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -93,8 +92,7 @@ def _freeze(claim: Claim, judging: Judging) -> None:
             _store_notes(claim, rows)
             rows = []
     _store_notes(claim, rows)
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         judging.frozen_at = timezone.now()
         judging.save(update_fields=["frozen_at"])
 
@@ -111,8 +109,7 @@ def _drawn(judging: Judging, notes: ComparedNotes) -> ComparedNotes:
 
 def _store_notes(claim: Claim, rows: list[JudgedNote]) -> None:
     claim.check()
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         # Notes that were erased meanwhile are not judged.
         hold(claim.project_id)
         present = set(Document.objects.filter(pk__in=[row.document_id for row in rows]).values_list("pk", flat=True))
@@ -242,8 +239,7 @@ class _Panel:
         """Store all answers since the last call."""
         self._record()
         claim = self._claim
-        with transaction.atomic():
-            claim.fence()
+        with claim.fenced():
             hold(claim.project_id)
             for member in self._members:
                 _write(member.judge, member.answers)

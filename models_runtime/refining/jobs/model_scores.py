@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -68,8 +67,7 @@ def run(claim: Claim) -> dict[str, Any]:
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     backend, most_notes = str(claim.params["backend"]), claim.params.get("notes")
     found = compare(release, backend, most_notes=most_notes, progress=claim.progress)
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         figures = store(found, actor)
         claim.done = claim.total
         claim.finish({"release": release.number, **figures})

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
 from django.utils.translation import gettext
 
 from annotations import models
@@ -37,8 +36,7 @@ def run(claim: Claim) -> dict[str, Any]:
     version = models.GoldVersion.objects.get(project=row.project, number=claim.params["gold"])
     actor = models.User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     made = calibration_by(row, version, progress=claim.progress)
-    with transaction.atomic():
-        claim.fence()
+    with claim.fenced():
         unerased(row.project_id, begun)
         keep(made, actor)
         claim.done = claim.total

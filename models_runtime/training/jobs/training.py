@@ -160,8 +160,7 @@ class _TrainingJob:
         their text.
         """
         row, watch = self.row, self.watch
-        with transaction.atomic(), self.path.open("rb") as content:
-            self.claim.fence()
+        with self.claim.fenced(), self.path.open("rb") as content:
             check_unerased(self.erased)
             stored = store_model(row.project, row.name, row.backend, content, self.actor)
             row.card, row.losses, row.hold_out = self.card, watch.losses, watch.hold_out
