@@ -1,7 +1,7 @@
 """Progress reports of long work, independent of the job queue."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -17,6 +17,14 @@ class Progress(Protocol):
 
 def silent(done: int, total: int) -> None:
     """Ignore progress, for callers that don't need it."""
+
+
+Fence = Callable[[], object]
+"""Called in each transaction of long work: a worker's `claim.fence`, so that only who has the job writes."""
+
+
+def no_fence() -> None:
+    """The fence of work without a job."""
 
 
 # Progress bars of commands. They are shown on a terminal only, on standard error; elsewhere nothing is printed.

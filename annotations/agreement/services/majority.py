@@ -31,11 +31,10 @@ from annotations.agreement.services.deciding import adjudicated_author, whose
 from annotations.agreement.services.plan import resolution_of, row_for, rows_of
 from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
-from annotations.core.progress import Progress, silent
+from annotations.core.progress import Fence, Progress, no_fence, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.batch_acts import (
-    Fence,
     act_of,
     begin_undo,
     check_ended,
@@ -64,7 +63,7 @@ def _batches(pks: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def run_majority(
-    *, act: models.MajorityAct, progress: Progress = silent, fence: Fence | None = None
+    *, act: models.MajorityAct, progress: Progress = silent, fence: Fence = no_fence
 ) -> events.MajorityCounts:
     """Decide the notes of the act, and make those without ties gold. Raises ServiceError `state` if it has ended."""
     project = act.project
@@ -82,7 +81,7 @@ def run_majority(
 
 
 def undo_majority(
-    *, act: models.MajorityAct, user: models.User | None, progress: Progress = silent, fence: Fence | None = None
+    *, act: models.MajorityAct, user: models.User | None, progress: Progress = silent, fence: Fence = no_fence
 ) -> events.MajorityCounts:
     """Undo the act in every note whose adjudication and gold are still as the act left them."""
     notes = list(act.notes.order_by("document_id").values_list("pk", flat=True))

@@ -21,7 +21,7 @@ from annotations.core.bulk import SpanRow, collector_paused, insert_returning, i
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import suggestions_stored
 from annotations.core.locks import check_open, hold, keep_labels
-from annotations.core.progress import Progress, silent
+from annotations.core.progress import Fence, Progress, no_fence, silent
 from annotations.core.spans import as_json, stored
 from annotations.core.stored_files import open_stored, store_file
 from annotations.core.suggestions import add_notes, add_strings, forget_notes, remove_strings, tally_of
@@ -93,7 +93,7 @@ def run_import(
     *,
     import_id: int,
     progress: Progress,
-    fence: Callable[[], None] | None = None,
+    fence: Fence = no_fence,
     finish: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Run a staged import in short transactions, starting where an earlier attempt stopped. Return the report.
@@ -159,7 +159,7 @@ def import_source(
             row.label_choices = choices_by_name(project, row.labels_found, **labels)
             row.label_choices = complete_choices(row)
         row.save()
-        return {"format": row.format, **_run(row, source, actor, progress, None, patients)}
+        return {"format": row.format, **_run(row, source, actor, progress, no_fence, patients)}
 
 
 def _run(
@@ -167,7 +167,7 @@ def _run(
     source: NamedFiles,
     actor: models.User | None,
     progress: Progress,
-    fence: Callable[[], None] | None,
+    fence: Fence,
     patients: dict[str, str] | None = None,
     finish: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
@@ -188,8 +188,7 @@ def _run(
         progress(row.notes_done, max(total, row.notes_done, total_of(row, groups)))
         _go_on(row, context)
     with transaction.atomic():
-        if fence:
-            fence()
+        fence()
         row.state, row.finished_at, row.report = models.ImportState.DONE, timezone.now(), asdict(context.report)
         row.save(update_fields=["state", "finished_at", "report"])
         NOTES_IMPORTED.record(
@@ -215,7 +214,7 @@ def _import_batch(
     context: ImportContext,
     found: Iterator[tuple[list[ParsedNote], int]],
     seen: dict[str, str],
-    fence: Callable[[], None] | None,
+    fence: Fence,
 ) -> bool:
     """Read the next batch and write it in one transaction. Return False if there is none."""
     parsed, count = next(found, ([], 0))
@@ -224,8 +223,7 @@ def _import_batch(
     row = context.row
     with transaction.atomic():
         import_plan.follow_merged_labels(context)
-        if fence:
-            fence()
+        fence()
         _write(context, import_plan.plan_notes(context, parsed, seen))
         row.notes_done += count
         row.report = asdict(context.report)

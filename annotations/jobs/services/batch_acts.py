@@ -10,13 +10,12 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold, keep_labels
-from annotations.core.progress import Progress
+from annotations.core.progress import Fence, Progress
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import LIVE, enqueue
 from annotations.models import BulkAct, Job, MajorityAct, User
 
 BatchAct = BulkAct | MajorityAct
-Fence = Callable[[], None]
 Act = TypeVar("Act", BulkAct, MajorityAct)
 
 
@@ -27,7 +26,7 @@ def do_batches(
     batches: Iterable[Sequence[Any]],
     work: Callable[[Any], dict[str, int]],
     progress: Progress,
-    fence: Fence | None,
+    fence: Fence,
     attempts: int = 1,
 ) -> None:
     """Do each batch in a transaction of its own, and add what `work` returns to the act's counts.
@@ -42,8 +41,7 @@ def do_batches(
             try:
                 with transaction.atomic():
                     keep_labels(act.project_id)
-                    if fence is not None:
-                        fence()
+                    fence()
                     hold(act.project_id)
                     count(act, state, **{name: F(name) + n for name, n in work(batch).items()})
                 break

@@ -25,7 +25,7 @@ from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.locks import keep_labels
-from annotations.core.progress import Progress, silent
+from annotations.core.progress import Fence, Progress, no_fence, silent
 from annotations.jobs.runner import Claim
 from annotations.jobs.services import batch_acts
 from annotations.review.events import (
@@ -245,9 +245,7 @@ def begin_bulk(
     return begun
 
 
-def run_bulk(
-    *, bulk: models.BulkAct, progress: Progress = silent, fence: batch_acts.Fence | None = None
-) -> dict[str, Any]:
+def run_bulk(*, bulk: models.BulkAct, progress: Progress = silent, fence: Fence = no_fence) -> dict[str, Any]:
     """Decide the open suggestions in short transactions. An act that was stopped resumes with the remaining ones.
 
     Notes that get gold meanwhile are skipped; skipped suggestions are counted at the end.
@@ -255,8 +253,7 @@ def run_bulk(
     project, rule = bulk.project, bulk_rules.rule_of(bulk.rule)
     pairs = _pairs(bulk_rules.open_of(rule, project, bulk.user), "annotation_set__document_id")
     with transaction.atomic():
-        if fence is not None:
-            fence()
+        fence()
         batch_acts.count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
     bulk.refresh_from_db()
     batch_acts.do_batches(
@@ -270,9 +267,7 @@ def run_bulk(
     return _end(bulk, State.DONE, REVIEW_BULK_DONE)
 
 
-def undo_bulk(
-    *, bulk: models.BulkAct, progress: Progress = silent, fence: batch_acts.Fence | None = None
-) -> dict[str, Any]:
+def undo_bulk(*, bulk: models.BulkAct, progress: Progress = silent, fence: Fence = no_fence) -> dict[str, Any]:
     """Undo every decision of the act that was not changed since, except in notes whose review was finished since."""
     pairs = _pairs(models.Decision.objects.filter(cause=bulk), "review__document_id", "suggestion_id")
     bulk.refresh_from_db()

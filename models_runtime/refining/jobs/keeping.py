@@ -6,7 +6,7 @@ A note's list is written with open items when the note is begun, and its annotat
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from django.db import transaction
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, insert_objects, update_rows
 from annotations.core.locks import hold, keep_labels
+from annotations.core.progress import Fence, no_fence
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.selectors.surrogates import in_parts
@@ -24,14 +25,6 @@ from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.refining.todo import Action, Item, RefinementDecision, Todo
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import RefinedItem, Refinement
-
-Fence = Callable[[], object]
-"""Called first in each transaction: a worker's claim.fence, so that only the worker that has the job writes. A client
-that decides without a job has none."""
-
-
-def no_fence() -> None:
-    """The fence of a client that decides without a job."""
 
 
 def waiting(row: Refinement) -> "QuerySet[AnnotationSet]":
