@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -101,8 +102,8 @@ class Access:
         return not self.can(Can.READ_NOTES)
 
     @cached_property
-    def computed(self) -> dict[str, int]:
-        """Counts that several parts of one page show, so that a slow one is computed once for a request."""
+    def computed(self) -> dict[str, Any]:
+        """What several parts of one page show, so that a slow one is computed once for a request."""
         return {}
 
     @cached_property

@@ -7,33 +7,30 @@ from django.utils.translation import ngettext
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets
-from annotations.gold.selectors import version_rows
-from annotations.gold.services.differences import Difference, difference
+from annotations.gold.selectors import Difference, difference, version_rows
 from annotations.models import GoldVersion
 
-SPANS, LABELS, NOTES = (f"gold that differs from the last version: {what}" for what in ("spans", "labels", "notes"))
+DIFFERENCE = "gold that differs from the last version"
 
 
 def _difference(access: Access, last: GoldVersion) -> Difference:
-    if SPANS not in access.computed:
-        found = difference(last)
-        access.computed.update({SPANS: found.spans, LABELS: found.labels, NOTES: found.notes})
-    return Difference(access.computed[SPANS], access.computed[LABELS], access.computed[NOTES])
+    if DIFFERENCE not in access.computed:
+        access.computed[DIFFERENCE] = difference(last)
+    found: Difference = access.computed[DIFFERENCE]
+    return found
 
 
-def _spans_differ(found: Difference) -> str:
+def _spans_differ(spans: int, labels: int) -> str:
     """Say how many spans differ, and how many of them only in their label."""
-    if not found.labels:
-        return ngettext("%(n)d span differs", "%(n)d spans differ", found.spans) % {"n": found.spans}
-    if found.labels == found.spans:
-        return ngettext(
-            "%(n)d span differs, in its label", "%(n)d spans differ, all in their labels only", found.spans
-        ) % {"n": found.spans}
+    if not labels:
+        return ngettext("%(n)d span differs", "%(n)d spans differ", spans) % {"n": spans}
+    if labels == spans:
+        return ngettext("%(n)d span differs, in its label", "%(n)d spans differ, all in their labels only", spans) % {
+            "n": spans
+        }
     return ngettext(
-        "%(n)d span differs, %(labels)d only in its label",
-        "%(n)d spans differ, %(labels)d only in their labels",
-        found.spans,
-    ) % {"n": found.spans, "labels": found.labels}
+        "%(n)d span differs, %(labels)d only in its label", "%(n)d spans differ, %(labels)d only in their labels", spans
+    ) % {"n": spans, "labels": labels}
 
 
 @overview.needs.part(35, Can.MAKE_GOLD)
@@ -53,7 +50,10 @@ def not_frozen(access: Access) -> list[overview.Need]:
             n,
         ) % {"n": n, "version": last.number}
         if found.spans:
-            text = _("%(gold)s In total, %(spans)s.") % {"gold": text, "spans": _spans_differ(found)}
+            text = _("%(gold)s In total, %(spans)s.") % {
+                "gold": text,
+                "spans": _spans_differ(found.spans, found.labels or 0),
+            }
     url = reverse("gold", args=[access.project.slug])
     return [overview.Need(text, url, _("Freeze a version"))] if n else []
 
@@ -66,7 +66,7 @@ def gold_stages(access: Access) -> list[overview.Stage]:
         return [notes, overview.Stage(_("Frozen"), "–", reverse("gold", args=[slug]), _("no version yet"))]
     found = _difference(access, last)
     if found.spans:
-        detail = _spans_differ(found)
+        detail = _spans_differ(found.spans, found.labels or 0)
     elif found.notes:
         detail = ngettext("%(n)d note differs", "%(n)d notes differ", found.notes) % {"n": found.notes}
     else:

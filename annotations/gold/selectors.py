@@ -1,20 +1,22 @@
 """Counts of the gold standard, the authors that it can be made from, and its frozen versions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import SUBMITTED, gold_sets, review_drafts
+from annotations.core.bulk import among, in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import disagreements_shown
 from annotations.core.requests import page_edges
 from annotations.core.spans import pairs_of
+from annotations.gold.rules import ChangeKind, diff
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -28,8 +30,8 @@ from annotations.models import (
 )
 from annotations.models.notes import NOT_IN_BULK
 from annotations.text.attributes import Value
-from annotations.text.hashes import gold_hash
 from annotations.text.names import MAX_OFFSET, whole
+from annotations.text.spans import Span as DomainSpan
 
 PAGE = 50
 BATCH = 500
@@ -37,6 +39,145 @@ BATCH = 500
 LISTED = 5
 # Seconds for which a request may compare annotators.
 COMPARING = 0.4
+
+
+GoldSpan = tuple[int, int, str, dict[str, Any] | None] | tuple[int, int, str, dict[str, Any] | None, dict[str, Value]]
+"""Start, end (code points, end-exclusive), label code, provenance; for a span with attributes also these."""
+
+
+# How the current gold differs from a version.
+
+
+# Of more notes whose gold was changed, the spans are not compared while somebody waits.
+MOST_COMPARED = 2_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`touched` notes are new or have other spans, `removed` have no gold any more, `erased` were erased later.
+
+    `spans` differ, `labels` of them only in their label. They are None if more than MOST_COMPARED notes were changed,
+    which then all count as touched.
+    """
+
+    touched: int
+    removed: int
+    erased: int
+    spans: int | None
+    labels: int | None
+
+    @property
+    def notes(self) -> int:
+        """The notes that differ; one that was erased is no difference of gold."""
+        return self.touched + self.removed
+
+    @property
+    def same(self) -> bool:
+        """Whether freezing would make no new version."""
+        return not (self.notes or self.erased)
+
+
+def _touched(version: GoldVersion) -> dict[int, int]:
+    """The gold sets that aren't those that were frozen, or were changed since, by note.
+
+    Every write to a gold set increases its version, and a set that is made again has another id. The database compares
+    two lists: a join takes it a minute as long as it has no statistics of a version that was just frozen.
+    """
+    frozen = (
+        GoldVersionNote.objects.filter(version=version).order_by().values_list("document_id", "gold", "gold_number")
+    )
+    sets = gold_sets(version.project).order_by().values_list("document_id", "pk", "version")
+    return {document: pk for document, pk, _number in sets.difference(frozen)}
+
+
+def _removed(version: GoldVersion) -> list[int]:
+    """The notes of the version that have no gold now."""
+    frozen = GoldVersionNote.objects.filter(version=version).order_by().values_list("document_id", flat=True)
+    return list(frozen.difference(gold_sets(version.project).order_by().values_list("document_id", flat=True)))
+
+
+def difference(version: GoldVersion) -> Difference:
+    """How the current gold differs from the version. Reads only notes whose gold was changed."""
+    touched, removed = _touched(version), _removed(version)
+    notes = GoldVersionNote.objects.filter(version=version).order_by()
+    known = set(notes.filter(document__in=among(touched)).values_list("document_id", flat=True))
+    if len(known) > MOST_COMPARED:
+        return Difference(len(touched), len(removed), version.erased_count, None, None)
+    new = [gold for document, gold in touched.items() if document not in known]
+    spans = Span.objects.filter(annotation_set__in=among(new)).count() if new else 0
+    spans += sum(len(each) for each in notes.filter(document__in=among(removed)).values_list("spans", flat=True))
+    found = [changes for before, after in _changed(version, touched, known) if (changes := diff(before, after))]
+    return Difference(
+        touched=len(new) + len(found),
+        removed=len(removed),
+        erased=version.erased_count,
+        spans=spans + sum(map(len, found)),
+        labels=sum(change.kind == ChangeKind.RELABELED for changes in found for change in changes),
+    )
+
+
+def has_changed(version: GoldVersion) -> bool:
+    """Whether freezing now would make a new version. Stops at the first note that differs."""
+    if version.erased_count or version.notes.count() != gold_sets(version.project).count():
+        return True
+    touched = _touched(version)
+    known = GoldVersionNote.objects.filter(version=version, document__in=among(touched)).count() if touched else 0
+    if known < len(touched):
+        return True
+    return any(diff(before, after) for before, after in _changed(version, touched, touched))
+
+
+def _changed(
+    version: GoldVersion, golds: Mapping[int, int], notes: Iterable[int]
+) -> Iterator[tuple[list[DomainSpan], list[DomainSpan]]]:
+    """The frozen and the current spans of notes of the version. `golds`: their gold sets."""
+    rows = GoldVersionNote.objects.filter(version=version, document__in=among(notes))
+    for some in in_batches(rows.values_list("document_id", "spans"), BATCH, by="document_id"):
+        current = gold_spans([golds[document] for document, _spans in some])
+        for document, spans in some:
+            yield list(map(span_of, spans)), list(map(span_of, current[golds[document]]))
+
+
+def span_of(row: Sequence[Any]) -> DomainSpan:
+    """A span of a version: start, end, label code, provenance, and attributes if it has some."""
+    return DomainSpan(row[0], row[1], row[2], attributes=pairs_of(row[4] if len(row) > 4 else None))
+
+
+@dataclass(frozen=True)
+class GoldNote:
+    """The gold of a note: the gold set with its version, and sorted spans."""
+
+    document: int
+    name: str
+    sha256: str
+    gold: int
+    number: int
+    spans: list[GoldSpan]
+
+
+def gold_notes(project: Project) -> Iterator[list[GoldNote]]:
+    """The whole gold standard, as the next version would contain it, BATCH notes at a time."""
+    columns = ("document_id", "document__name", "document__sha256", "pk", "version")
+    for some in in_batches(gold_sets(project).values_list(*columns), BATCH, by="document_id"):
+        spans = gold_spans([row[3] for row in some])
+        yield [GoldNote(*row, spans[row[3]]) for row in some]
+
+
+def gold_spans(golds: Sequence[int]) -> dict[int, list[GoldSpan]]:
+    """The sorted spans of these gold sets."""
+    found: dict[int, list[GoldSpan]] = {pk: [] for pk in golds}
+    spans = Span.objects.filter(annotation_set__in=golds).order_by("start", "end", "label__code")
+    columns = ("annotation_set_id", "start", "end", "label__code", "provenance", "attributes")
+    for pk, start, end, code, provenance, attributes in spans.values_list(*columns):
+        row = (start, end, code, provenance)
+        found[pk].append((*row, attributes) if attributes else row)
+    return found
+
+
+def hashed(span: Sequence[Any]) -> tuple[Any, ...]:
+    """What counts of a span of a version: start, end and label code, and its attributes if it has some."""
+    start, end, code, _, *attributes = span
+    return (start, end, code, *map(pairs_of, attributes))
 
 
 @dataclass(frozen=True)
@@ -65,25 +206,6 @@ class GoldCandidate:
 
 
 @dataclass(frozen=True)
-class GoldDifference:
-    """How the gold differs from the last version. Freezing makes a new version unless it is the `same`.
-
-    `touched` counts notes that are new or have other spans, `removed` notes that have no gold any more, and `erased`
-    notes that were erased later.
-    """
-
-    same: bool
-    touched: int = 0
-    removed: int = 0
-    erased: int = 0
-
-    @property
-    def counted(self) -> int:
-        """0 if only names of notes differ."""
-        return self.touched + self.removed + self.erased
-
-
-@dataclass(frozen=True)
 class DisputedNotes:
     """Notes with unresolved disagreements that have no gold: their number, and the ids and names of the first ones."""
 
@@ -96,7 +218,7 @@ class GoldState:
     notes: int
     spans: int
     in_review: int
-    change: GoldDifference | None
+    change: Difference | None
     sources: list[GoldCandidate]
     disputed: DisputedNotes
     waiting: int
@@ -123,7 +245,7 @@ def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool =
         notes=gold.count(),
         spans=Span.objects.filter(annotation_set__in=gold.order_by().values("pk")).count(),
         in_review=drafts.count(),
-        change=change_since(project, last) if last else None,
+        change=difference(last) if last else None,
         sources=[s for s in _sources(project, gold, drafts, disputed) if annotators or s.kind != AuthorKind.ANNOTATOR],
         disputed=_disputed(gold, disputed),
         waiting=waiting,
@@ -135,68 +257,6 @@ def state_for(access: Access, last: GoldVersion | None) -> GoldState:
     compares = access.can(Can.MAKE_GOLD)
     waiting = disagreements_shown(project=access.project, seconds=COMPARING) if compares else []
     return gold_state(access.project, last, annotators=not access.unnamed, waiting=sum(waiting))
-
-
-GoldSpan = tuple[int, int, str, dict[str, Any] | None] | tuple[int, int, str, dict[str, Any] | None, dict[str, Value]]
-"""Start, end (code points, end-exclusive), label code, provenance; for a span with attributes also these."""
-GoldNotes = dict[int, tuple[str, str, list[GoldSpan]]]
-"""The gold by document: name, text hash, and sorted spans."""
-
-
-def gold_notes(project: Project) -> GoldNotes:
-    """Read the whole gold standard, as the next version would contain it."""
-    sets = gold_sets(project)
-    notes: GoldNotes = {
-        pk: (name, sha256, [])
-        for pk, name, sha256 in sets.order_by("document_id").values_list(
-            "document_id", "document__name", "document__sha256"
-        )
-    }
-    spans = (
-        Span.objects.filter(annotation_set__in=sets.order_by())
-        .order_by("start", "end", "label__code")
-        .values_list("annotation_set__document_id", "start", "end", "label__code", "provenance", "attributes")
-    )
-    for pk, start, end, code, provenance, attributes in spans.iterator(chunk_size=5000):
-        row = (start, end, code, provenance)
-        notes[pk][2].append((*row, attributes) if attributes else row)
-    return notes
-
-
-def content_hash_of(notes: GoldNotes) -> str:
-    """The content hash of a version with these notes: of names, texts and spans, without provenance."""
-    return gold_hash((name, sha256, map(hashed, spans)) for name, sha256, spans in notes.values())
-
-
-def hashed(span: Sequence[Any]) -> tuple[Any, ...]:
-    """What counts of a span of a version: start, end and label code, and its attributes if it has some."""
-    start, end, code, _, *attributes = span
-    return (start, end, code, *map(pairs_of, attributes))
-
-
-def change_since(project: Project, version: GoldVersion) -> GoldDifference:
-    """Compare the gold with a version by the content hash that freezing uses, and count the notes that differ."""
-    now = gold_notes(project)
-    if content_hash_of(now) == version.content_hash:
-        return GoldDifference(same=True)
-    touched, removed = len(now), 0
-    frozen = GoldVersionNote.objects.filter(version=version).values_list("document_id", "spans")
-    for note, spans in frozen.iterator(chunk_size=BATCH):
-        if note not in now:
-            removed += 1
-        elif sorted(map(hashed, spans)) == sorted(map(hashed, now[note][2])):
-            touched -= 1
-    return GoldDifference(same=False, touched=touched, removed=removed, erased=version.erased_count)
-
-
-def has_changed(project: Project, version: GoldVersion) -> bool:
-    """Whether freezing now would make a new version. Reads the spans only if the numbers are the same."""
-    gold = gold_sets(project)
-    if gold.count() != version.note_count:
-        return True
-    if Span.objects.filter(annotation_set__in=gold.order_by().values("pk")).count() != version.span_count:
-        return True
-    return content_hash_of(gold_notes(project)) != version.content_hash
 
 
 def _open_disagreements(project: Project) -> QuerySet[Comparison]:
@@ -218,21 +278,23 @@ def _sources(
     project: Project, gold: QuerySet[AnnotationSet], drafts: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]
 ) -> list[GoldCandidate]:
     authors = {a.pk: a for a in Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)}
-    in_review = Exists(drafts.filter(document_id=OuterRef("document_id")))
-    free = ~Q(Exists(gold.filter(document_id=OuterRef("document_id")))) & ~Q(in_review)
-    differ = Exists(disputed.filter(document_id=OuterRef("document_id")))
-    counts = (
-        AnnotationSet.objects.filter(author_id__in=list(authors), state=SUBMITTED)
-        .order_by()
-        .values_list("author_id")
-        .annotate(
-            submitted=Count("pk"),
-            free=Count("pk", filter=free),
-            in_review=Count("pk", filter=Q(in_review)),
-            disputed=Count("pk", filter=free & Q(differ)),
-        )
+    sets = AnnotationSet.objects.filter(author_id__in=list(authors), state=SUBMITTED).order_by()
+    has_gold, in_review, differ = (
+        Exists(rows.order_by().filter(document_id=OuterRef("document_id"))) for rows in (gold, drafts, disputed)
     )
-    found = [GoldCandidate(pk, authors[pk].name, authors[pk].kind, *numbers) for pk, *numbers in counts]
+
+    def by_author(*conditions: Any) -> dict[int, int]:
+        # A condition for each count lets the database join once, instead of looking up every set.
+        return dict(sets.filter(*conditions).values_list("author_id").annotate(n=Count("pk")))
+
+    golden, reviewed, differing = by_author(has_gold), by_author(in_review), by_author(differ, ~has_gold, ~in_review)
+    found = [
+        GoldCandidate(
+            pk, authors[pk].name, authors[pk].kind, n, n - golden.get(pk, 0) - reviewed.get(pk, 0),
+            reviewed.get(pk, 0), differing.get(pk, 0),
+        )
+        for pk, n in by_author().items()
+    ]  # fmt: skip
     order = [AuthorKind.ADJUDICATED, AuthorKind.ANNOTATOR]
     return sorted(
         found, key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name)

@@ -37,12 +37,16 @@ class GoldVersion(Created):
 class GoldVersionNote(Table):
     """One note in a frozen version: `spans` is a sorted list of [start, end, label code, provenance or null].
 
-    A span with attributes has them as a fifth item: a choice or true by name.
+    A span with attributes has them as a fifth item: a choice or true by name. `gold` and `gold_number` are the id of
+    the gold set and its version when it was frozen: while it has them, the gold has these spans. They are null in a
+    version that came with an archive.
     """
 
     version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="notes", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")
     spans = models.JSONField()
+    gold = models.BigIntegerField(null=True)
+    gold_number = models.PositiveIntegerField(null=True)
     split = models.CharField(
         max_length=5, blank=True, help_text="train, dev or test, the same for all notes of a patient."
     )

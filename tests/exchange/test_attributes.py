@@ -59,7 +59,7 @@ def test_from_file_to_gold_to_file(project, tmp_path: Path):
     assert attributes("gold") == WANTED
     version, _ = freeze(project=project, actor=None)
     assert [len(span) for span in GoldVersionNote.objects.get().spans] == [5, 5]
-    assert not has_changed(project, version)
+    assert not has_changed(version)
     for spec in ("annotator:ann", "gold", "gold:1"):
         out = tmp_path / spec.replace(":", "-")
         export_to_path(project=project, out=out, format="brat", set_spec=spec)

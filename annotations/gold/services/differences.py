@@ -1,21 +1,12 @@
-"""What changed between two frozen gold versions, and how the current gold differs from a version.
-
-The counts of the current gold are stored by note, so that only changed notes are read: every write to a gold set
-increases its version, and a set that is made again has another id. So a note whose set has the stored id and version
-has the stored counts.
-"""
+"""What changed between two frozen gold versions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 
-from annotations import models
-from annotations.core.authors import gold_sets
-from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.spans import Stored, pairs_of, stored
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold.rules import ChangeKind, diff
@@ -145,77 +136,3 @@ def _row(span: Span | None) -> FrozenSpan | None:
         return None
     given = stored(span.attributes)
     return (span.start, span.end, span.label, given) if given else (span.start, span.end, span.label)
-
-
-# How the current gold differs from a version.
-
-
-COUNTS_REVISION = 2
-GoldSets = dict[int, tuple[int, int]]
-"""Id and version of the gold set of each note."""
-Counts = dict[str, tuple[int, int, int, int]]
-"""By note id: id and version of its gold set, number of differing spans, and how many differ only in their label."""
-COUNTS: FigureKind[Counts] = FigureKind("gold-differs-notes")
-TOTALS: FigureKind[tuple[int, int, int]] = FigureKind("gold-differs")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """`spans` differ, `labels` of them only in their label. `notes` also counts new and removed notes without spans."""
-
-    spans: int
-    labels: int
-    notes: int
-
-
-def difference(version: GoldVersion) -> Difference:
-    """Compare the current gold with the version, without names of notes and without notes that were erased."""
-    project = version.project
-    begun = erasures_of(project.pk)
-    rows = gold_sets(project).order_by("document_id").values_list("document_id", "pk", "version")
-    sets: GoldSets = {note: (pk, number) for note, pk, number in rows}
-    frozen = [COUNTS_REVISION, version.pk, version.content_hash, version.erased_count]
-    key = key_of(frozen, list(sets.items()))
-    totals = kept(project, TOTALS, key)
-    if totals is None:
-        totals, counts = _counted(version, sets, kept(project, COUNTS, key_of(frozen)) or {})
-        try:
-            with transaction.atomic():
-                unerased(project.pk, begun)
-                keep(project, COUNTS, key_of(frozen), counts)
-                keep(project, TOTALS, key, totals)
-        except ErasedMeanwhile:
-            pass  # The counts are still right for the notes that were read.
-    return Difference(*totals)
-
-
-def _counted(version: GoldVersion, sets: GoldSets, known: Counts) -> tuple[tuple[int, int, int], Counts]:
-    """Return the totals, and the counts of all notes with gold. Reads only notes whose counts are not known."""
-    frozen = set(version.notes.order_by().values_list("document_id", flat=True))
-    counts = {note: row for note, row in known.items() if sets.get(int(note)) == tuple(row[:2])}
-    todo = {note: pair for note, pair in sets.items() if str(note) not in counts}
-    for note, before, after in _with_current(version, todo):
-        changes = diff(before, after)
-        relabeled = sum(change.kind == ChangeKind.RELABELED for change in changes)
-        counts[str(note)] = (*sets[note], len(changes), relabeled)
-    removed = frozen - sets.keys()
-    spans = sum(row[2] for row in counts.values()) + sum(n for _note, n in _span_counts(version, removed))
-    notes = len(removed) + sum(bool(row[2]) or int(note) not in frozen for note, row in counts.items())
-    return (spans, sum(row[3] for row in counts.values()), notes), counts
-
-
-def _with_current(version: GoldVersion, todo: GoldSets) -> Iterator[Pair]:
-    """Yield each of these notes with its spans in the version and its current gold spans."""
-    note_of = {pk: note for note, (pk, _) in todo.items()}
-    present: dict[int, list[Span]] = {}
-    many = len(todo) > BATCH
-    sets = gold_sets(version.project).order_by() if many else list(note_of)
-    spans = models.Span.objects.filter(annotation_set__in=sets).order_by()
-    columns = spans.values_list("annotation_set_id", "start", "end", "label__code", "attributes")
-    for pk, start, end, code, attributes in columns.iterator(chunk_size=5000):
-        if pk in note_of:
-            span = Span(start, end, code, attributes=pairs_of(attributes))
-            present.setdefault(note_of[pk], []).append(span)
-    frozen = _frozen(version, todo)
-    for note in todo:
-        yield note, list(map(_span, frozen.get(note, []))), present.get(note, [])

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
-from annotations.core.authors import gold_author
+from annotations.core.authors import gold_author, gold_sets
 from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.changes import check_room
 from annotations.core.errors import ServiceError
@@ -18,7 +18,7 @@ from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Progress
 from annotations.core.spans import as_json
 from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN, GoldFrozen, GoldMade
-from annotations.gold.selectors import content_hash_of, gold_notes
+from annotations.gold.selectors import gold_notes, has_changed, hashed
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
@@ -33,6 +33,7 @@ from annotations.models import (
 )
 from annotations.models.notes import NOT_IN_BULK
 from annotations.models.project import SecondReview
+from annotations.text.hashes import gold_hash
 from annotations.text.provenance import Provenance
 
 # The decision that every gold span records.
@@ -230,27 +231,33 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
     """
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
-        notes = gold_notes(project)
-        if not notes:
+        if not gold_sets(project).exists():
             message = gettext("There is no gold to freeze yet. Make submitted annotations gold first.")
             raise ServiceError(message, code="empty")
-        content_hash = content_hash_of(notes)
         last = project.gold_versions.order_by("-number").first()
-        if last is not None and last.content_hash == content_hash:
+        if last is not None and not has_changed(last):
             return last, False
         version = GoldVersion.objects.create(
-            project=project,
-            number=last.number + 1 if last else 1,
-            content_hash=content_hash,
-            note_count=len(notes),
-            span_count=sum(len(spans) for _, _, spans in notes.values()),
-            reason=reason.strip()[:300],
-            created_by=actor,
-        )
-        GoldVersionNote.objects.bulk_create(
-            (GoldVersionNote(version=version, document_id=pk, spans=spans) for pk, (_, _, spans) in notes.items()),
-            batch_size=BATCH,
-        )
-        data: GoldFrozen = {"version": version.number, "hash": content_hash, "notes": len(notes)}
+            project=project, number=last.number + 1 if last else 1, note_count=0, span_count=0,
+            reason=reason.strip()[:300], created_by=actor,
+        )  # fmt: skip
+        version.content_hash = gold_hash(_frozen(version))
+        version.save(update_fields=["content_hash", "note_count", "span_count"])
+        data: GoldFrozen = {"version": version.number, "hash": version.content_hash, "notes": version.note_count}
         GOLD_FROZEN.record(actor=actor, project_id=project.pk, data=data)
     return version, True
+
+
+def _frozen(version: GoldVersion) -> Iterator[tuple[str, str, Iterable[tuple[Any, ...]]]]:
+    """Store and count the notes of a new version. Yield of each what the content hash covers."""
+    for some in gold_notes(version.project):
+        GoldVersionNote.objects.bulk_create(
+            GoldVersionNote(
+                version=version, document_id=note.document, spans=note.spans, gold=note.gold, gold_number=note.number
+            )
+            for note in some
+        )
+        for note in some:
+            version.note_count += 1
+            version.span_count += len(note.spans)
+            yield note.name, note.sha256, map(hashed, note.spans)

@@ -222,7 +222,7 @@ def loop_of(project: Project) -> Loop:
     return Loop(
         gold=golden,
         left=Document.objects.filter(project=project).count() - golden,
-        changed=version is None or has_changed(project, version),
+        changed=version is None or has_changed(version),
         version=version,
         held_out=held_out(version) if version and version.split_seed else None,
         model=model,

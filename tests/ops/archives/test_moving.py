@@ -177,6 +177,7 @@ FIELDS_OUT = {
     "Document": "imported_by length",
     "AnnotationSet": "imported_by",
     "Span": "string_key",
+    "GoldVersionNote": "gold gold_number",
     "Comment": "change_id",
 }
 

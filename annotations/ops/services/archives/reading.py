@@ -12,15 +12,15 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.authors import ARCHIVE, IMPORTED
-from annotations.core.bulk import insert_rows
+from annotations.core.authors import ARCHIVE, IMPORTED, gold_sets
+from annotations.core.bulk import in_batches, insert_rows
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, progress_bar, silent
 from annotations.core.spans import definitions_by_label, pairs_of
 from annotations.core.suggestions import add_notes, add_strings, tally_of
 from annotations.formats import DETECT
 from annotations.formats.files.archives import ArchiveError, ArchiveReader, is_archive
-from annotations.gold.selectors import hashed
+from annotations.gold.selectors import gold_spans, hashed
 from annotations.ops.events import ARCHIVE_IMPORTED
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Bad, FromArchive, file_of, reserve
@@ -133,6 +133,7 @@ class _RowLoader:
         if wrong := self.numbers.wrong_later():
             raise ArchiveError("The row names a row about another note.", file=wrong[0], line=wrong[1])
         check_versions(self.project)
+        link_newest_version(self.project)
         list_for_review(self.project)
         counts = {
             "notes": self.count(models.Document),
@@ -322,6 +323,24 @@ def check_versions(project: models.Project) -> None:
                 f"The notes and spans of gold version {version.number} don't fit its content hash.",
                 file=file_of(models.GoldVersionNote),
             )
+
+
+def link_newest_version(project: models.Project) -> None:
+    """Note in the newest version which gold still has its spans, so that only other gold counts as changed later."""
+    version = project.gold_versions.order_by("-number").first()
+    for notes in in_batches(models.GoldVersionNote.objects.filter(version=version), BATCH):
+        sets = gold_sets(project).filter(document__in=[note.document_id for note in notes])
+        golds = {document: (pk, number) for document, pk, number in sets.values_list("document_id", "pk", "version")}
+        current = gold_spans([pk for pk, _number in golds.values()])
+        same = [
+            note
+            for note in notes
+            if (gold := golds.get(note.document_id))
+            and sorted(map(hashed, current[gold[0]])) == sorted(map(hashed, note.spans))
+        ]
+        for note in same:
+            note.gold, note.gold_number = golds[note.document_id]
+        models.GoldVersionNote.objects.bulk_update(same, ["gold", "gold_number"])
 
 
 def list_for_review(project: models.Project) -> None:
