@@ -160,7 +160,7 @@ def gold_notes(project: Project) -> Iterator[list[GoldNote]]:
     columns = ("document_id", "document__name", "document__sha256", "pk", "version")
     for some in in_batches(gold_sets(project).values_list(*columns), BATCH, by="document_id"):
         spans = gold_spans([row[3] for row in some])
-        yield [GoldNote(*row, spans[row[3]]) for row in some]
+        yield [GoldNote(note, name, sha256, gold, number, spans[gold]) for note, name, sha256, gold, number in some]
 
 
 def gold_spans(golds: Sequence[int]) -> dict[int, list[GoldSpan]]:
