@@ -140,7 +140,7 @@ def _state(access: Access) -> dict[str, object]:
 def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Any, AuthorProgress | None]]:
     """The members, the most recently active first, each with the progress of their annotation sets if they have any."""
     progress = {author.user: author for author in authors if author.user}
-    return [(member, progress.get(member.user_id)) for member in activity(access.project)]
+    return [(member, progress.get(member.user_id)) for member in activity(access)]
 
 
 # Buttons that archive and restore a project.
