@@ -240,15 +240,14 @@ def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool =
     """Count gold notes and spans, and list the sources; without `annotators`, only sources that are not annotators.
 
     `waiting` is the number of notes whose annotators are still to be compared.
-
-    Slow in a large project, because all gold spans are counted.
     """
     gold, drafts, disputed = gold_sets(project), review_drafts(project), _open_disagreements(project)
+    change, spans = difference(last) if last else None, Span.objects.filter(annotation_set__in=gold.values("pk"))
     return GoldState(
         notes=gold.count(),
-        spans=Span.objects.filter(annotation_set__in=gold.order_by().values("pk")).count(),
+        spans=last.span_count if last and change and change.same else spans.count(),
         in_review=drafts.count(),
-        change=difference(last) if last else None,
+        change=change,
         sources=[s for s in _sources(project, gold, drafts, disputed) if annotators or s.kind != AuthorKind.ANNOTATOR],
         disputed=_disputed(gold, disputed),
         waiting=waiting,
