@@ -36,7 +36,7 @@ from annotations.text.names import MAX_OFFSET, whole
 
 CAUSES = [(kind.value, kind.label) for kind in CauseKind]
 # Seconds for which a request may compare notes: for the page itself, and for its progress bar.
-AT_ONCE, IN_STEPS = 0.4, 1.5
+AT_ONCE, IN_STEPS = 0.15, 1.5
 
 
 @in_project(Can.READ_NOTES)

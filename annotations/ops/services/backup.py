@@ -23,6 +23,7 @@ from django.conf import settings
 from django.db import connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -359,8 +360,8 @@ def backups_before_erasing(project: Project) -> list[EarlierBackup]:
     Backups in other folders are not listed.
     """
     erasures = Event.objects.filter(project_id=project.pk, verb__in=[PATIENT_ERASED, NOTE_DELETED])
-    erased = erasures.order_by("-pk").first()
-    return [] if erased is None else _between(None, erased.at)
+    last = erasures.aggregate(last=Max("at"))["last"]
+    return [] if last is None else _between(None, last)
 
 
 def backups_of(project: Project) -> list[EarlierBackup]:
