@@ -4,6 +4,8 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -167,3 +169,20 @@ def test_the_api_finds_what_the_person_may_open(searched):
     events = Event.objects.filter(verb="notes.searched")
     assert events.count() == 3
     assert not any("ossi" in json.dumps(event.data) or "jose" in json.dumps(event.data) for event in events)
+
+
+def test_a_page_reads_few_notes_more_than_it_shows(world, sign_in, monkeypatch):
+    for number in range(30):
+        make.make_note(world.project, f"Rossi {number}", f"more-{number:02}", annotators=[world.ann])
+    monkeypatch.setattr(searching, "BATCH", 2)
+    monkeypatch.setattr(searching, "NOTES", 3)
+    ann = sign_in(world.ann)
+    url = ann.post(SEARCH, {"text": "Rossi"}).url
+    with CaptureQueriesContext(connection) as queries:
+        page = ann.get(url).context["page"]
+    assert [note.name for note in page.notes] == ["caso-001", "caso-002", "more-00"]
+    read = [query["sql"] for query in queries if "annotations_document" in query["sql"] and '"text"' in query["sql"]]
+    # No cursor: outside a transaction, PostgreSQL copies all rows before the first is read.
+    assert len(read) == 2 and all("LIMIT" in sql and "CURSOR" not in sql for sql in read)
+    rest = [note.name for note in ann.get(f"{url}?after={page.next}").context["page"].notes]
+    assert rest == ["more-01", "more-02", "more-03"]

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
 
@@ -121,7 +120,7 @@ def results(access: Access, search: models.Search, *, after: int = 0) -> Results
     pattern = finder(wanted)
     found: list[NoteHits] = []
     looked = characters = 0
-    for batch in _batches(_notes(access, options, after)):
+    for batch in _batches(_notes(access, options), after):
         matches = {pk: list(find(text, pattern, word=wanted.word)) for pk, _, text in batch}
         hit = [pk for pk, there in matches.items() if there]
         matches |= _narrowed(access, options, {pk: matches[pk] for pk in hit})
@@ -136,9 +135,9 @@ def results(access: Access, search: models.Search, *, after: int = 0) -> Results
     return Results(found, looked, None, stopped=False)
 
 
-def _notes(access: Access, options: Options, after: int) -> QuerySet[models.Document, Any]:
+def _notes(access: Access, options: Options) -> QuerySet[models.Document, Any]:
     """Notes to search. If labels matter, only notes that have the annotation set."""
-    notes = notes_for(access).filter(pk__gt=after)
+    notes = notes_for(access)
     if options.where != "all":
         notes = notes.filter(pk__in=_annotation_sets(access, options).values("document_id"))
     return notes.order_by("pk").values_list("pk", "name", "text")
@@ -154,11 +153,18 @@ def _annotation_sets(access: Access, options: Options) -> QuerySet[models.Annota
     )
 
 
-def _batches(rows: "QuerySet[models.Document, Any]") -> Iterator[list[tuple[int, str, str]]]:
-    """Notes in batches, so that their spans need one query per batch."""
-    stream = iter(rows.iterator(chunk_size=BATCH))
-    while batch := list(islice(stream, BATCH)):
-        yield batch
+def _batches(notes: "QuerySet[models.Document, Any]", after: int) -> Iterator[list[tuple[int, str, str]]]:
+    """Notes in batches, so that their spans need one query per batch.
+
+    Each query reads up to twice as many notes as the one before. A cursor would cost more: outside a transaction,
+    PostgreSQL first copies the texts of all notes.
+    """
+    last, at_once = after, BATCH
+    while rows := list(notes.filter(pk__gt=last)[:at_once]):
+        yield from (rows[at : at + BATCH] for at in range(0, len(rows), BATCH))
+        last = rows[-1][0]
+        if sum(len(text) for _, _, text in rows) < CHARACTERS // 12:
+            at_once *= 2
 
 
 def _narrowed(access: Access, options: Options, matches: dict[int, list[Bounds]]) -> dict[int, list[Bounds]]:
