@@ -15,7 +15,7 @@ from annotations.agreement.rules.coefficients import Facts, apart
 from annotations.text.bio import OUTSIDE
 
 if TYPE_CHECKING:
-    from numpy import dtype, float64, ndarray
+    from numpy import ndarray
 
     Array = ndarray[Any, Any]
 
@@ -47,15 +47,19 @@ class Interval:
 
 def resample(added: "Array", between: Between = nothing) -> "Array":
     """The sums of each sample (samples × columns) from the contributions `added` (notes × columns); a fixed seed."""
+    return resample_each([added], between)[0]
+
+
+def resample_each(matrices: "Sequence[Array]", between: Between = nothing) -> "list[Array]":
+    """The same as `resample` for several contributions of the same notes, with one draw of the samples."""
     import numpy as np
 
-    notes = len(added)
     pieces = []
-    for piece in _draws(np, notes):
+    for piece in _draws(np, len(matrices[0])):
         between()
-        pieces.append(piece.astype(float) @ added)
-    result: Array = np.concatenate(pieces)
-    return result
+        drawn = piece.astype(float)
+        pieces.append([drawn @ added for added in matrices])
+    return [np.concatenate(sums) for sums in zip(*pieces, strict=True)]
 
 
 def _draws(np: Any, notes: int) -> "Iterator[Array]":
@@ -90,22 +94,17 @@ class Intervals(NamedTuple):
     labels: Mapping[str, Interval]
 
 
-def intervals(
-    facts: Sequence[Facts],
-    notes: Sequence[Sequence[tuple[int, int]]],
-    values: Sequence[str],
-    between: Between = nothing,
-) -> Intervals:
-    """The intervals of all coefficients over `notes`.
+def intervals(samples: "Array | None", values: Sequence[str]) -> Intervals:
+    """The intervals of all coefficients from the samples' sums of contributions; None with fewer than two notes.
 
-    `notes` lists for each note its patterns, as (index in `facts`, count). `values` are all values except `O`.
+    `values` are all values except `O`.
     """
-    if len(notes) < 2:
+    if samples is None:
         few: Mapping[str, Interval] = defaultdict(lambda: FEW)
         return Intervals(few, few)
     import numpy as np
 
-    sums = _Sums(np, resample(_added(np, facts, notes, values), between), values)
+    sums = ContributionSums(samples, values)
     with np.errstate(divide="ignore", invalid="ignore"):
         named = {
             "observed": sums.agreeing / sums.units,
@@ -122,46 +121,51 @@ def intervals(
 HEAD: Final = 8
 
 
-def _added(
-    np: Any, facts: Sequence[Facts], notes: Sequence[Sequence[tuple[int, int]]], values: Sequence[str]
-) -> "Array":
+def contributions(facts: Sequence[Facts], entries: "Sequence[Array]", notes: int, values: Sequence[str]) -> "Array":
     """The contributions of each note: notes × columns.
 
-    The columns are the HEAD sums, then for each value how often it was given, then for each value its disagreement.
+    `entries`: notes, their patterns' indexes in `facts`, and counts. The columns are the HEAD sums, then for each value
+    how often it was given, then for each value its disagreement.
     """
+    import numpy as np
+
+    note_of, pattern_of, times = entries
     column_of = {value: at for at, value in enumerate(values)}
-    table = np.zeros((len(facts), HEAD + 2 * len(values)))
-    for row, fact in zip(table, facts, strict=True):
-        unmarked = 0 if fact.marked else 1
-        row[:7] = 1, fact.agreeing, fact.differing, unmarked, unmarked * fact.size, fact.full, fact.majority
-        for value, n in fact.values:
-            if value == OUTSIDE:
-                row[7] = n
-            else:
-                row[HEAD + column_of[value]] = n
-                row[HEAD + len(values) + column_of[value]] = apart(n, fact.size)
-    note_of = np.repeat(np.arange(len(notes)), [len(entries) for entries in notes])
-    flat = np.array([entry for entries in notes for entry in entries], dtype=np.int64).reshape(-1, 2)
-    pattern_of, times = flat[:, 0], flat[:, 1].astype(float)
-    added: ndarray[tuple[int, int], dtype[float64]] = np.empty((len(notes), table.shape[1]))
-    for column in range(table.shape[1]):
-        amounts = table[pattern_of, column]
-        used = np.flatnonzero(amounts)
-        added[:, column] = np.bincount(note_of[used], weights=amounts[used] * times[used], minlength=len(notes))
+    head = np.zeros((len(facts), HEAD))
+    given: list[tuple[int, int, int, float]] = []  # pattern, value, how often it was given, its disagreement
+    for at, fact in enumerate(facts):
+        unmarked, values_of = 0 if fact.marked else 1, dict(fact.values)
+        head[at] = (
+            1, fact.agreeing, fact.differing, unmarked, unmarked * fact.size, fact.full, fact.majority,
+            values_of.pop(OUTSIDE, 0),
+        )  # fmt: skip
+        given += [(at, column_of[value], n, apart(n, fact.size)) for value, n in values_of.items()]
+    added = np.zeros((notes, HEAD + 2 * len(values)))
+    for column in range(HEAD):
+        added[:, column] = np.bincount(note_of, head[pattern_of, column] * times, notes)
+    pattern, value, n, disagreement = np.array(given).reshape(-1, 4).T
+    number = np.bincount(pattern.astype(int), minlength=len(facts))
+    first = np.cumsum(number) - number
+    for place in range(number.max(initial=0)):  # the first value of each pattern, then the second …
+        used = np.flatnonzero(number[pattern_of] > place)
+        row = first[pattern_of[used]] + place
+        cells = note_of[used] * len(values) + value.astype(int)[row]
+        for weight, block in ((n, HEAD), (disagreement, HEAD + len(values))):
+            sums = np.bincount(cells, weight[row] * times[used], notes * len(values))
+            added[:, block : block + len(values)] += sums.reshape(notes, len(values))
     return added
 
 
-class _Sums:
-    """The columns of the samples' sums, by name."""
+class ContributionSums:
+    """The columns of contributions, or of the sums of samples, by name."""
 
-    def __init__(self, np: Any, sums: "Array", values: Sequence[str]) -> None:
+    def __init__(self, sums: "Array", values: Sequence[str]) -> None:
         self.units, self.agreeing, self.differing = sums[:, 0], sums[:, 1], sums[:, 2]
         self.unmarked, self.unmarked_values = sums[:, 3], sums[:, 4]
         self.full, self.majority, self.outside = sums[:, 5], sums[:, 6], sums[:, 7]
         self.given = sums[:, HEAD : HEAD + len(values)]
         self.apart = sums[:, HEAD + len(values) :]
         self.all = self.outside + self.given.sum(axis=1)
-        self.np = np
 
     def alpha(self, without: "Array | int") -> "Array":
         """Krippendorff's alpha, leaving out this many values `O`."""
@@ -176,7 +180,10 @@ class _Sums:
 
     def _ratio(self, weight: "Array", expected: "Array") -> "Array":
         # `expected` comes from products of whole numbers below 2^53, so that no expected disagreement is exactly 0.
-        result: Array = self.np.where(expected > 0, 1 - weight / expected, self.np.nan)
+        import numpy as np
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: Array = np.where(expected > 0, 1 - weight / expected, np.nan)
         return result
 
 
@@ -188,24 +195,31 @@ class RecallIntervals:
     each: Mapping[str, Interval]
 
 
+def recall_contributions(groups: Mapping[tuple[str, ...], AnnotatorGroup], notes: int) -> "Array":
+    """The contributions of each of `notes` notes: for each group the columns of what its annotators found."""
+    import numpy as np
+
+    added = [np.zeros((notes, 0))]
+    for group in groups.values():
+        rows = np.zeros((notes, 3 * len(group.annotators)))
+        rows[group.notes] = np.hstack([group.found_by, group.alone, group.found])
+        added.append(rows)
+    return np.hstack(added)
+
+
 def recall_intervals(
-    groups: Mapping[tuple[str, ...], AnnotatorGroup], notes: int, names: Sequence[str], between: Between = nothing
+    groups: Mapping[tuple[str, ...], AnnotatorGroup], samples: "Array | None", names: Sequence[str]
 ) -> RecallIntervals:
-    """Intervals of the shares that annotators find, over `notes` notes in all."""
-    if notes < 2:
+    """Intervals of the shares that annotators find, from the samples' sums; None with fewer than two notes."""
+    if samples is None:
         return RecallIntervals(dict.fromkeys(COUNTS, FEW), dict.fromkeys(names, FEW))
     import numpy as np
 
-    widths = [3 * len(group.annotators) for group in groups.values()]
-    added = np.zeros((notes, sum(widths)))
-    ends = np.cumsum(widths)
-    for group, end, width in zip(groups.values(), ends, widths, strict=True):
-        added[np.array(group.notes), end - width : end] = np.hstack([group.found_by, group.alone, group.found])
-    sums = resample(added, between)
-    found = CaptureSums()
-    for group, end, width in zip(groups.values(), ends, widths, strict=True):
-        columns = list(sums[:, end - width : end].T)
-        size = len(group.annotators)
+    found, end = CaptureSums(), 0
+    for group in groups.values():
+        size, begin = len(group.annotators), end
+        end += 3 * size
+        columns = list(samples[:, begin:end].T)
         found.add(group.annotators, columns[:size], columns[size : 2 * size], columns[2 * size :])
     return _recalls(np, found, names)
 

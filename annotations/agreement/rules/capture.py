@@ -12,16 +12,15 @@ miss spans independently of each other. Spans that are hard for everybody make t
 Notes are grouped by their annotators; found and missed spans are summed over the groups.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
 from math import comb
+from typing import Any
 
 from annotations.agreement.rules.coefficients import NO_UNITS, NOTHING_MARKED, Value
-from annotations.agreement.rules.units import NoteAnnotationSets
-from annotations.text.spans import Span
 
 COUNTS = (1, 2, 3)
 """The numbers of annotators for which recall is estimated."""
@@ -36,79 +35,17 @@ class MatchCriterion(StrEnum):
 
 @dataclass(slots=True)
 class AnnotatorGroup:
-    """The notes with the same annotators.
+    """The notes with the same annotators: their indexes, and arrays with a row for each of them.
 
-    For each note in `notes`: `found_by` counts the spans found by 1, 2, … annotators; `alone` counts for each annotator
+    `found_by` counts the spans found by 1, 2, … annotators; `alone` counts for each annotator
     the spans that nobody else found; `found` counts all spans of each annotator.
     """
 
     annotators: tuple[str, ...]
-    notes: list[int] = field(default_factory=list)
-    found_by: list[list[int]] = field(default_factory=list)
-    alone: list[list[int]] = field(default_factory=list)
-    found: list[list[int]] = field(default_factory=list)
-
-    def add(self, note: int, histories: Iterable[int]) -> None:
-        """Add a note (its index among all notes) with the history of each of its spans (see `histories`)."""
-        size = len(self.annotators)
-        found_by, alone, found = [0] * size, [0] * size, [0] * size
-        for history, times in Counter(histories).items():
-            who = [index for index in range(size) if history >> index & 1]
-            found_by[len(who) - 1] += times
-            for index in who:
-                found[index] += times
-            if len(who) == 1:
-                alone[who[0]] += times
-        self.notes.append(note)
-        self.found_by.append(found_by)
-        self.alone.append(alone)
-        self.found.append(found)
-
-
-class Captures:
-    """Collects which annotators found which spans, note by note."""
-
-    def __init__(self) -> None:
-        self.notes = 0
-        self.groups: dict[MatchCriterion, dict[tuple[str, ...], AnnotatorGroup]] = {
-            matching: {} for matching in MatchCriterion
-        }
-
-    def add(self, note: NoteAnnotationSets, annotators: Sequence[str]) -> None:
-        """Add a note; `annotators` are those with a submitted set, in the project's order."""
-        key = tuple(annotators)
-        for matching, found in histories(note.annotation_sets, key).items():
-            groups = self.groups[matching]
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = AnnotatorGroup(key)
-            group.add(self.notes, found)
-        self.notes += 1
-
-
-def histories(
-    annotation_sets: Mapping[str, Sequence[Span]], annotators: Sequence[str]
-) -> dict[MatchCriterion, list[int]]:
-    """For each span that anybody found, the annotators who found it, as bits: bit i for the i-th annotator.
-
-    With OVERLAP, a chain of overlapping spans counts as one.
-    """
-    said: dict[tuple[int, int], int] = {}
-    for index, annotator in enumerate(annotators):
-        bit = 1 << index
-        for span in annotation_sets[annotator]:
-            at = (span.start, span.end)
-            said[at] = said.get(at, 0) | bit
-    together: list[int] = []
-    reach = 0
-    for start, end in sorted(said):
-        if together and start < reach:
-            together[-1] |= said[start, end]
-            reach = max(reach, end)
-        else:
-            together.append(said[start, end])
-            reach = end
-    return {MatchCriterion.OVERLAP: together, MatchCriterion.EXACT: list(said.values())}
+    notes: Any
+    found_by: Any
+    alone: Any
+    found: Any
 
 
 @dataclass(slots=True)
@@ -185,8 +122,6 @@ def found_in(groups: Mapping[tuple[str, ...], AnnotatorGroup]) -> CaptureSums:
     """The sums over all notes."""
     found = CaptureSums()
     for group in groups.values():
-        totals = [
-            [sum(column) for column in zip(*rows, strict=True)] for rows in (group.found_by, group.alone, group.found)
-        ]
+        totals = [rows.sum(axis=0).tolist() for rows in (group.found_by, group.alone, group.found)]
         found.add(group.annotators, *totals)
     return found

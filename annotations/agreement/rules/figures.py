@@ -1,29 +1,43 @@
 """All figures of agreement that the page shows and the command prints, computed from annotation sets."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from annotations.agreement.rules import bootstrap, coefficients, units
 from annotations.agreement.rules import shown as shown_rules
-from annotations.agreement.rules.bootstrap import Between, Interval, Intervals, intervals, nothing, recall_intervals
-from annotations.agreement.rules.capture import COUNTS, Captures, MatchCriterion, found_in
+from annotations.agreement.rules.bootstrap import (
+    Between,
+    ContributionSums,
+    Interval,
+    contributions,
+    intervals,
+    nothing,
+    recall_contributions,
+    recall_intervals,
+    resample_each,
+)
+from annotations.agreement.rules.capture import COUNTS, AnnotatorGroup, MatchCriterion, found_in
 from annotations.text.bio import OUTSIDE
-from annotations.text.matching import match
-from annotations.text.spans import Span
+
+if TYPE_CHECKING:
+    from annotations.agreement.rules.bootstrap import Array
+    from annotations.agreement.rules.counting import AgreementCounts
 
 # The estimated recall of annotators, with intervals, ready for JSON.
 
 
-def recall(captures: Captures, annotators: Sequence[str], between: Between) -> dict[str, shown_rules.Recall]:
+def recall(
+    groups_of: Mapping[MatchCriterion, Mapping[tuple[str, ...], AnnotatorGroup]],
+    annotators: Sequence[str],
+    samples: "Sequence[Array | None]",
+) -> dict[str, shown_rules.Recall]:
     """For each matching: the spans found, the estimated spans that nobody found, and the recall of annotators."""
     result: dict[str, shown_rules.Recall] = {}
-    for matching in MatchCriterion:
-        groups = captures.groups[matching]
-        around, found = recall_intervals(groups, captures.notes, annotators, between), found_in(groups)
+    for (matching, groups), sums in zip(groups_of.items(), samples, strict=True):
+        around, found = recall_intervals(groups, sums, annotators), found_in(groups)
         result[str(matching)] = {
             "found": found.known,
             "hidden": found.hidden if found.twice else None,
@@ -43,68 +57,6 @@ def recall(captures: Captures, annotators: Sequence[str], between: Between) -> d
     return result
 
 
-# Pairwise F1 over spans: how many spans two annotators share, exactly and by overlap. The figure is symmetric.
-
-
-ValuedBounds = tuple[int, int, str]
-"""Start, end (code points, end-exclusive) and the value that is compared."""
-
-
-@dataclass(slots=True)
-class PairCounts:
-    """Counts of two annotators' spans in their common notes; `overlapping` counts one-to-one pairs with exact ones."""
-
-    notes: int = 0
-    ours: int = 0
-    theirs: int = 0
-    exact: int = 0
-    overlapping: int = 0
-
-    def add(self, ours: set[ValuedBounds], theirs: set[ValuedBounds]) -> None:
-        """Add one note's spans. Pairs overlap and have the same value: exact pairs first, then as many as possible."""
-        same = len(ours & theirs)
-        self.notes += 1
-        self.ours += len(ours)
-        self.theirs += len(theirs)
-        self.exact += same
-        self.overlapping += same
-        if len(ours) > same and len(theirs) > same:
-            self.overlapping += _paired(sorted(ours - theirs), sorted(theirs - ours))
-
-    def f1(self, matched: int) -> coefficients.Value:
-        """The F1, 2 · matched / (ours + theirs). Undefined if neither annotator marked anything."""
-        spans = self.ours + self.theirs
-        if not self.notes:
-            return coefficients.Value(None, coefficients.NOT_IN_COMMON)
-        if not spans:
-            return coefficients.Value(None, coefficients.NEITHER_MARKED)
-        return coefficients.Value(2 * matched / spans)
-
-
-def _paired(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> int:
-    """The largest number of pairs of overlapping spans with the same value; the input has no exact pairs."""
-    edges = list(_touching(ours, theirs))
-    first, second = {a for a, _ in edges}, {b for _, b in edges}
-    if len(edges) == len(first) == len(second):
-        return len(edges)  # each span overlaps a single other one, so there is no choice
-    chosen, others = [Span(*ours[a]) for a in sorted(first)], [Span(*theirs[b]) for b in sorted(second)]
-    return len(match(chosen, others, compatible=lambda p, g: p.label == g.label))
-
-
-def _touching(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> Iterator[tuple[int, int]]:
-    """Indexes of spans that overlap and have the same value; both lists are in order."""
-    open_spans: list[int] = []
-    at = 0
-    for index, (start, end, value) in enumerate(ours):
-        while at < len(theirs) and theirs[at][0] < end:
-            open_spans.append(at)
-            at += 1
-        open_spans = [other for other in open_spans if theirs[other][1] > start]
-        for other in open_spans:
-            if theirs[other][2] == value and theirs[other][0] < end:
-                yield index, other
-
-
 VERSION: Final = 5
 """The version of this computation; stored figures with another version are computed again."""
 
@@ -118,64 +70,6 @@ class Setup:
     category_of: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Note:
-    """A note with its patterns; `entries` are (index in the list of all patterns, count)."""
-
-    note: int
-    round: int
-    mixed: bool
-    annotators: int
-    entries: list[tuple[int, int]]
-
-
-class AgreementCounts:
-    """One pass over the annotation sets: patterns of tags by note, spans shared by pairs, and who found which span."""
-
-    def __init__(self, notes: Iterable[units.NoteAnnotationSets], setup: Setup, unit: units.ComparedUnit) -> None:
-        self.setup = setup
-        self.patterns: list[units.Pattern] = []
-        self.notes: list[_Note] = []
-        # The spans of each pair of annotators; for spans, BIO is the same as labels.
-        self.shared: dict[units.Granularity, dict[tuple[str, str], PairCounts]] = {
-            _span_granularity(granularity): defaultdict(PairCounts) for granularity in units.granularities(unit)
-        }
-        self._values = {granularity: _values(granularity, setup.category_of) for granularity in self.shared}
-        self.captures = Captures()
-        self._known: dict[units.Pattern, int] = {}
-        counted = units.tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels)
-        for note, found in counted:
-            self._add(note, found)
-
-    def _add(self, note: units.NoteAnnotationSets, found: Mapping[units.Pattern, int]) -> None:
-        annotators = [name for name in self.setup.annotators if name in note.annotation_sets]
-        entries = [(self._index(pattern), times) for pattern, times in found.items()]
-        self.notes.append(_Note(note.note, note.round, note.mixed, len(annotators), entries))
-        for granularity, pairs in self.shared.items():
-            value = self._values[granularity]
-            spans = [{(s.start, s.end, value(s.label)) for s in note.annotation_sets[name]} for name in annotators]
-            for (a, ours), (b, theirs) in combinations(zip(annotators, spans, strict=True), 2):
-                pairs[a, b].add(ours, theirs)
-        self.captures.add(note, annotators)
-
-    def _index(self, pattern: units.Pattern) -> int:
-        index = self._known.get(pattern)
-        if index is None:
-            index = self._known[pattern] = len(self.patterns)
-            self.patterns.append(pattern)
-        return index
-
-
-def _values(granularity: units.Granularity, category_of: Mapping[str, str]) -> Callable[[str], str]:
-    """A function from a label to the value that is compared."""
-    value = units.valuer(granularity, category_of)
-    return cache(lambda label: value(f"B-{label}"))
-
-
-def _span_granularity(granularity: units.Granularity) -> units.Granularity:
-    return units.Granularity.SUBCATEGORY if granularity is units.Granularity.BIO else granularity
-
-
 def figures(
     notes: Iterable[units.NoteAnnotationSets], setup: Setup, unit: units.ComparedUnit, *, between: Between = nothing
 ) -> shown_rules.AgreementFigures:
@@ -183,29 +77,51 @@ def figures(
 
     `between` is called while samples are drawn, so that long work can be stopped.
     """
+    from annotations.agreement.rules.counting import AgreementCounts
+
     tally = AgreementCounts(notes, setup, unit)
+    reports = [_Report(tally, granularity) for granularity in units.granularities(unit)]
+    found = [recall_contributions(groups, tally.notes) for groups in tally.groups.values()]
+    samples = _samples([*(report.added for report in reports), *found], between)
+    rounds = sorted(set(tally.round_of.tolist()))
+    by_round = {
+        number: _samples([report.added[tally.round_of == number] for report in reports], between)
+        if len(rounds) > 1
+        else samples
+        for number in rounds
+    }
     return {
         "version": VERSION,
         "unit": str(unit),
-        "notes": len(tally.notes),
+        "notes": tally.notes,
         "annotators": list(setup.annotators),
-        "mixed": sum(note.mixed for note in tally.notes),
+        "mixed": int(tally.mixed.sum()),
         "interval": {"level": bootstrap.LEVEL, "samples": bootstrap.SAMPLES, "seed": bootstrap.SEED, "over": "notes"},
-        "granularities": {str(each): _Report(tally, each, between).all() for each in units.granularities(unit)},
-        "recall": recall(tally.captures, setup.annotators, between),
+        "granularities": {
+            str(report.granularity): report.all(samples[at], {number: drawn[at] for number, drawn in by_round.items()})
+            for at, report in enumerate(reports)
+        },
+        "recall": recall(tally.groups, setup.annotators, samples[len(reports) :]),
     }
+
+
+def _samples(matrices: "Sequence[Array]", between: Between) -> "Sequence[Array | None]":
+    """The sums of each sample; None for fewer than two notes."""
+    return resample_each(matrices, between) if len(matrices[0]) > 1 else [None] * len(matrices)
 
 
 class _Report:
     """The figures at one granularity."""
 
-    def __init__(self, tally: AgreementCounts, granularity: units.Granularity, between: Between) -> None:
-        self.tally, self.granularity, self.between = tally, granularity, between
+    def __init__(self, tally: "AgreementCounts", granularity: units.Granularity) -> None:
+        import numpy as np
+
+        self.tally, self.granularity = tally, granularity
         merged = units.compared(tally.patterns, granularity, tally.setup.category_of)
         self.facts: list[coefficients.Facts] = []
         self.patterns: list[units.Pattern] = []
         known: dict[units.Pattern, int] = {}
-        self.index_of: list[int] = []  # the index in `facts` for each pattern of the tally
+        index_of: list[int] = []  # the index in `facts` for each pattern of the tally
         for pattern in merged:
             if pattern not in known:
                 facts = coefficients.facts_of(pattern)
@@ -213,12 +129,16 @@ class _Report:
                 known[pattern] = len(self.facts)
                 self.facts.append(facts)
                 self.patterns.append(pattern)
-            self.index_of.append(known[pattern])
+            index_of.append(known[pattern])
         self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
+        self.pattern_of = np.array(index_of, int)[tally.pattern_of]
+        entries = tally.note_of, self.pattern_of, tally.times
+        self.added = contributions(self.facts, entries, tally.notes, self.values)
 
-    def all(self) -> shown_rules.GranularityFigures:
-        counted, sums = self._over(self.tally.notes)
-        found = self._intervals(self.tally.notes)
+    def all(self, samples: "Array | None", by_round: "Mapping[int, Array | None]") -> shown_rules.GranularityFigures:
+        """The figures. `samples` are the samples' sums of `added`, `by_round` those of the notes of each round."""
+        counted, sums = self._over()
+        found = intervals(samples, self.values)
         around = found.named
         kappa, complete = coefficients.fleiss(counted, sums.empty)
         marked = sums.without_unmarked()
@@ -237,24 +157,22 @@ class _Report:
             "majority": shown_rules.shown(sums.share(sums.majority), around["majority"]),
             "labels": self._labels(counted, sums, found.labels),
             "pairs": self._pairs(counted),
-            "rounds": self._rounds(around),
+            "rounds": self._rounds(by_round),
             "per_note": self._per_note(),
         }
 
-    def _over(self, notes: Sequence[_Note]) -> tuple[Counter[units.Pattern], coefficients.Sums]:
-        totals = [0] * len(self.facts)
-        for note in notes:
-            for pattern, times in note.entries:
-                totals[self.index_of[pattern]] += times
-        sums = coefficients.Sums(empty=coefficients.NOTHING_MARKED if notes else coefficients.NO_UNITS)
+    def _over(self, number: int | None = None) -> tuple[Counter[units.Pattern], coefficients.Sums]:
+        """How often each pattern occurs in all notes or in those of a round, and the sums over them."""
+        import numpy as np
+
+        tally = self.tally
+        taken = slice(None) if number is None else tally.round_of[tally.note_of] == number
+        totals = np.bincount(self.pattern_of[taken], tally.times[taken], len(self.facts)).astype(int).tolist()
+        sums = coefficients.Sums(empty=coefficients.NOTHING_MARKED if tally.notes else coefficients.NO_UNITS)
         for facts, times in zip(self.facts, totals, strict=True):
             if times:
                 sums.add(facts, times)
         return Counter({p: times for p, times in zip(self.patterns, totals, strict=True) if times}), sums
-
-    def _intervals(self, notes: Sequence[_Note]) -> Intervals:
-        entries = [[(self.index_of[pattern], times) for pattern, times in note.entries] for note in notes]
-        return intervals(self.facts, entries, self.values, self.between)
 
     def _labels(
         self, counted: Mapping[units.Pattern, int], sums: coefficients.Sums, around: Mapping[str, Interval]
@@ -280,7 +198,7 @@ class _Report:
 
     def _pairs(self, counted: Mapping[units.Pattern, int]) -> list[shown_rules.AgreementOfPair]:
         names = self.tally.setup.annotators
-        shared = self.tally.shared[_span_granularity(self.granularity)]
+        shared = self.tally.shared[units.span_granularity(self.granularity)]
         rows: list[shown_rules.AgreementOfPair] = []
         for a, b in combinations(range(len(names)), 2):
             spans = shared[names[a], names[b]]
@@ -302,21 +220,18 @@ class _Report:
             )
         return rows
 
-    def _rounds(self, of_all: Mapping[str, Interval]) -> list[shown_rules.RoundFigures]:
-        by_round: dict[int, list[_Note]] = {}
-        for note in self.tally.notes:
-            by_round.setdefault(note.round, []).append(note)
+    def _rounds(self, by_round: "Mapping[int, Array | None]") -> list[shown_rules.RoundFigures]:
         rows: list[shown_rules.RoundFigures] = []
-        for number in sorted(by_round):
-            notes = by_round[number]
-            _, sums = self._over(notes)
-            around = self._intervals(notes).named if len(by_round) > 1 else of_all
+        for number, samples in by_round.items():
+            notes = self.tally.round_of == number
+            _, sums = self._over(number)
+            around = intervals(samples, self.values).named
             marked = sums.without_unmarked()
             rows.append(
                 {
                     "round": number,
-                    "notes": len(notes),
-                    "mixed": sum(note.mixed for note in notes),
+                    "notes": int(notes.sum()),
+                    "mixed": int(self.tally.mixed[notes].sum()),
                     "units": sums.units,
                     "observed": shown_rules.shown(sums.observed(), around["observed"]),
                     "alpha": shown_rules.shown(sums.alpha(), around["alpha"]),
@@ -327,22 +242,31 @@ class _Report:
 
     def _per_note(self) -> list[shown_rules.NoteFigures]:
         """The figures of each note: lowest alpha first, notes without an alpha last."""
+        import numpy as np
+
+        tally, sums = self.tally, ContributionSums(self.added, self.values)
+        alpha, differing = sums.alpha(0), sums.units - sums.full
+        order = np.lexsort((tally.note_ids, -differing, np.nan_to_num(alpha), np.isnan(alpha)))
+        whole = (tally.note_ids, tally.round_of, tally.given.sum(axis=0), sums.units, differing)
+        columns = [column[order].astype(int).tolist() for column in whole]
         rows: list[shown_rules.NoteFigures] = []
-        for note in self.tally.notes:
-            sums = coefficients.Sums(empty=coefficients.NOTHING_MARKED)
-            for pattern, times in note.entries:
-                sums.add(self.facts[self.index_of[pattern]], times)
-            alpha = sums.alpha()
+        for at, note, number, annotators, count, different, agreeing, value in zip(
+            order.tolist(), *columns, sums.agreeing[order].tolist(), alpha[order].tolist(), strict=True
+        ):
+            why = ""
+            if value != value:  # not a number: the coefficient is undefined
+                given = [value for value, times in zip(self.values, sums.given[at], strict=True) if times]
+                why = coefficients.only_one_value(given or [OUTSIDE]) if count else coefficients.NOTHING_MARKED
             rows.append(
                 {
-                    "note": note.note,
-                    "round": note.round,
-                    "annotators": note.annotators,
-                    "units": sums.units,
-                    "differing": sums.units - sums.full,
-                    "observed": sums.observed().value,
-                    "alpha": alpha.value,
-                    "why": alpha.why,
+                    "note": note,
+                    "round": number,
+                    "annotators": annotators,
+                    "units": count,
+                    "differing": different,
+                    "observed": agreeing / count if count else None,
+                    "alpha": None if why else value,
+                    "why": why,
                 }
             )
-        return sorted(rows, key=lambda row: (row["alpha"] is None, row["alpha"] or 0.0, -row["differing"], row["note"]))
+        return rows

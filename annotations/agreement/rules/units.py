@@ -1,11 +1,10 @@
-"""Units of agreement, their granularity, and counts of the patterns of values.
+"""Units of agreement, their granularity, and the patterns of their values.
 
 A unit has a value from each annotator who submitted the note: `O` where they marked nothing. An annotator who didn't
 submit the note has no value. Units with fewer than two values don't count. All figures are computed from how often each
-pattern of values occurs, so that a million tokens take one pass.
+pattern of values occurs (see `counting`).
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +13,7 @@ from operator import itemgetter
 
 from annotations.text.bio import OUTSIDE, Precedence
 from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import Token, Tokenizer, covered, split_at, tokenize, tokenize_inside
+from annotations.text.tokens import Token, Tokenizer, covered, split_at, tokenize
 
 Pattern = tuple[str | None, ...]
 """The values of one unit, one for each annotator in a fixed order; None stands for a missing value."""
@@ -70,32 +69,6 @@ class _ReadingOptions:
         return (note for note in notes if sum(name in note.annotation_sets for name in self.annotators) > 1)
 
 
-def tagged_by_note(
-    notes: Iterable[NoteAnnotationSets],
-    annotators: Sequence[str],
-    *,
-    unit: ComparedUnit,
-    label_order: Sequence[str] = (),
-) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
-    """How often each pattern of BIO tags occurs in each note that at least two annotators submitted.
-
-    Units other than tokens have `B-` only. `compared` converts the patterns to another granularity. Tokens are split at
-    the start and end of every compared span.
-    """
-    how = _ReadingOptions(annotators, str if Granularity.BIO in granularities(unit) else _beginning, label_order)
-    wanted = is_marked if unit is ComparedUnit.MARKED else bool
-    for note in how.shared(notes):
-        counted: Counter[Pattern] = Counter()
-        if unit is ComparedUnit.ENTITY:
-            counted.update(pattern for _, pattern in _entities(note, how))
-        elif unit is ComparedUnit.CHARACTER:
-            for (start, end), pattern in _stretches(note, how):
-                counted[pattern] += end - start
-        else:
-            _count_tokens(counted, note, how)
-        yield note, {pattern: times for pattern, times in counted.items() if times and wanted(pattern)}
-
-
 def table(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
@@ -132,6 +105,11 @@ def granularities(unit: ComparedUnit) -> list[Granularity]:
     return [granularity for granularity in Granularity if tokens or granularity is not Granularity.BIO]
 
 
+def span_granularity(granularity: Granularity) -> Granularity:
+    """The granularity of spans; BIO is the same as labels."""
+    return Granularity.SUBCATEGORY if granularity is Granularity.BIO else granularity
+
+
 def is_marked(pattern: Pattern) -> bool:
     """Whether anybody marked the unit."""
     return any(value not in (None, OUTSIDE) for value in pattern)
@@ -155,11 +133,6 @@ def _value_of(name: str) -> str:
     return name if name != OUTSIDE else f"B-{name}"
 
 
-def _beginning(tag: str) -> str:
-    """The `B-` tag with the same label, for units that can't be inside a span."""
-    return tag if tag == OUTSIDE else f"B-{tag[2:]}"
-
-
 def compared(tagged: Sequence[Pattern], granularity: Granularity, category_of: Mapping[str, str]) -> list[Pattern]:
     """Patterns of BIO tags, converted to the values of a granularity.
 
@@ -168,38 +141,6 @@ def compared(tagged: Sequence[Pattern], granularity: Granularity, category_of: M
     value = valuer(granularity, category_of)
     known = {tag: tag if tag is None else value(tag) for pattern in tagged for tag in pattern}
     return [tuple([known[tag] for tag in pattern]) for pattern in tagged]
-
-
-def _count_tokens(counted: Counter[Pattern], note: NoteAnnotationSets, how: _ReadingOptions) -> None:
-    marked, others = _marked_tokens(note, how.annotators)
-    # Most tokens are unmarked. They are counted together instead of being compared one by one.
-    nobody = tuple(OUTSIDE if name in note.annotation_sets else None for name in how.annotators)
-    counted[nobody] += others
-    counted.update(_aligned(note, how, marked))
-
-
-def _marked_tokens(note: NoteAnnotationSets, annotators: Sequence[str]) -> tuple[list[Token], int]:
-    """The tokens that spans cover, split at the start and end of every span, and the number of all other tokens."""
-    edges = list(_edges(note, annotators))
-    if note.tokenizer is tokenize:
-        inside, others = tokenize_inside(note.text, _merged(note, annotators))
-        return split_at(inside, edges), others
-    tokens = split_at(note.tokenizer(note.text), edges)
-    touched: set[int] = set()
-    for start, end in _merged(note, annotators):
-        touched.update(range(*covered(tokens, start, end)))
-    return [tokens[index] for index in sorted(touched)], len(tokens) - len(touched)
-
-
-def _merged(note: NoteAnnotationSets, annotators: Sequence[str]) -> list[tuple[int, int]]:
-    """The stretches that anybody marked, joined where they touch or overlap; in order."""
-    stretches: list[tuple[int, int]] = []
-    for start, end in sorted({(s.start, s.end) for name in annotators for s in note.annotation_sets.get(name, ())}):
-        if stretches and start <= stretches[-1][1]:
-            stretches[-1] = (stretches[-1][0], max(end, stretches[-1][1]))
-        else:
-            stretches.append((start, end))
-    return stretches
 
 
 def _aligned(note: NoteAnnotationSets, how: _ReadingOptions, tokens: list[Token]) -> Iterator[Pattern]:

@@ -6,13 +6,24 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotations.agreement.rules import bootstrap
 from annotations.agreement.rules.bootstrap import SEED, interval, resample
 from annotations.agreement.rules.coefficients import sums_of
+from annotations.agreement.rules.counting import AgreementCounts
 from annotations.agreement.rules.figures import Setup, figures
-from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, granularities, table
+from annotations.agreement.rules.units import (
+    ComparedUnit,
+    Granularity,
+    NoteAnnotationSets,
+    compared,
+    granularities,
+    table,
+)
 from annotations.text.spans import Span
+from annotations.text.tokens import Token, tokenize
 
 CATEGORY = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
 TEXT = "Il dott. Rossi vede Anna Bianchi, 54 anni, a Torino. " * 2
@@ -67,6 +78,40 @@ def test_every_unit_and_granularity(unit):
         for part in ("rounds", "per_note"):
             assert sum(row["units"] for row in report[part]) == report["units"]
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def words_and_signs(text):
+    """Another tokenizer: characters, two by two where there are two."""
+    return [Token(at, min(at + 2, len(text))) for at in range(0, len(text), 2)]
+
+
+@given(st.data())
+def test_counts_are_those_of_the_units_one_by_one(data):
+    """With overlaps, duplicates, spans without tokens, missing sets, wide characters and another tokenizer."""
+    notes = []
+    for number in range(data.draw(st.integers(1, 4))):
+        text = data.draw(st.text(alphabet="abé1٣ .\n\u200b😀\ud800", min_size=1, max_size=20))
+        bound = st.integers(0, len(text))
+        spans = st.tuples(bound, bound, st.sampled_from([*CATEGORY])).filter(lambda row: row[0] != row[1])
+        sets = data.draw(st.dictionaries(st.sampled_from("abcd"), st.lists(spans, max_size=5), min_size=1))
+        annotation_sets = {
+            name: [Span(min(start, end), max(start, end), label) for start, end, label in rows]
+            for name, rows in sets.items()
+        }
+        tokenizer = data.draw(st.sampled_from([tokenize, words_and_signs]))
+        notes.append(NoteAnnotationSets(text, annotation_sets, number, tokenizer=tokenizer))
+    unit = data.draw(st.sampled_from(list(ComparedUnit)))
+    finest = granularities(unit)[-1]
+    tally = AgreementCounts(notes, Setup("abc", ["DOCTOR"], CATEGORY), unit)
+    patterns = compared(tally.patterns, finest, CATEGORY)
+    found = Counter()
+    for note, pattern, times in zip(tally.note_of, tally.pattern_of, tally.times.tolist(), strict=True):
+        found[tally.note_ids[note], patterns[pattern]] += times
+    expected = Counter()
+    rows = table(notes, "abc", unit=unit, granularity=finest, category_of=CATEGORY, label_order=["DOCTOR"])
+    for note, (start, end), pattern in rows:
+        expected[note.note, pattern] += end - start if unit is ComparedUnit.CHARACTER else 1
+    assert found == expected
 
 
 def test_figures_of_a_round_are_those_of_its_notes_alone():

@@ -14,7 +14,8 @@ from collections import Counter
 
 import pytest
 
-from annotations.agreement.rules.capture import Captures, MatchCriterion, found_in, histories
+from annotations.agreement.rules.capture import MatchCriterion, found_in
+from annotations.agreement.rules.counting import AgreementCounts
 from annotations.agreement.rules.figures import Setup, figures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets
 from annotations.text.spans import Span
@@ -147,17 +148,26 @@ def note(number=1, **annotation_sets):
 
 
 def found(*notes, matching=MatchCriterion.OVERLAP):
-    captures = Captures()
-    for each in notes:
-        captures.add(each, sorted(each.annotation_sets))
-    return found_in(captures.groups[matching])
+    return found_in(groups_of(*notes)[matching])
+
+
+def groups_of(*notes):
+    return AgreementCounts(notes, Setup("abc", [], dict.fromkeys("XYZ", "ANY")), ComparedUnit.ENTITY).groups
 
 
 def test_who_found_what():
     """With OVERLAP, a chain of overlapping spans counts as one; touching spans are separate."""
     annotation_sets = {"a": [Span(0, 5, "X"), Span(8, 9, "X")], "b": [Span(4, 8, "Y")], "c": [Span(0, 5, "Z")]}
-    rows = histories(annotation_sets, ["a", "b", "c"])
-    assert rows == {MatchCriterion.OVERLAP: [0b111, 0b001], MatchCriterion.EXACT: [0b101, 0b001, 0b010]}
+    groups = groups_of(NoteAnnotationSets("x" * 500, annotation_sets))
+    found = {
+        matching: [rows.tolist() for group in by.values() for rows in (group.found_by, group.alone, group.found)]
+        for matching, by in groups.items()
+    }
+    # By overlap one span of all and one of a; exactly one span of a and c, one of a and one of b.
+    assert found == {
+        MatchCriterion.OVERLAP: [[[1, 0, 1]], [[1, 0, 0]], [[2, 1, 1]]],
+        MatchCriterion.EXACT: [[[2, 1, 0]], [[1, 1, 0]], [[2, 1, 1]]],
+    }
 
 
 def test_two_annotators_chapman():

@@ -1,6 +1,6 @@
 """Units and granularities: the patterns of values of a note."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import krippendorff
 import numpy as np
@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.agreement.rules.coefficients import cohen, fleiss, in_words, one_by_one, sums_of
-from annotations.agreement.rules.figures import PairCounts
-from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, compared, tagged_by_note
+from annotations.agreement.rules.counting import AgreementCounts
+from annotations.agreement.rules.figures import Setup
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, compared
 from annotations.text.bio import OUTSIDE, encode
 from annotations.text.matching import match
 from annotations.text.spans import Span
@@ -25,10 +26,16 @@ def patterns_of(
     names = "abc"[: len(annotation_sets)]
     sets = {name: spans for name, spans in zip(names, annotation_sets, strict=True) if spans is not None}
     counted = Counter()
-    for _, tagged in tagged_by_note([NoteAnnotationSets(text, sets, **options)], names, unit=unit, label_order=order):
-        for pattern, times in zip(compared(list(tagged), granularity, CATEGORIES), tagged.values(), strict=True):
-            counted[pattern] += times
+    tally = counts_of([NoteAnnotationSets(text, sets, **options)], names, order, unit)
+    patterns = compared(tally.patterns, granularity, CATEGORIES)
+    for at, times in zip(tally.pattern_of.tolist(), tally.times.tolist(), strict=True):
+        counted[patterns[at]] += times
     return counted
+
+
+def counts_of(notes, names, order=(), unit=ComparedUnit.ENTITY):
+    categories = defaultdict(lambda: "ANY") | CATEGORIES
+    return AgreementCounts(notes, Setup(names, order, categories), unit)
 
 
 def test_all_tokens():
@@ -82,8 +89,8 @@ def test_tags_are_those_of_encode(text, data):
 
 
 def shared(ours, theirs):
-    counted = PairCounts()
-    counted.add(set(ours), set(theirs))
+    sets = {name: [Span(*bounds) for bounds in spans] for name, spans in (("a", ours), ("b", theirs))}
+    counted = counts_of([NoteAnnotationSets("x" * 20, sets)], "ab").shared[Granularity.SUBCATEGORY]["a", "b"]
     return counted.exact, counted.overlapping
 
 
