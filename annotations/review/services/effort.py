@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q
+
 from annotations.annotate.selectors.worklist import IDLE
 from annotations.core.events import NOTE_READ
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
@@ -86,9 +88,13 @@ def effort_between(project: Project, after: int, upto: int | None) -> Effort:
     found = kept(project, EFFORT, key) if upto is not None else None
     if found is not None:
         return Effort(**found)
-    events = Event.objects.filter(project_id=project.pk, pk__gt=after, verb__in=LOOKED_AT)
+    stretch = Event.objects.filter(project_id=project.pk, pk__gt=after)
     if upto is not None:
-        events = events.filter(pk__lte=upto)
+        stretch = stretch.filter(pk__lte=upto)
+    # What people looked at who reviewed nothing adds no effort, and most of those who look at notes are annotators.
+    reviewers = set(stretch.filter(verb__in=ACTS).order_by().values_list("actor_id", flat=True).distinct())
+    own = Q(actor__in=reviewers - {None}) | Q(actor=None) if None in reviewers else Q(actor__in=reviewers)
+    events = stretch.filter(own, verb__in=LOOKED_AT)
     # These events are part of another act: decisions of a bulk act (`cause`), decisions made by finishing a note
     # (`rest`), a comparison that ended the review (`ended`), and decisions on planted leaks, where marking them was the
     # act (`planted`).
