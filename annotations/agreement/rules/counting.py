@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from annotations.agreement.rules.units import (
     Granularity,
     NoteAnnotationSets,
     Pattern,
+    Setup,
     granularities,
     span_granularity,
     valuer,
@@ -30,9 +31,6 @@ from annotations.text.characters import WHITE_SPACE, digit_ranges, word_ranges
 from annotations.text.matching import match
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import tokenize
-
-if TYPE_CHECKING:
-    from annotations.agreement.rules.figures import Setup
 
 Array = np.ndarray[Any, Any]
 # A batch has about this many characters.
@@ -68,7 +66,7 @@ class AgreementCounts:
     tokens have `B-` only. Notes with fewer than two of the annotators don't count. `given`: annotators × notes.
     """
 
-    def __init__(self, notes: Iterable[NoteAnnotationSets], setup: "Setup", unit: ComparedUnit) -> None:
+    def __init__(self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: ComparedUnit) -> None:
         self.setup, self.unit = setup, unit
         self.patterns: list[Pattern] = []
         # The spans of each pair of annotators; for spans, BIO is the same as labels.
@@ -150,7 +148,7 @@ class _Batch:
     the distinct ones, which are in order. `chain`: the number of the chain of overlapping spans of each bounds.
     """
 
-    def __init__(self, notes: Sequence[NoteAnnotationSets], setup: "Setup") -> None:
+    def __init__(self, notes: Sequence[NoteAnnotationSets], setup: Setup) -> None:
         self.notes, self.setup = notes, setup
         self.begins = np.cumsum([0, *(len(note.text) + 1 for note in notes)])
         self.given = np.array([[name in note.annotation_sets for note in notes] for name in setup.annotators])

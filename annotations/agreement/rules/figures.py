@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,7 @@ from annotations.agreement.rules.bootstrap import (
     resample_each,
 )
 from annotations.agreement.rules.capture import COUNTS, AnnotatorGroup, MatchCriterion, found_in
+from annotations.agreement.rules.units import Setup
 from annotations.text.bio import OUTSIDE
 
 if TYPE_CHECKING:
@@ -59,15 +59,6 @@ def recall(
 
 VERSION: Final = 5
 """The version of this computation; stored figures with another version are computed again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """The annotators who are compared, in order, the label codes in order, and each label's category."""
-
-    annotators: Sequence[str]
-    labels: Sequence[str] = ()
-    category_of: Mapping[str, str] = field(default_factory=dict)
 
 
 def figures(

@@ -6,7 +6,7 @@ pattern of values occurs (see `counting`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 from operator import itemgetter
@@ -54,6 +54,15 @@ class NoteAnnotationSets:
     round: int = 1
     mixed: bool = False
     tokenizer: Tokenizer = tokenize
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The annotators who are compared, in order, the label codes in order, and each label's category."""
+
+    annotators: Sequence[str]
+    labels: Sequence[str] = ()
+    category_of: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.agreement.rules.capture import MatchCriterion
 from annotations.agreement.rules.coefficients import in_words
-from annotations.agreement.rules.figures import VERSION, Setup
+from annotations.agreement.rules.figures import VERSION
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
-from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, table
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, Setup, table
 from annotations.core.stored_figures import state_of_sets
 from annotations.core.tokenizers import Tokenizers
 from annotations.formats.files.csv_files import csv_line

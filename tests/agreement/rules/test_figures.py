@@ -13,11 +13,12 @@ from annotations.agreement.rules import bootstrap
 from annotations.agreement.rules.bootstrap import SEED, interval, resample
 from annotations.agreement.rules.coefficients import sums_of
 from annotations.agreement.rules.counting import AgreementCounts
-from annotations.agreement.rules.figures import Setup, figures
+from annotations.agreement.rules.figures import figures
 from annotations.agreement.rules.units import (
     ComparedUnit,
     Granularity,
     NoteAnnotationSets,
+    Setup,
     compared,
     granularities,
     table,

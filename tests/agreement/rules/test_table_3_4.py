@@ -16,8 +16,8 @@ import pytest
 
 from annotations.agreement.rules.capture import MatchCriterion, found_in
 from annotations.agreement.rules.counting import AgreementCounts
-from annotations.agreement.rules.figures import Setup, figures
-from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets
+from annotations.agreement.rules.figures import figures
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Setup
 from annotations.text.spans import Span
 
 CATEGORY = {"AGE": "AGE", **dict.fromkeys(["HOSPITAL", "CITY", "LOCATION_OTHER"], "LOCATION"), "IDNUM": "ID",

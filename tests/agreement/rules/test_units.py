@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from annotations.agreement.rules.coefficients import cohen, fleiss, in_words, one_by_one, sums_of
 from annotations.agreement.rules.counting import AgreementCounts
-from annotations.agreement.rules.figures import Setup
-from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, compared
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Setup, compared
 from annotations.text.bio import OUTSIDE, encode
 from annotations.text.matching import match
 from annotations.text.spans import Span
