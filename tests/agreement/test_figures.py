@@ -10,7 +10,7 @@ from annotations.agreement.rules.units import ComparedUnit, Granularity
 from annotations.agreement.selectors import figures as figure_selectors
 from annotations.agreement.selectors.figures import content_key, shared_annotation_sets, shared_notes
 from annotations.agreement.services import figures as service
-from annotations.agreement.services.figures import figures_of, kept_figures, named_notes, notes_of
+from annotations.agreement.services.figures import NoteTable, figures_of, kept_figures, named_notes
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
@@ -49,8 +49,8 @@ def test_kept_and_found_again(project, monkeypatch):
     made = figures_of(project=project, unit=TOKEN)
     monkeypatch.setattr(service, "figures", None)
     assert figures_of(project=project, unit=TOKEN) == made == kept_figures(project, TOKEN)
-    table = notes_of(project, made, Granularity.BIO)
-    assert {row["note"] for row in named_notes(project, table, table["rows"])} == set(shared_notes(project))
+    table = NoteTable(project, made, Granularity.BIO)
+    assert {row["note"] for row in named_notes(project, table[:])} == set(shared_notes(project))
     assert kept_figures(project, ComparedUnit.ENTITY) is None, "of another unit"
 
 

@@ -10,7 +10,8 @@ from annotations.agreement.rules.coefficients import NEITHER_MARKED, NOTHING_MAR
 from annotations.agreement.rules.units import ComparedUnit, granularities
 from annotations.agreement.selectors import figures as figure_selectors
 from annotations.agreement.services import figures as service
-from annotations.models import AnnotationSet, Span
+from annotations.agreement.views import agreement as views
+from annotations.models import AnnotationSet, Figures, Span
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
@@ -51,6 +52,26 @@ made, ward = made_once(make_ward)
 def words_of(html):
     """The text of the page."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+@pytest.mark.both_databases
+def test_a_page_of_notes_reads_only_its_part_of_the_stored_figures(ward, sign_in, monkeypatch):
+    """The pages together have the notes in the order of the command."""
+    monkeypatch.setattr(service, "PART", 2)
+    monkeypatch.setattr(views, "NOTES", 3)
+    expected = [row["name"] for row in answered("agreement", "covid", "--per", "note")["per_note"]]
+    client = sign_in(ward.rev)
+
+    def shown(page):
+        rows = client.get(url, {"page": page}).context["note_rows"]
+        return [row["name"] for row in rows]
+
+    assert [name for page in (1, 2, 3) for name in shown(page)] == expected
+    assert len(expected) == 7
+    stored = Figures.objects.filter(kind="notes:token:subcategory").order_by("pk")
+    assert [len(part.value["rows"]) for part in stored] == [2, 2, 2, 1]
+    stored.filter(pk__in=[part.pk for part in stored[2:]]).delete()
+    assert shown(1) == expected[:3]
 
 
 def test_figures_with_their_unit(read, sign_in):

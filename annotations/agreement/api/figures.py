@@ -62,8 +62,8 @@ def list_agreement_of_notes(
     request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[AgreementFiguresChoice]
 ) -> PageAnswer:
     """List the figures by note, by id."""
-    table = figures.notes_of(access.project, _figures(access.project, wanted), wanted.granularity)
-    rows = sorted(figures.named_notes(access.project, table, table["rows"]), key=lambda row: row["note"])
+    table = figures.NoteTable(access.project, _figures(access.project, wanted), wanted.granularity)
+    rows = sorted(figures.named_notes(access.project, table[:]), key=lambda row: row["note"])
 
     def fetch(after: int | None, size: int) -> Sequence[AgreementOfNote]:
         return [row for row in rows if after is None or row["note"] > after][:size]

@@ -57,7 +57,7 @@ def recall(
     return result
 
 
-VERSION: Final = 5
+VERSION: Final = 6
 """The version of this computation; stored figures with another version are computed again."""
 
 

@@ -1,7 +1,7 @@
 """Compute and store the figures of agreement, under a key of their content: any change makes them out of date."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, TypedDict, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict, cast, overload
 
 from django.db import transaction
 from django.utils.translation import gettext
@@ -13,6 +13,7 @@ from annotations.agreement.selectors import figures as figure_selectors
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
+from annotations.core.stored_figures import key_of
 from annotations.core.tokenizers import check_tokenizer
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import enqueue
@@ -24,6 +25,8 @@ AT_ONCE_CHARACTERS = 1_000_000
 TRIES = 3
 # From so many notes on, all names of the project are read, since a query takes a limited number of values.
 MANY = 500
+# The figures by note are stored in parts of so many notes.
+PART = 500
 
 Cell = int | float | str | None
 
@@ -36,10 +39,45 @@ class KeptFigures(AgreementFigures):
 
 
 class KeptTable(TypedDict):
-    """The stored figures by note, the lowest alpha first: the keys of NoteFigures once, and the values of each note."""
+    """A part of the stored figures by note: the keys of NoteFigures once, and the values of each note."""
 
     columns: list[str]
     rows: list[list[Cell]]
+
+
+class NoteTable(Sequence[NoteFigures]):
+    """The stored figures by note, the lowest alpha first, of which only the parts that are asked for are read.
+
+    There are no rows where newer figures have replaced them.
+    """
+
+    def __init__(self, project: Project, found: KeptFigures, granularity: Granularity) -> None:
+        kind = _kind("notes", found["unit"], granularity, found["tokenizer"])
+        self._parts = Figures.objects.filter(project=project, kind=kind)
+        self._key, self._notes = found["key"], found["notes"]
+
+    def __len__(self) -> int:
+        return self._notes
+
+    @overload
+    def __getitem__(self, at: int) -> NoteFigures: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[NoteFigures]: ...
+    def __getitem__(self, at: int | slice) -> NoteFigures | list[NoteFigures]:
+        if isinstance(at, int):
+            return self[at : at + 1][0]
+        start, stop, _ = at.indices(self._notes)
+        numbers = range(start // PART, -(-stop // PART))
+        keys = [key_of(self._key, number) for number in numbers]
+        parts: dict[str, KeptTable] = dict(self._parts.filter(key__in=keys).values_list("key", "value"))
+        rows = [
+            # The columns are the keys of NoteFigures, see `_compute`.
+            cast(NoteFigures, dict(zip(part["columns"], row, strict=True)))
+            for key in keys if key in parts
+            for part in [parts[key]]
+            for row in part["rows"]
+        ]  # fmt: skip
+        return rows[start - numbers.start * PART : stop - numbers.start * PART]
 
 
 def kept_figures(project: Project, unit: ComparedUnit, tokenizer: str = "") -> KeptFigures | None:
@@ -52,23 +90,13 @@ def kept_figures(project: Project, unit: ComparedUnit, tokenizer: str = "") -> K
     return {**value, "key": key, "tokenizer": tokenizer}
 
 
-def notes_of(project: Project, found: KeptFigures, granularity: Granularity) -> KeptTable:
-    """The figures by note that belong to `found`; without rows where newer figures have replaced them."""
-    kind = _kind("notes", found["unit"], granularity, found["tokenizer"])
-    row = Figures.objects.filter(project=project, kind=kind, key=found["key"]).first()
-    table: KeptTable = row.value if row else {"columns": [], "rows": []}
-    return table
-
-
-def named_notes(project: Project, table: KeptTable, rows: Iterable[list[Cell]]) -> list[AgreementOfNote]:
-    """Some rows of the table with the names of their notes, without notes that were erased meanwhile."""
-    # The columns are the keys of NoteFigures, see `_compute`.
-    figures = [cast(NoteFigures, dict(zip(table["columns"], row, strict=True))) for row in rows]
+def named_notes(project: Project, rows: Sequence[NoteFigures]) -> list[AgreementOfNote]:
+    """The figures with the names of their notes, without notes that were erased meanwhile."""
     notes = Document.objects.filter(project=project)
-    if len(figures) < MANY:
-        notes = notes.filter(pk__in=[row["note"] for row in figures])
+    if len(rows) < MANY:
+        notes = notes.filter(pk__in=[row["note"] for row in rows])
     names = dict(notes.values_list("pk", "name"))
-    return [{**row, "name": names[row["note"]]} for row in figures if row["note"] in names]
+    return [{**row, "name": names[row["note"]]} for row in rows if row["note"] in names]
 
 
 def takes_long(project: Project) -> bool:
@@ -113,13 +141,18 @@ def _compute(project: Project, unit: ComparedUnit, tokenizer: str, progress: Pro
         unerased(project.pk, begun)
         if figure_selectors.content_key(project, unit, tokenizer) != key:
             return None
-        _keep(project, _kind("agreement", unit, tokenizer), key, value)
+        _keep(project, _kind("agreement", unit, tokenizer), {key: value})
         for granularity, rows in tables.items():
-            columns = list(rows[0]) if rows else []
             # To mypy, the values of a TypedDict are objects.
-            cells = [cast(list[Cell], list(row.values())) for row in rows]
-            table: KeptTable = {"columns": columns, "rows": cells}
-            _keep(project, _kind("notes", unit, granularity, tokenizer), key, table)
+            parts: list[KeptTable] = [
+                {
+                    "columns": list(rows[0]),
+                    "rows": [cast(list[Cell], list(row.values())) for row in rows[at : at + PART]],
+                }
+                for at in range(0, len(rows), PART)
+            ]
+            keyed = {key_of(key, number): part for number, part in enumerate(parts)}
+            _keep(project, _kind("notes", unit, granularity, tokenizer), keyed)
     return {**value, "key": key, "tokenizer": tokenizer}
 
 
@@ -132,9 +165,13 @@ def _reported(project: Project, notes: list[int], tokenizer: str, progress: Prog
         progress(min(done, len(notes)), len(notes))
 
 
-def _keep(project: Project, kind: str, key: str, value: AgreementFigures | KeptTable) -> None:
-    Figures.objects.filter(project=project, kind=kind).exclude(key=key).delete()
-    Figures.objects.update_or_create(project=project, kind=kind, key=key, defaults={"value": value})
+def _keep(project: Project, kind: str, values: Mapping[str, AgreementFigures | KeptTable]) -> None:
+    """Store values by key in place of all others of the kind."""
+    Figures.objects.filter(project=project, kind=kind).exclude(key__in=list(values)).delete()
+    Figures.objects.bulk_create(
+        [Figures(project=project, kind=kind, key=key, value=value) for key, value in values.items()],
+        batch_size=20, update_conflicts=True, unique_fields=["project", "kind", "key"], update_fields=["value", "at"],
+    )  # fmt: skip
 
 
 def _kind(*parts: str) -> str:

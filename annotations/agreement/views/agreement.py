@@ -76,17 +76,19 @@ def agreement(request: Request, access: Access) -> HttpResponse:
         "tokenizer": tokenizer,
         "tokenizers": [(key, name, key == tokenizer) for key, name in kinds.items()] if unit in ON_TOKENS else [],
         "kept_choice": f"&tokenizer={tokenizer}" if tokenizer else "",
-        "left_out": left_out(access.project),
     }
     found = figure_services.kept_figures(access.project, unit, tokenizer)
     if found is None and (tokenizer or figure_services.takes_long(access.project)):
-        return render(request, "agreement/agreement.html", context | {"computing": True})
-    try:
-        found = found or figure_services.figures_of(project=access.project, unit=unit)
-    except ServiceError as error:
-        return render(request, "agreement/agreement.html", context | {"error": str(error)})
-    if found["notes"]:
+        context["computing"] = True
+    else:
+        try:
+            found = found or figure_services.figures_of(project=access.project, unit=unit)
+        except ServiceError as error:
+            context["error"] = str(error)
+    if found and found["notes"]:
         context |= _figures(request, access, found, unit, granularity)
+    else:
+        context["left_out"] = left_out(access.project)
     return render(request, "agreement/agreement.html", context)
 
 
@@ -114,11 +116,11 @@ def _figures(
     # Where names are hidden, nothing says who an annotator is.
     authors = {} if access.unnamed else {name: int(pk) for pk, name in names.items()}
     report = agreement_of(access.project, found, granularity, names)
-    table = figure_services.notes_of(access.project, found, granularity)
-    page = paged(request, table["rows"], NOTES)
+    page = paged(request, figure_services.NoteTable(access.project, found, granularity), NOTES)
     return {
         "found": found,
         "report": report,
+        "left_out": report["left_out"],
         "granularity_name": GRANULARITIES[granularity],
         "disagreements_url": f"{reverse('disagreements', args=[access.slug])}?unit={unit}",
         # A fixed order: PostgreSQL's JSON doesn't keep the order of keys.
@@ -130,7 +132,7 @@ def _figures(
         **_labels(access.project, report, granularity),
         "trend": trend_of(report["rounds"]),
         "page": page,
-        "note_rows": figure_services.named_notes(access.project, table, page),
+        "note_rows": figure_services.named_notes(access.project, list(page)),
     }
 
 

@@ -7,7 +7,7 @@ from pydantic_core import to_jsonable_python
 
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
 from annotations.agreement.selectors.figures import agreement_of, shown_names, table_lines
-from annotations.agreement.services.figures import figures_of, named_notes, notes_of
+from annotations.agreement.services.figures import NoteTable, figures_of, named_notes
 from annotations.core.access import Can
 from annotations.core.commands import Needs, ProjectCommand, entered, write_lines
 from annotations.core.errors import ServiceError
@@ -51,8 +51,7 @@ class Command(ProjectCommand):
             write_lines(options["table"], lines)
         result: Json = to_jsonable_python(agreement_of(project, found, granularity, names))
         if "note" in options["per"]:
-            table = notes_of(project, found, granularity)
-            result["per_note"] = named_notes(project, table, table["rows"])
+            result["per_note"] = named_notes(project, NoteTable(project, found, granularity)[:])
         self.parts = [PER[per] for per in options["per"]]
         return result | {"tokenizer": options["tokenizer"]}
 
