@@ -3,19 +3,20 @@
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Can, closed_to, sets_for
+from annotations.core.access import Access, Can, closed_to, sets_for
 from annotations.core.api.etags import matched
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
 from annotations.core.api.schemas import Answer, Body, Username
 from annotations.gold import selectors
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
@@ -28,10 +29,18 @@ from annotations.jobs.api import JobItem, started
 from annotations.models import AnnotationSet, Document, GoldVersion
 from annotations.text.names import MAX_ID
 
-router = Router(tags=["Gold"])
+router = ProjectRouter(tags=["Gold"])
 GOLD = "/projects/{slug:slug}/gold"
 VERSION = f"{GOLD}/versions/{{int:version}}"
 NOTE = "/projects/{slug:slug}/notes/{int:note}/gold"
+
+
+def _version(access: Access, number: int) -> GoldVersion:
+    return selectors.version_for(access.project, number)
+
+
+Version = Annotated[GoldVersion, _version]
+NoteForGold = Annotated[Document, selectors.note_for_gold]
 
 
 class GoldNow(Answer):
@@ -133,138 +142,125 @@ class BulkGold(Body):
     author: int = Field(ge=1, le=MAX_ID)
 
 
-@router.get(GOLD, response=GoldNow)
-def read_gold(request: ApiRequest, slug: str) -> selectors.GoldState:
+@router.get(GOLD, Can.READ_NOTES, response=GoldNow)
+def read_gold(request: ApiRequest, access: Access) -> selectors.GoldState:
     """Count the gold, and list the authors that it can be made from."""
-    access = enter(request, slug, Can.READ_NOTES)
     return selectors.state_for(access, selectors.version_rows(access.project).first())
 
 
-@router.post(f"{GOLD}/make", response={202: JobItem})
-def make_gold_of_author(request: ApiRequest, response: HttpResponse, slug: str, body: BulkGold) -> Status[JobItem]:
+@router.post(f"{GOLD}/make", Can.MAKE_GOLD, response={202: JobItem})
+def make_gold_of_author(request: ApiRequest, response: HttpResponse, access: Access, body: BulkGold) -> Status[JobItem]:
     """Make all submitted annotation sets of an author gold, in notes without gold. This is a job."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     if closed_to(access, authors=[body.author]):
         raise PermissionDenied("This person may not use these annotation sets.")
     with named({"author": "author"}):
         job = start_gold(
             project=access.project, author_id=body.author, actor=access.user, token=uuid.uuid4().hex
         )  # fmt: skip
-    return started(response, slug, job)
+    return started(response, access.slug, job)
 
 
-@router.get(NOTE, response=GoldOfNote)
-def read_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> GoldOfNote:
+@router.get(NOTE, Can.READ_NOTES, response=GoldOfNote)
+def read_gold_of_note(request: ApiRequest, response: HttpResponse, access: Access, note: NoteForGold) -> GoldOfNote:
     """Read whether a note has gold. Its spans are those of the annotation set."""
-    access = enter(request, slug, Can.READ_NOTES)
-    return _gold_shown(response, selectors.note_for_gold(access, note))
+    return _gold_shown(response, note)
 
 
-@router.post(NOTE, response=GoldOfNote)
-def make_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int, body: NewGold) -> GoldOfNote:
+@router.post(NOTE, Can.MAKE_GOLD, response=GoldOfNote)
+def make_gold_of_note(
+    request: ApiRequest, response: HttpResponse, access: Access, note: NoteForGold, body: NewGold
+) -> GoldOfNote:
     """Make a submitted annotation set gold. Gold with the same spans stays as it is."""
-    access = enter(request, slug, Can.MAKE_GOLD)
-    document = selectors.note_for_gold(access, note)
-    chosen = sets_for(access).filter(document=document, pk=body.set).select_related("author").first()
+    chosen = sets_for(access).filter(document=note, pk=body.set).select_related("author").first()
     if chosen is None:
         raise Http404("This note has no such annotation set.")
     if chosen.version != body.version:
         raise Problem(409, "changed", _("These annotations changed after you read them. Nothing was done."))
-    if body.replace and (gold := selectors.gold_of(document)) is not None:
+    if body.replace and (gold := selectors.gold_of(note)) is not None:
         matched(request, _etag(gold))
-    make_gold(document=document, annotation_set=chosen, actor=access.user, replace=body.replace)
-    return _gold_shown(response, document)
+    make_gold(document=note, annotation_set=chosen, actor=access.user, replace=body.replace)
+    return _gold_shown(response, note)
 
 
-@router.delete(NOTE, response={204: None})
-def withdraw_gold_of_note(request: ApiRequest, slug: str, note: int) -> Status[None]:
+@router.delete(NOTE, Can.MAKE_GOLD, response={204: None})
+def withdraw_gold_of_note(request: ApiRequest, access: Access, note: NoteForGold) -> Status[None]:
     """Remove the gold of a note. Frozen versions keep their copy."""
-    access = enter(request, slug, Can.MAKE_GOLD)
-    document = selectors.note_for_gold(access, note)
-    if (gold := selectors.gold_of(document)) is None:
+    if (gold := selectors.gold_of(note)) is None:
         raise Http404("This note has no gold.")
     matched(request, _etag(gold))
-    withdraw_gold(document=document, actor=access.user)
+    withdraw_gold(document=note, actor=access.user)
     return Status(204, None)
 
 
-@router.get(f"{GOLD}/versions", response=Page[VersionItem])
-def list_gold_versions(request: ApiRequest, slug: str, paging: Query[Paging]) -> PageAnswer:
+@router.get(f"{GOLD}/versions", Can.READ_NOTES, response=Page[VersionItem])
+def list_gold_versions(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the frozen versions of the gold, the newest first."""
-    access = enter(request, slug, Can.READ_NOTES)
     rows = selectors.version_rows(access.project)
     return paged_rows(request, paging, rows, VersionItem.model_validate, newest_first=True, by="number")
 
 
-@router.post(f"{GOLD}/versions", response={200: VersionItem, 201: VersionItem})
-def freeze_gold_version(request: ApiRequest, slug: str, body: NewVersion) -> Status[GoldVersion]:
+@router.post(f"{GOLD}/versions", Can.MAKE_GOLD, response={200: VersionItem, 201: VersionItem})
+def freeze_gold_version(request: ApiRequest, access: Access, body: NewVersion) -> Status[GoldVersion]:
     """Freeze the gold as its next version. Without a change since, the last version is returned (200)."""
-    access = enter(request, slug, Can.MAKE_GOLD)
     wanted = check(FreezeForm(body.dict()))
     version, made = freeze(project=access.project, actor=access.user, reason=wanted["reason"])
     return Status(201 if made else 200, version)
 
 
-@router.get(VERSION, response=VersionDetail)
-def read_gold_version(request: ApiRequest, slug: str, version: int) -> VersionDetail:
+@router.get(VERSION, Can.READ_NOTES, response=VersionDetail)
+def read_gold_version(request: ApiRequest, access: Access, version: Version) -> VersionDetail:
     """Read a frozen version with its split."""
-    return VersionDetail.of_version(selectors.version_for(enter(request, slug, Can.READ_NOTES).project, version))
+    return VersionDetail.of_version(version)
 
 
-@router.get(f"{VERSION}/notes", response=Page[VersionNoteItem])
-def list_version_notes(request: ApiRequest, slug: str, version: int, paging: Query[Paging]) -> PageAnswer:
+@router.get(f"{VERSION}/notes", Can.READ_NOTES, response=Page[VersionNoteItem])
+def list_version_notes(request: ApiRequest, access: Access, version: Version, paging: Query[Paging]) -> PageAnswer:
     """List the notes of a frozen version."""
-    found = selectors.version_for(enter(request, slug, Can.READ_NOTES).project, version)
 
     def fetch(after: int | None, size: int) -> Sequence[selectors.VersionNote]:
-        return selectors.version_page(found, after=after, before=None, size=size).rows
+        return selectors.version_page(version, after=after, before=None, size=size).rows
 
     return paged(request, paging, fetch, VersionNoteItem.model_validate, lambda row: row.pk)
 
 
-@router.post(f"{VERSION}/split", response=VersionDetail)
-def split_gold_version(request: ApiRequest, slug: str, version: int, body: NewSplit) -> VersionDetail:
+@router.post(f"{VERSION}/split", Can.MAKE_GOLD, response=VersionDetail)
+def split_gold_version(request: ApiRequest, access: Access, version: Version, body: NewSplit) -> VersionDetail:
     """Split a version into train, dev and test by patient. The same request again changes nothing."""
-    access = enter(request, slug, Can.MAKE_GOLD)
-    found = selectors.version_for(access.project, version)
     with named({"seed": "seed", "shares": "train", "from": "lines"}):
         if body.lines:
             ready = check(ReadyMadeForm({"lines": body.lines, "seed": body.seed or READY_MADE}))
-            split_by_lines(version=found, lines=ready["lines"], seed=ready["seed"], actor=access.user)
+            split_by_lines(version=version, lines=ready["lines"], seed=ready["seed"], actor=access.user)
         else:
             check(form := SplitForm(body.dict()))
-            split_version(version=found, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
-    return VersionDetail.of_version(selectors.version_for(access.project, version))
+            split_version(version=version, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
+    return VersionDetail.of_version(selectors.version_for(access.project, version.number))
 
 
-@router.get(f"{VERSION}/changes", response=GoldChanges)
-def list_gold_changes(request: ApiRequest, slug: str, version: int, wanted: Query[ChangesQuery]) -> GoldChanges:
+@router.get(f"{VERSION}/changes", Can.READ_NOTES, response=GoldChanges)
+def list_gold_changes(
+    request: ApiRequest, access: Access, version: Version, wanted: Query[ChangesQuery]
+) -> GoldChanges:
     """List what changed since another version, by default since the one before; at most 50,000 changes of spans."""
-    access = enter(request, slug, Can.READ_NOTES)
-    found = selectors.version_for(access.project, version)
-    before = selectors.version_for(access.project, version - 1 if wanted.since is None else wanted.since)
-    return version_diff(before, found)
+    before = selectors.version_for(access.project, version.number - 1 if wanted.since is None else wanted.since)
+    return version_diff(before, version)
 
 
-@router.get(f"{VERSION}/statistics", response=dict[str, Any])
-def read_statistics(request: ApiRequest, slug: str, version: int) -> dict[str, Any]:
+@router.get(f"{VERSION}/statistics", Can.READ_NOTES, response=dict[str, Any])
+def read_statistics(request: ApiRequest, access: Access, version: Version) -> dict[str, Any]:
     """Count notes, tokens and spans by split, label and category. A large version needs a job first (409)."""
-    access = enter(request, slug, Can.READ_NOTES)
-    found = selectors.version_for(access.project, version)
-    parts = kept_statistics(found)
-    if parts is None and takes_long(found):
+    parts = kept_statistics(version)
+    if parts is None and takes_long(version):
         raise Problem(409, "not-counted", _("This version is large. Start the job that counts it, then read again."))
-    return table_of(found, statistics_of(found) if parts is None else parts)
+    return table_of(version, statistics_of(version) if parts is None else parts)
 
 
-@router.post(f"{VERSION}/statistics", response={202: JobItem})
-def start_gold_statistics(request: ApiRequest, response: HttpResponse, slug: str, version: int) -> Status[JobItem]:
+@router.post(f"{VERSION}/statistics", Can.READ_NOTES, response={202: JobItem})
+def start_gold_statistics(
+    request: ApiRequest, response: HttpResponse, access: Access, version: Version
+) -> Status[JobItem]:
     """Start the job that counts a version."""
-    access = enter(request, slug, Can.READ_NOTES)
-    job = start_statistics(
-        version=selectors.version_for(access.project, version), actor=access.user, token=uuid.uuid4().hex
-    )
-    return started(response, slug, job)
+    job = start_statistics(version=version, actor=access.user, token=uuid.uuid4().hex)
+    return started(response, access.slug, job)
 
 
 def _etag(gold: AnnotationSet) -> str:

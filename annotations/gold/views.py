@@ -9,12 +9,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, closed_to, enter, sets_for
+from annotations.core.access import Access, Can, closed_to, sets_for
 from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
-from annotations.core.requests import Request, error_as_message, number, paged
+from annotations.core.requests import Request, error_as_message, in_project, number, paged
 from annotations.core.templatetags.clusters import Cluster
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
@@ -52,15 +51,13 @@ CHANGE_KINDS = {
 }
 
 
-@require_safe
-def gold(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def gold(request: Request, access: Access) -> HttpResponse:
     """Show the gold standard. The counts of a large project are loaded after the page, as a fragment."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     rows = version_rows(access.project)
     last = rows.first()
     late = not request.htmx and is_large(access.project)
     context = {
-        "access": access,
         "page": paged(request, rows, VERSIONS),
         "last": last,
         "late": late,
@@ -71,14 +68,13 @@ def gold(request: Request, slug: str) -> HttpResponse:
     return render(request, "gold/counts.html" if request.htmx else "gold/gold.html", context)
 
 
-@require_POST
-def gold_freeze(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def gold_freeze(request: Request, access: Access) -> HttpResponse:
     """Freeze the gold standard in its current state. A repeated request makes no second version."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     form = FreezeForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("The reason can have at most 300 characters. Nothing was frozen."))
-        return redirect("gold", slug)
+        return redirect("gold", access.slug)
     with error_as_message(request):
         version, made = freeze(project=access.project, actor=access.user, reason=form.cleaned_data["reason"])
         if made:
@@ -86,14 +82,13 @@ def gold_freeze(request: Request, slug: str) -> HttpResponse:
         else:
             message = _("Nothing has changed since version %(number)s, so no new version was frozen.")
             messages.info(request, message % {"number": version.number})
-        return redirect("gold_version", slug, version.number)
-    return redirect("gold", slug)
+        return redirect("gold_version", access.slug, version.number)
+    return redirect("gold", access.slug)
 
 
-@require_safe
-def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def gold_version(request: Request, access: Access, version: int) -> HttpResponse:
     """Show one frozen version and its notes."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     found = version_for(access.project, version)
     context = _version_context(request, access, found)
     if request.htmx:
@@ -103,7 +98,7 @@ def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
 
 def _version_context(request: Request, access: Access, version: GoldVersion) -> dict[str, Any]:
     page = version_page(version, after=number(request.GET, "after"), before=number(request.GET, "before"))
-    return {"access": access, "version": version, "page": page}
+    return {"version": version, "page": page}
 
 
 def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
@@ -125,13 +120,12 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
     }
 
 
-@require_POST
-def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def gold_split(request: Request, access: Access, version: int) -> HttpResponse:
     """Split a version by patient, or with `lines` as these say. A repeated request changes nothing.
 
     After an error, the form keeps its values.
     """
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     found = version_for(access.project, version)
     listed = "lines" in request.POST
     form = ReadyMadeForm(request.POST, auto_id=READY_IDS) if listed else SplitForm(request.POST)
@@ -150,7 +144,7 @@ def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
         messages.success(request, message % {"n": split.kept})
     else:
         messages.success(request, _("The version was split. No patient is in two splits."))
-    return redirect("gold_version", slug, version)
+    return redirect("gold_version", access.slug, version)
 
 
 def _split(form: ReadyMadeForm | SplitForm, version: GoldVersion, access: Access) -> splitting.SplitResult:
@@ -160,10 +154,9 @@ def _split(form: ReadyMadeForm | SplitForm, version: GoldVersion, access: Access
     return splitting.split_by_lines(version=version, lines=form.cleaned_data["lines"], seed=seed, actor=access.user)
 
 
-@require_safe
-def gold_changes(request: Request, slug: str, version: int) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def gold_changes(request: Request, access: Access, version: int) -> HttpResponse:
     """Show the changes since another version (?since=, by default the previous one), optionally of one ?kind=."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     frozen = versions(access.project)
     found = next((one for one in frozen if one.number == version), None)
     others = [one for one in frozen if one.number != version]
@@ -171,7 +164,7 @@ def gold_changes(request: Request, slug: str, version: int) -> HttpResponse:
     since = next((one for one in others if one.number == (version - 1 if wanted is None else wanted)), None)
     if found is None or (wanted is not None and since is None):
         raise Http404("This version does not exist.")
-    context: dict[str, Any] = {"access": access, "version": found, "since": since, "others": others}
+    context: dict[str, Any] = {"version": found, "since": since, "others": others}
     if since is not None:
         context |= _changes(request, access, since, found)
     return render(request, "gold/changes.html", context)
@@ -204,23 +197,21 @@ def _named(notes: list[list[int]], names: dict[int, str]) -> list[tuple[int, str
     return [(note, names[note], spans) for note, spans in notes[:LISTED] if note in names]
 
 
-@require_POST
-def job_start_gold(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def job_start_gold(request: Request, access: Access) -> HttpResponse:
     """Start the job that makes gold of the annotation sets of `author`, an id."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     author = number(request.POST, "author") or 0
     if closed_to(access, authors=[author]):
         raise PermissionDenied("This person may not use these annotation sets.")
     with error_as_message(request):
         job = start_gold(project=access.project, author_id=author, actor=access.user, token=form_token(request))
-        return redirect("job", slug, job.number)
-    return redirect("gold", slug)
+        return redirect("job", access.slug, job.number)
+    return redirect("gold", access.slug)
 
 
-@require_POST
-def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def note_gold(request: Request, access: Access, pk: int) -> HttpResponse:
     """Make an annotation set gold, unless the set, or the gold to replace, changed after the page was opened."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     document = note_for_gold(access, pk)
     sets = sets_for(access).filter(document_id=document.pk).select_related("author")
     annotation_set = get_object_or_404(sets, pk=number(request.POST, "set"))
@@ -239,40 +230,38 @@ def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
             success = _("The annotations of %(author)s are now gold.") % {"author": annotation_set.author.name}
             messages.success(request, success)
             return redirect(after_gold(request, access, pk, gold.pk))
-    return redirect(note_url(slug, pk, set=annotation_set.pk, state=request.POST.get("state")))
+    return redirect(note_url(access.slug, pk, set=annotation_set.pk, state=request.POST.get("state")))
 
 
-@require_POST
-def note_gold_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
+@in_project(Can.MAKE_GOLD, "POST")
+def note_gold_withdraw(request: Request, access: Access, pk: int) -> HttpResponse:
     """Remove the gold of a note, unless the gold changed after the page was opened."""
-    access = enter(request.user, slug, Can.MAKE_GOLD)
     document = note_for_gold(access, pk)
     state = request.POST.get("state")
     if (present := gold_of(document)) is not None and number(request.POST, "gold_version") != present.version:
         messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check it again."))
-        return redirect(note_url(slug, pk, state=state))
+        return redirect(note_url(access.slug, pk, state=state))
     try:
         withdraw_gold(document=document, actor=access.user)
     except ServiceError as error:
         messages.info(request, _("Nothing was changed. %(error)s") % {"error": error})
     else:
         messages.success(request, _("The gold of this note was removed. Frozen versions keep their copy."))
-    return redirect(note_url(slug, pk, state=state))
+    return redirect(note_url(access.slug, pk, state=state))
 
 
 # The page of corpus statistics of a gold version.
 
 
-@require_safe
-def gold_statistics(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES)
+def gold_statistics(request: Request, access: Access) -> HttpResponse:
     """Show the statistics of the version ?version=, by default the newest. A worker counts large versions."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     frozen = versions(access.project)
     wanted = number(request.GET, "version")
     chosen = next((one for one in frozen if wanted in (None, one.number)), None)
     if "version" in request.GET and None in (chosen, wanted):
         raise Http404("This version does not exist.")
-    context: dict[str, object] = {"access": access, "versions": frozen, "version": chosen, "token": uuid.uuid4()}
+    context: dict[str, object] = {"versions": frozen, "version": chosen, "token": uuid.uuid4()}
     if chosen is not None:
         context |= _figures(chosen)
     return render(request, "gold/statistics.html", context)
@@ -302,10 +291,9 @@ def _name(split: str) -> str:
     return {"train": _("Train"), "dev": _("Dev"), "test": _("Test")}.get(split, split)
 
 
-@require_POST
-def statistics_start(request: Request, slug: str) -> HttpResponse:
+@in_project(Can.READ_NOTES, "POST")
+def statistics_start(request: Request, access: Access) -> HttpResponse:
     """Start the job that counts the version `version`, a number."""
-    access = enter(request.user, slug, Can.READ_NOTES)
     version = version_for(access.project, number(request.POST, "version"))
     job = start_statistics(version=version, actor=access.user, token=form_token(request))
-    return redirect("job", slug, job.number)
+    return redirect("job", access.slug, job.number)

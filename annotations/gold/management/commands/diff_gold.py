@@ -4,23 +4,21 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.gold.selectors import frozen_version
 from annotations.gold.services.differences import version_diff
-from annotations.models import Document, User
+from annotations.models import Document, Project, User
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Show the spans and notes that changed between two frozen gold versions."
     needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("before", metavar="FROM", type=int)
         parser.add_argument("after", metavar="TO", type=int)
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         found = version_diff(*(frozen_version(project, options[word]) for word in ("before", "after")))
         names = dict(Document.objects.filter(project=project).values_list("pk", "name"))
         return asdict(found) | {

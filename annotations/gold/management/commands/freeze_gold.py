@@ -3,24 +3,23 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import ProjectCommand
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import begin_round, held_out
-from annotations.models import User
+from annotations.models import Project, User
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Freeze the gold standard as its next version. If nothing has changed, print the last version."
     needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--reason", default="", help="Reason, shown in the list of versions.")
         about = "Begin a round of the loop with the notes of earlier hold-outs. In the first round, hold out PERCENT."
         parser.add_argument("--hold-out", type=int, metavar="PERCENT", help=about)
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project, reason = find_project(options["project"]), options["reason"]
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        reason = options["reason"]
         if options["hold_out"] is None:
             version, new = freeze(project=project, actor=actor, reason=reason)
         else:

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_shown, entered, find_project
+from annotations.core.commands import ProjectCommand, check_shown, entered
 from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.gold.services.making import make_gold, make_gold_bulk
@@ -18,20 +18,18 @@ def decider(actor: User | None, project: Project) -> User:
     return entered(actor, project, Can.MAKE_GOLD).user
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = "Make the submitted annotations of one author gold. --by must name a reviewer or a manager."
     needs = None
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--set", required=True, help="Author: annotator:NAME. With --note also run:NAME.")
         parser.add_argument("--note", metavar="NAME", help="Only this note. By default all notes without gold.")
         parser.add_argument(
             "--replace", action="store_true", help="With --note: replace gold (the audit log keeps it)."
         )
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         actor = decider(actor, project)
         author = wanted_set(project, options["set"]).author
         if author is None or author.kind == AuthorKind.GOLD:

@@ -4,16 +4,16 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, add_several, find_project
+from annotations.core.commands import ProjectCommand, add_several
 from annotations.core.errors import ServiceError
 from annotations.gold.forms import READY_MADE
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version
 from annotations.gold.services.splitting import split_by_lines, split_version
-from annotations.models import User
+from annotations.models import Project, User
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Split a frozen gold version into train, dev and test by patient. The same seed keeps every patient in "
         "the same split from version to version. --from FILE uses a ready-made split."
@@ -21,7 +21,6 @@ class Command(JourneyCommand):
     needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("version", metavar="VERSION", type=int)
         parser.add_argument("--seed", default="", help=f"Any word. Default of a ready-made split: {READY_MADE}.")
         about = "A ready-made split: lines with a note's name or a pattern (dev/*), a comma, and train, dev or test."
@@ -33,8 +32,8 @@ class Command(JourneyCommand):
             words = f"Percent of the notes. Default: {share}."
             parser.add_argument(f"--{split}", type=int, default=share, metavar="PERCENT", help=words)
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        version, seed = frozen_version(find_project(options["project"]), options["version"]), options["seed"]
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        version, seed = frozen_version(project, options["version"]), options["seed"]
         lines = _lines(options["lines"], options["notes"])
         if lines:
             split = split_by_lines(version=version, lines=lines, seed=seed or READY_MADE, actor=actor)

@@ -4,13 +4,13 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, entered, find_note, find_project
+from annotations.core.commands import ProjectCommand, entered, find_note
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import withdraw_gold
-from annotations.models import User
+from annotations.models import Project, User
 
 
-class Command(JourneyCommand):
+class Command(ProjectCommand):
     help = (
         "Remove the gold of notes: of all named notes, or of none. Frozen versions keep their copy, and the audit log "
         "keeps the spans. --by must name a reviewer or a manager."
@@ -18,11 +18,10 @@ class Command(JourneyCommand):
     needs = None
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("notes", metavar="NOTE", nargs="+", help="Name of a note.")
 
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        access = entered(actor, find_project(options["project"]), Can.MAKE_GOLD)
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        access = entered(actor, project, Can.MAKE_GOLD)
         names = list(dict.fromkeys(options["notes"]))
         with transaction.atomic():
             for document in sorted((find_note(access, name) for name in names), key=lambda each: each.pk):
