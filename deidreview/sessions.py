@@ -1,6 +1,7 @@
 """Sessions in the database, as Django keeps them, but read by a query whose SQL is not built anew for each request."""
 
-from functools import cache
+import json
+from functools import cache, lru_cache
 from typing import Any
 
 from django.contrib.sessions.backends import db
@@ -10,6 +11,9 @@ from django.utils import timezone
 
 
 class SessionStore(db.SessionStore):
+    def decode(self, session_data: str) -> dict[str, Any]:
+        return dict(json.loads(_content(session_data)))
+
     def load(self) -> dict[str, Any]:
         with connection.cursor() as cursor:
             cursor.execute(_sql(), [self.session_key, connection.ops.adapt_datetimefield_value(timezone.now())])
@@ -23,3 +27,9 @@ def _sql() -> str:
         connection.ops.quote_name, ("session_data", "session_key", "expire_date", Session._meta.db_table)
     )
     return f"SELECT {data} FROM {table} WHERE {key} = %s AND {end} > %s"  # noqa: S608 -- names only
+
+
+@lru_cache(maxsize=512)
+def _content(session_data: str) -> str:
+    """The content of a session as JSON, after its signature was checked."""
+    return json.dumps(db.SessionStore().decode(session_data))

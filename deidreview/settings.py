@@ -262,8 +262,13 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [SHIPPED / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "deidreview.templates.Loader",
+                    [f"django.template.loaders.{kind}.Loader" for kind in ("filesystem", "app_directories")],
+                )
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -4,6 +4,8 @@ from typing import Any
 
 from django.utils import translation
 
+from deidreview.templates import ConstantPart, IncludedPart
+
 SCRIPT = """
 const bracketed = (text) => `⟦${text}⟧`;
 globalThis.django = {
@@ -16,6 +18,7 @@ globalThis.django = {
 
 def bracket_marked_texts(monkeypatch: Any) -> None:
     """Put the marked texts of Python and of templates in brackets. For those of scripts, a page runs SCRIPT first."""
+    monkeypatch.setattr(ConstantPart, "render", IncludedPart.render)  # Constant parts have been rendered before.
     functions = translation._trans  # type: ignore[attr-defined]  # private
     monkeypatch.setattr(functions, "gettext", lambda text: f"⟦{text}⟧")
     monkeypatch.setattr(functions, "pgettext", lambda _context, text: f"⟦{text}⟧")

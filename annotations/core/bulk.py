@@ -4,6 +4,7 @@ import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -55,6 +56,28 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
     values = [_inserted(field, now) for field in fields]
     rows = (tuple(value(each) for value in values) for each in objects)
     insert_rows(model, [field.attname for field in fields], rows)
+
+
+@cache
+def _insertion(model: type[models.Model], vendor: str) -> tuple[str, list[Callable[[models.Model], Any]]]:
+    """The statement that inserts one object and returns its key, and functions that read the values of an object."""
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    insert, slots, _many = _statement(model, [field.attname for field in fields])
+    return f"{insert}{slots} RETURNING {_key_of(model)}", [
+        (lambda made, field=field: field.get_db_prep_save(field.pre_save(made, True), connection))
+        if _is_moment(field)
+        else _getter(field)
+        for field in fields
+    ]
+
+
+def insert_object(made: models.Model) -> None:
+    """Insert a new row as `save` does, in half the time, and set its key. No signals are sent."""
+    statement, values = _insertion(type(made), connection.vendor)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [value(made) for value in values])
+        (made.pk,) = cursor.fetchone()
+    made._state.adding, made._state.db = False, connection.alias
 
 
 def _key_of(model: type[models.Model]) -> str:

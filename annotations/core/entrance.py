@@ -36,7 +36,12 @@ class _Columns(Generic[_Row]):
 
     def __init__(self, model: type[_Row], alias: str) -> None:
         connection = connections[DEFAULT_DB_ALIAS]
-        fields = model._meta.concrete_fields
+        # Points in time are loaded when somebody asks for them: SQLite has them as text, and few requests need one.
+        fields = [
+            field
+            for field in model._meta.concrete_fields
+            if not isinstance(field, models.DateTimeField) or field.name == "archived_at"
+        ]
         self._model, self._names = model, [field.attname for field in fields]
         self._key = next(at for at, field in enumerate(fields) if field.primary_key)
         self._converted = []
@@ -56,7 +61,7 @@ class _Columns(Generic[_Row]):
             return None
         connection = connections[DEFAULT_DB_ALIAS]
         for at, converters, column in self._converted:
-            for convert in converters:
+            for convert in converters if own[at] is not None else ():
                 own[at] = convert(own[at], column, connection)
         return self._model.from_db(DEFAULT_DB_ALIAS, self._names, own)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Never, TypedDict, TypeVar, Unpack, ov
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.bulk import insert_objects
+from annotations.core.bulk import insert_object, insert_objects
 from annotations.core.hooks import Hook
 from annotations.core.locks import check_open
 from annotations.models import Document, Event, User
@@ -90,7 +90,7 @@ class Verb(str, Generic[Data]):
         event = Event(verb=self, actor_id=actor.pk if actor else None, data=data or {}, **whose)
         if event.project_id is not None and not self.reading:
             check_open(event.project_id)
-        event.save_base(force_insert=True)
+        insert_object(event)
         self.watchers(event)
         return event
 

@@ -1,9 +1,14 @@
 """Many rows or values at once: bulk inserts write all rows in order, and one condition takes many values."""
 
-import pytest
+from uuid import uuid4
 
-from annotations.core.bulk import AT_ONCE, SpanRow, among, insert_spans
-from annotations.models import Project, Span
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotations.core.bulk import AT_ONCE, SpanRow, among, insert_object, insert_spans
+from annotations.core.events import NOTE_READ
+from annotations.models import Event, Project, Span
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -48,3 +53,31 @@ def test_a_lookup_finds_the_rows_with_one_of_the_values(values):
         make.make_project(f"p{at}", name=name)
     found = Project.objects.filter(name__in=among(values)).values_list("name", flat=True)
     assert set(found) == {*values} & {*names}
+
+
+@pytest.mark.both_databases
+def test_an_object_is_inserted_as_save_inserts_it(rows_of):
+    held, label = rows_of(9)
+    project = Project.objects.get()
+    change = {"change_id": uuid4(), "data": {"after": (1, 2, label), "é": None}, "document_id": 2**40}
+    for about in ({}, {"project_id": project.pk, **change}):
+        events = [Event(verb=NOTE_READ, annotation_set_id=pk, **about) for pk in (1, 2)]
+        events[0].save()
+        insert_object(events[1])
+        _equal(*events, but=("annotation_set_id", "at"))
+        assert events[0].at <= events[1].at <= timezone.now()
+    for about in ({}, {"confidence": 0.5, "source": "100 %s", "attributes": {"certainty": "sure"}}):
+        spans = [Span(annotation_set_id=held, start=2 * len(about), end=end, label_id=label, **about) for end in (8, 9)]
+        spans[0].save()
+        insert_object(spans[1])
+        _equal(*spans, but=("end",))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_object(Span(annotation_set_id=held, start=0, end=8, label_id=label))
+
+
+def _equal(saved, inserted, *, but):
+    """Both objects have keys in this order, and both rows have the same values, not counting some."""
+    assert inserted.pk > saved.pk and not inserted._state.adding
+    rows = [type(saved).objects.values().get(pk=each.pk) for each in (saved, inserted)]
+    first, second = ({name: value for name, value in row.items() if name not in ("id", *but)} for row in rows)
+    assert first == second

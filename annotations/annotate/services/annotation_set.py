@@ -134,8 +134,10 @@ def seed_of(access: Access, note: models.Document) -> models.AnnotationSet | Non
     Only a person to whom the note is assigned begins from a run: whoever just looks at the note starts nothing.
     """
     run = access.project.seed_from_id
+    if run is None:
+        return None
     mine = models.Assignment.objects.filter(document_id=note.pk, user_id=access.user.pk)
-    if run is None or not mine.exclude(state=models.AssignmentState.RELEASED).exists():
+    if not mine.exclude(state=models.AssignmentState.RELEASED).exists():
         return None
     sets = models.AnnotationSet.objects.filter(
         document_id=note.pk, author_id=run, author__kind__in=models.Author.MODELS

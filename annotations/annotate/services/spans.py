@@ -21,6 +21,7 @@ from annotations.annotate.events import SPAN_CHANGED, SPAN_CREATED, SPAN_DELETED
 from annotations.annotate.services.annotation_set import withdrawn
 from annotations.annotate.services.history import VERBS, Effect, make_step, message_of
 from annotations.core.authors import author_of
+from annotations.core.bulk import insert_object
 from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit, WantedSpan, check_room
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
@@ -257,7 +258,7 @@ def _create(row: LockedSet, wanted: LabeledBounds) -> Effect:
         return _exists(row.twin, wanted)
     start, end, label = wanted
     made = Span(annotation_set_id=row.pk, start=start, end=end, label_id=label)
-    made.save(force_insert=True)
+    insert_object(made)
     data: SpanChange = {"span": made.pk, "before": None, "after": wanted}
     return Effect(SPAN_CREATED, data, labels=[label], written=[(start, end)])
 

@@ -1,0 +1,103 @@
+"""Templates whose constant parts are rendered once: words, icons and addresses that are the same on every page."""
+
+from itertools import groupby
+from typing import Any, Final
+
+from django.conf import settings
+from django.template import Context, Node, NodeList, Template, TemplateDoesNotExist
+from django.template.base import FilterExpression, TextNode, TokenType, Variable
+from django.template.defaulttags import CommentNode, IfNode, LoadNode, URLNode
+from django.template.library import SimpleNode
+from django.template.loader_tags import BlockNode, ExtendsNode, IncludeNode
+from django.template.loaders.cached import Loader as CachedLoader
+from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+from django.utils.safestring import SafeString
+
+from annotations.core.templatetags.nav import app_version, icon, nav_url
+from annotations.core.templatetags.static import static
+
+# Tags whose result depends on nothing but their arguments while a process runs.
+PURE: Final = (app_version, icon, nav_url, static)
+
+
+class Loader(CachedLoader):
+    """Finds the constant parts of each template, and puts the templates that it includes into it."""
+
+    def get_template(self, template_name: str, skip: Any = None) -> Template:
+        template = super().get_template(template_name, skip)
+        if not hasattr(template, "has_parts"):
+            template.has_parts = True  # type: ignore[attr-defined]  # First, for a template that includes itself.
+            template.nodelist = self._in_parts(template.nodelist)
+        return template
+
+    def _in_parts(self, nodes: NodeList) -> NodeList:
+        """Return the nodes with runs of constant ones as one node, also inside the other nodes."""
+        found = type(nodes)()
+        found.contains_nontext = nodes.contains_nontext
+        for constant, run in groupby((part for node in nodes for part in self._included(node)), _is_constant):
+            group = list(run)
+            if constant and not all(isinstance(node, TextNode) for node in group):
+                group = [ConstantPart(NodeList(group))]
+            for node in group:
+                for name in getattr(node, "child_nodelists", ()):
+                    if isinstance(vars(node).get(name), NodeList):
+                        setattr(node, name, self._in_parts(vars(node)[name]))
+                if isinstance(node, IfNode):
+                    node.conditions_nodelists = [
+                        (when, self._in_parts(each)) for when, each in node.conditions_nodelists
+                    ]
+            found += group
+        return found
+
+    def _included(self, node: Node) -> list[Node]:
+        """Return the nodes of the template that this node includes as it is; otherwise the node."""
+        if not isinstance(node, IncludeNode) or node.extra_context or not _are_constant([node.template]):
+            return [node]
+        try:
+            nodes = self.engine.get_template(str(node.template.var)).nodelist
+        except TemplateDoesNotExist:
+            return [node]
+        if nodes.get_nodes_by_type((BlockNode, ExtendsNode)):  # type: ignore[arg-type]  # as for isinstance
+            return [node]
+        return list(nodes) if all(map(_is_constant, nodes)) else [IncludedPart(nodes)]
+
+
+class IncludedPart(Node):
+    """The nodes of an included template, which is not looked up at each rendering."""
+
+    child_nodelists = ()
+
+    def __init__(self, nodes: NodeList) -> None:
+        self.nodes = nodes
+
+    def render(self, context: Context) -> SafeString:
+        with context.push():
+            return self.nodes.render(context)
+
+
+class ConstantPart(IncludedPart):
+    """Neighboring nodes that give the same text at every rendering, unless pages have several languages."""
+
+    _text: SafeString | None = None
+
+    def render(self, context: Context) -> SafeString:
+        if self._text is None or settings.USE_I18N:
+            self._text = self.nodes.render(context)
+        return self._text
+
+
+def _is_constant(node: Node) -> bool:
+    if isinstance(node, TranslateNode):
+        return not (node.asvar or node.message_context) and _are_constant([node.filter_expression])
+    if isinstance(node, BlockTranslateNode):
+        varying = (node.extra_context, node.countervar, node.plural, node.asvar, node.message_context)
+        return not any(varying) and all(token.token_type == TokenType.TEXT for token in node.singular)
+    if isinstance(node, SimpleNode):
+        return node.func in PURE and node.target_var is None and _are_constant([*node.args, *node.kwargs.values()])
+    if isinstance(node, URLNode):
+        return not (node.args or node.kwargs or node.asvar) and _are_constant([node.view_name])
+    return isinstance(node, TextNode | LoadNode | CommentNode | ConstantPart)
+
+
+def _are_constant(values: list[FilterExpression]) -> bool:
+    return not any(value.filters or (isinstance(value.var, Variable) and value.var.literal is None) for value in values)

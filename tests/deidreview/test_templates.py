@@ -1,0 +1,76 @@
+"""Constant parts of templates are rendered once, and every page is the one that Django's own loader gives."""
+
+import re
+
+import pytest
+from django.conf import settings
+from django.template import Context, Engine, engines
+from django.test import override_settings
+
+from deidreview.templates import ConstantPart, IncludedPart
+from tests import factories as make
+
+OPTIONS = settings.TEMPLATES[0]["OPTIONS"]
+PLAIN = [{**settings.TEMPLATES[0], "OPTIONS": {**OPTIONS, "loaders": OPTIONS["loaders"][0][1]}}]
+PAGES = ("", "notes/", "notes/{note}/", "notes/{note}/annotate/", "labels/", "people/", "settings/", "export/", "keys/")
+# Tokens of forms, their ids, and the times of events are new on each page.
+CHANGING = re.compile(r'[A-Za-z0-9]{64}|value="[-0-9a-f]{36}"|<time[^>]*>[^<]*</time>')
+
+
+def engine_of(**texts):
+    loaders = [("deidreview.templates.Loader", [("django.template.loaders.locmem.Loader", texts)])]
+    return Engine(loaders=loaders, libraries={"i18n": "django.templatetags.i18n"})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ["manager", "annotator"])
+def test_pages_equal_those_of_the_plain_loader(client, role):
+    project = make.make_project()
+    note = make.make_note(project, "Name: Ann <b>\nPhone: 12")
+    person = make.make_member(project, role, "ann")
+    make.make_set(note, make.make_author(project, user=person))
+    client.force_login(person)
+    urls = ["/", *(f"/projects/{project.slug}/{page.format(note=note.pk)}" for page in PAGES)]
+
+    def pages():
+        answers = [client.get(url) for url in urls]
+        return [(answer.status_code, CHANGING.sub("", answer.content.decode())) for answer in answers]
+
+    pages()
+    with override_settings(TEMPLATES=PLAIN):
+        plain = pages()
+    assert pages() == plain and plain[0][0] == 200
+
+
+def test_a_constant_part_is_rendered_once_and_a_variable_one_each_time():
+    engine = engine_of(
+        page="{% load i18n %}{% translate 'a' %}{% include 'part' %}{% if x %}{% translate 'b' %}{{ x }}{% endif %}",
+        part="{% load i18n %}{% translate 'c' %}",
+    )
+    template = engine.get_template("page")
+    assert isinstance(template.nodelist[0], ConstantPart) and len(template.nodelist) == 2
+    assert [template.render(Context({"x": x})) for x in ("1", "<", "")] == ["acb1", "acb&lt;", "ac"]
+
+
+def test_an_included_template_gets_the_variables_and_keeps_its_own():
+    engine = engine_of(
+        page="{% include 'part' %}{{ y }}{% include 'part' with x=2 %}{% include name %}",
+        part="{% with y=x %}{{ x }}{{ y }}{% endwith %}",
+        itself="{{ x }}{% if x < 3 %}{% with x=x|add:1 %}{% include 'itself' %}{% endwith %}{% endif %}",
+    )
+    template = engine.get_template("page")
+    assert isinstance(template.nodelist[0], IncludedPart)
+    assert template.render(Context({"x": 1, "name": "part"})) == "112211"
+    assert engine.get_template("itself").render(Context({"x": 1})) == "123"
+
+
+def test_words_are_translated_anew_where_pages_have_several_languages(settings, monkeypatch):
+    template = engine_of(page="{% load i18n %}{% translate 'a' %}").get_template("page")
+    assert template.render(Context()) == "a"
+    settings.USE_I18N = True
+    monkeypatch.setattr("django.templatetags.i18n.TranslateNode.render", lambda self, context: "è")
+    assert template.render(Context()) == "è"
+
+
+def test_the_pages_of_the_app_use_it():
+    assert any(isinstance(node, ConstantPart) for node in engines["django"].get_template("base.html").template.nodelist)
