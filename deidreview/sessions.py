@@ -11,7 +11,7 @@ from django.utils import timezone
 
 
 class SessionStore(db.SessionStore):
-    def decode(self, session_data: str) -> dict[str, Any]:
+    def decode(self, session_data: bytes | str) -> dict[str, Any]:
         return dict(json.loads(_content(session_data)))
 
     def load(self) -> dict[str, Any]:
@@ -30,6 +30,6 @@ def _sql() -> str:
 
 
 @lru_cache(maxsize=512)
-def _content(session_data: str) -> str:
+def _content(session_data: bytes | str) -> str:
     """The content of a session as JSON, after its signature was checked."""
     return json.dumps(db.SessionStore().decode(session_data))

@@ -11,8 +11,10 @@ from django.template.library import SimpleNode
 from django.template.loader_tags import BlockNode, ExtendsNode, IncludeNode
 from django.template.loaders.cached import Loader as CachedLoader
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 
+from annotations.core.addresses import path_to
 from annotations.core.templatetags.nav import app_version, icon, nav_url
 from annotations.core.templatetags.static import static
 
@@ -38,6 +40,7 @@ class Loader(CachedLoader):
             group = list(run)
             if constant and not all(isinstance(node, TextNode) for node in group):
                 group = [ConstantPart(NodeList(group))]
+            group = [Address(node) if isinstance(node, URLNode) and _is_plain(node) else node for node in group]
             for node in group:
                 for name in getattr(node, "child_nodelists", ()):
                     if isinstance(vars(node).get(name), NodeList):
@@ -86,6 +89,24 @@ class ConstantPart(IncludedPart):
         return self._text
 
 
+class Address(Node):
+    """The path of a page, without Django's search among all addresses at each rendering."""
+
+    child_nodelists = ()
+
+    def __init__(self, node: URLNode) -> None:
+        self.page, self.args = str(node.view_name.var), node.args
+
+    def render(self, context: Context) -> str:
+        path = path_to(self.page, *[arg.resolve(context) for arg in self.args])
+        return conditional_escape(path) if context.autoescape else path
+
+
+def _is_plain(node: URLNode) -> bool:
+    """Whether the node is {% url 'page' … %} with positional values, and the same in all applications."""
+    return not (node.kwargs or node.asvar or ":" in node.view_name.token) and _are_constant([node.view_name])
+
+
 def _is_constant(node: Node) -> bool:
     if isinstance(node, TranslateNode):
         return not (node.asvar or node.message_context) and _are_constant([node.filter_expression])
@@ -95,7 +116,7 @@ def _is_constant(node: Node) -> bool:
     if isinstance(node, SimpleNode):
         return node.func in PURE and node.target_var is None and _are_constant([*node.args, *node.kwargs.values()])
     if isinstance(node, URLNode):
-        return not (node.args or node.kwargs or node.asvar) and _are_constant([node.view_name])
+        return not node.args and _is_plain(node)
     return isinstance(node, TextNode | LoadNode | CommentNode | ConstantPart)
 
 

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -87,6 +88,13 @@ HERE = Path(__file__).parent
 FILES = pytest.StashKey[set[Path]]()
 # Calls that a test can make at the same time.
 THREADS = 8
+
+
+@pytest.fixture(autouse=True)
+def _no_pace_of_other_tests() -> None:
+    """Ids come again in other tests, never in an installation."""
+    if worklist := sys.modules.get("annotations.annotate.selectors.worklist"):
+        worklist._minutes.cache_clear()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

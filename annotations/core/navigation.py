@@ -7,6 +7,7 @@ registrations, so that this module and the header name no feature.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 
 from annotations.core.access import Can
 
@@ -78,11 +79,13 @@ _WORKING: set[str] = set()
 def add_group(*groups: NavigationGroup) -> None:
     """Add groups. Features of any order may add entries to them."""
     _GROUPS.update({group.key: group for group in groups})
+    all_groups.cache_clear()
 
 
 def register(*entries: Entry) -> None:
     """Add the entries of a feature."""
     _ENTRIES.update({(entry.group, entry.position): entry for entry in entries})
+    all_groups.cache_clear()
 
 
 def extend(page: str, *pages: str) -> None:
@@ -99,7 +102,8 @@ def is_working(here: str) -> bool:
     return here in _WORKING
 
 
-def groups() -> list[tuple[NavigationGroup, list[Entry]]]:
+@cache
+def all_groups() -> list[tuple[NavigationGroup, list[Entry]]]:
     """Return all groups with their entries, in order."""
     found: dict[str, list[Entry]] = {key: [] for key in _GROUPS}
     for _key, entry in sorted(_ENTRIES.items(), key=lambda item: item[0]):
@@ -109,5 +113,7 @@ def groups() -> list[tuple[NavigationGroup, list[Entry]]]:
 
 def current(here: str, query: Mapping[str, str], may: Callable[[Entry], bool]) -> Entry | None:
     """Return the entry, of those that this person may open, to which the page belongs."""
-    fitting = [(entry.matches(here, query), entry) for _group, entries in groups() for entry in entries if may(entry)]
+    fitting = [
+        (entry.matches(here, query), entry) for _group, entries in all_groups() for entry in entries if may(entry)
+    ]
     return max((one for one in fitting if one[0]), key=lambda one: one[0], default=(0, None))[1]

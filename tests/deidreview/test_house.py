@@ -123,7 +123,7 @@ def test_the_functions_of_hooks_and_counters_exist():
     watched = [SET_SUBMITTED.watchers, GOLD_FROZEN.watchers]
     for hook in [*(one for one in vars(hooks).values() if isinstance(one, hooks.Hook)), *watched]:
         assert list(hook)
-    for group, entries in navigation.groups():
+    for group, entries in navigation.all_groups():
         assert all(import_string(one.counter) for one in (group, *entries) if one.counter)
 
 

@@ -3,14 +3,17 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import FilteredRelation, Q, QuerySet
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.labels import LABEL_COLUMNS, LabelItem, label_item, label_rows
+from annotations.core.templatetags.labels import label_buttons
 from annotations.models import Label
 from annotations.models.prepared import PreparedRead
 from annotations.text.labels import RESERVED_HOTKEYS
@@ -58,9 +61,9 @@ def _labels(project: int, user: int) -> "QuerySet[Label, Any]":
 _LABELS = PreparedRead(_labels, int, int)
 
 
-def _read(project_id: int, user_id: int) -> tuple[list[LabelItem], dict[int, str]]:
+def _read(rows: Iterable[tuple[Any, ...]]) -> tuple[list[LabelItem], dict[int, str]]:
     """The labels with the project's keys, and this person's chosen keys by label id; "" stands for no key."""
-    rows = [(*row, json.loads(attributes)) for *row, attributes in _LABELS.all(project_id, user_id)]
+    rows = [(*row, json.loads(attributes)) for *row, attributes in rows]
     return [label_item(*row[1:]) for row in rows], {row[1]: row[0] for row in rows if row[0] is not None}
 
 
@@ -82,7 +85,11 @@ def _folded(key: str) -> str:
 
 def own_labels(project_id: int, user_id: int) -> list[LabelItem]:
     """The project's labels in their order, each with the key that this person uses."""
-    labels, chosen = _read(project_id, user_id)
+    return _with_own_keys(_LABELS.all(project_id, user_id))
+
+
+def _with_own_keys(rows: Iterable[tuple[Any, ...]]) -> list[LabelItem]:
+    labels, chosen = _read(rows)
     if chosen:
         keys = combined({label["id"]: label["key"] for label in labels}, chosen)
         for label in labels:
@@ -90,14 +97,31 @@ def own_labels(project_id: int, user_id: int) -> list[LabelItem]:
     return labels
 
 
-def labels_stamp(labels: list[LabelItem]) -> str:
-    """A hash of labels and keys, by which a page notices that they have changed."""
-    return sha256(json.dumps(labels).encode()).hexdigest()[:16]
+class PageLabels(NamedTuple):
+    """The labels of the annotate page, their buttons, and a hash of both by which a page notices changes.
+
+    Pages with the same labels and keys share them: nobody may change them.
+    """
+
+    items: list[LabelItem]
+    stamp: str
+    buttons: SafeString
+
+
+def page_labels(project_id: int, user_id: int) -> PageLabels:
+    """What `own_labels` returns, made once for as long as nothing changes."""
+    return _page_labels(tuple(_LABELS.all(project_id, user_id)))
+
+
+@lru_cache(maxsize=128)
+def _page_labels(rows: tuple[tuple[Any, ...], ...]) -> PageLabels:
+    labels = _with_own_keys(rows)
+    return PageLabels(labels, sha256(json.dumps(labels).encode()).hexdigest()[:16], label_buttons(labels))
 
 
 def key_lines(project_id: int, user_id: int) -> list[KeyLine]:
     """The lines of the page of keys."""
-    labels, chosen = _read(project_id, user_id)
+    labels, chosen = _read(_LABELS.all(project_id, user_id))
     keys = combined({label["id"]: label["key"] for label in labels}, chosen)
     return [KeyLine(label, label["key"], keys[label["id"]], chosen=chosen.get(label["id"])) for label in labels]
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -217,16 +218,16 @@ def _submitted(user: int, project: int, since: datetime) -> "QuerySet[models.Ann
 _TODAY = PreparedRead(_submitted, int, int, datetime)
 
 
-def pace(access: Access) -> str:
+def pace(access: Access, done: int) -> str:
     """This person's pace in the project as a line of text: notes submitted since midnight, and the minutes per note.
 
-    Empty where both are unknown. Two short reads along indexes, whatever the size of the log.
+    Empty where both are unknown. Two short reads along indexes, whatever the size of the log. `done`: how many of
+    their notes the person has done.
     """
     person = access.user.pk, access.project.pk
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    today, rows = len(_TODAY.all(*person, midnight)), _LATEST.all(*person)
-    seen = [(document, verb, _moment(at)) for document, verb, at in reversed(rows)]
-    minutes = typical_minutes(seen, whole=len(rows) < EVENTS)
+    submitted = _TODAY.all(*person, midnight)
+    today, minutes = len(submitted), _minutes(*person, midnight, tuple(submitted), done)
     parts = [_("%(n)s today") % {"n": f"{today:,}"}] if today else []
     if minutes is not None and minutes < 0.75:
         parts.append(_("less than a minute per note"))
@@ -234,6 +235,13 @@ def pace(access: Access) -> str:
         whole = max(1, round(minutes))
         parts.append(ngettext("about %(n)d minute per note", "about %(n)d minutes per note", whole) % {"n": whole})
     return " · ".join(parts)
+
+
+@lru_cache(maxsize=256)
+def _minutes(user: int, project: int, day: datetime, submitted: tuple[Any, ...], done: int) -> float | None:
+    """The minutes per note, computed anew only after a note was submitted or reopened, and each day."""
+    rows = _LATEST.all(user, project)
+    return typical_minutes([(note, verb, _moment(at)) for note, verb, at in reversed(rows)], whole=len(rows) < EVENTS)
 
 
 def _moment(value: object) -> datetime:

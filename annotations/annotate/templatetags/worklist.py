@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from django import template
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from annotations.annotate.selectors.worklist import NoteItem
+from annotations.core.addresses import path_to
 from annotations.core.templatetags.labels import DOT, HERE
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill, middle
@@ -20,8 +20,7 @@ def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString
     """The notes as links to their annotate pages, each with its state."""
     done = fill('{}<span class="sr-only">{}</span>', icon("check"), _("done:"))
     flag = fill('<span class="flagged">{}<span class="sr-only">{}</span></span>', icon("flag"), _("flagged"))
-    # One reversed address gives the addresses of all notes: reversing each is slow.
-    before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
+    before, after = path_to("annotate", slug, 0).rsplit("/0/", 1)
     return SafeString(
         "\n".join(
             fill(

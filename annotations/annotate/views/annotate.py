@@ -1,6 +1,5 @@
 """The annotate page: one note with the annotator's own spans, as HTML and as JSON, and the changes of its script."""
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -12,16 +11,15 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.annotate.events import NOTE_FETCHED
-from annotations.annotate.selectors.personal import labels_stamp, own_labels
+from annotations.annotate.selectors.personal import PageLabels, page_labels
 from annotations.annotate.selectors.worklist import WorkList, next_note, pace, work_list
 from annotations.annotate.services.annotation_set import hand_in, reopen, start_annotations, state_of
 from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can, enter, note_for, notes_for
-from annotations.core.addresses import address
+from annotations.core.addresses import address, path_to
 from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
 from annotations.core.changes import ChangeRefused, not_whole, read_change
 from annotations.core.events import NOTE_READ, NoteRead, Verb
-from annotations.core.labels import LabelItem
 from annotations.core.requests import Request, body_of, in_project, is_json, number
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.exchange.selectors import places_in
@@ -42,7 +40,7 @@ class OpenedNote(NamedTuple):
     """A note as its annotator sees it, and its data as JSON."""
 
     note: Document
-    labels: list[LabelItem]
+    labels: PageLabels
     work: WorkList
     data: dict[str, Any]
 
@@ -50,14 +48,14 @@ class OpenedNote(NamedTuple):
 def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
     """Read a note, and record that it was shown, or with `ahead` that it was fetched before it is shown.
 
-    The data lack the labels, which the page has; `labels_stamp` tells whether they have changed.
+    The data lack the labels, which the page has; the stamp tells whether they have changed.
     """
     note, slug = note_for(access, pk, with_source=True), access.slug
     verb: Verb[NoteRead] = NOTE_FETCHED if ahead else NOTE_READ
     verb.record(actor=access.user, note=note)
     annotation_set = own_set(note.pk, access.user)
     state = state_of(access, note, annotation_set)
-    labels, work = own_labels(access.project.pk, access.user.pk), work_list(access, note)
+    labels, work = page_labels(access.project.pk, access.user.pk), work_list(access, note)
     data = _status(annotation_set) | {
         "note": {"id": note.pk, "name": note.name, "language": note.language},
         "text": note.text,
@@ -65,10 +63,10 @@ def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
         "state": state,
         "outcome": _outcome(access, note, state),
         "person": access.user.pk,
-        "labels_stamp": labels_stamp(labels),
-        "urls": {name: f"{before}/{note.pk}/{after}" for name, (before, after) in _addresses(slug).items()},
+        "labels_stamp": labels.stamp,
+        "urls": {name: path_to(page, slug, note.pk) for name, page in URLS.items()},
         "source": places_in(slug, note),
-        "work": _work(slug, work, pace(access)),
+        "work": _work(slug, work, pace(access, work.done)),
     }
     return OpenedNote(note, labels, work, data)
 
@@ -79,19 +77,20 @@ def annotate(request: Request, access: Access, pk: int) -> HttpResponse:
     note, labels, work, data = _open(access, pk)
     # The data that are the same for all notes of the project.
     names = ("guidelines", "guidelines_beside", "keys", "search")
-    urls = {name: reverse(name, args=[access.slug]) for name in names}
+    urls = {name: path_to(name, access.slug) for name in names}
     project = {"slug": access.slug, "guidelines": access.project.guidelines_version, "urls": urls}
     context = {
         "submitted": _submitted(access, request),
         "note": note,
-        "labels": labels,
+        "labels": labels.items,
+        "label_buttons": labels.buttons,
         "spans": data["spans"],
         "state": data["state"],
         "seeded": data["seeded"],
         "work": work,
         "pace": data["work"]["pace"],
         "flag_reasons": Flag.Reason.choices,
-        "data": data | {"labels": labels, "project": project},
+        "data": data | {"labels": labels.items, "project": project},
     }
     return render(request, "annotate/annotate.html", context)
 
@@ -111,14 +110,8 @@ def _outcome(access: Access, note: Document, state: str) -> str:
     return address("note.outcome", access.slug, note.pk)
 
 
-@lru_cache(maxsize=128)
-def _addresses(slug: str) -> dict[str, list[str]]:
-    """What stands before and after the id of a note in each of URLS: reversing the addresses of each note is slow."""
-    return {name: reverse(view, args=[slug, 0]).rsplit("/0/", 1) for name, view in URLS.items()}
-
-
 def _work(slug: str, work: WorkList, pace: str) -> dict[str, Any]:
-    before, after = _addresses(slug)["annotate"]
+    before, after = path_to("annotate", slug, 0).rsplit("/0/", 1)
     return {
         "done": work.done,
         "total": work.total,
@@ -135,7 +128,7 @@ def _note_address(slug: str, pk: int | None) -> dict[str, Any] | None:
     """Return the id of a note with the URLs of its page and of its JSON data; None without a note."""
     if pk is None:
         return None
-    return {"id": pk, "url": reverse("annotate", args=[slug, pk]), "data": reverse("note_data", args=[slug, pk])}
+    return {"id": pk, "url": path_to("annotate", slug, pk), "data": path_to("note_data", slug, pk)}
 
 
 @in_project(Can.ANNOTATE, "GET")
@@ -144,7 +137,7 @@ def next_open_note(request: Request, access: Access) -> HttpResponse:
     found = next_note(access, number(request.GET, "after"))
     submitted = _submitted(access, request)
     if found is not None:
-        here = reverse("annotate", args=[access.slug, found])
+        here = path_to("annotate", access.slug, found)
         return redirect(f"{here}?{SUBMITTED}={submitted.pk}" if submitted else here)
     total = own_work(access).total
     context = {"total": total.text if total.n else "", "submitted": submitted}
@@ -220,9 +213,9 @@ def spans(request: Request, slug: str, pk: int) -> HttpResponse:
     if request.GET.get("version") != str(body["version"]):
         body["spans"] = spans_of(annotation_set.pk) if annotation_set else []
     if "labels" in request.GET:
-        labels = own_labels(access.project.pk, access.user.pk)
-        stamp = labels_stamp(labels)
-        body |= {} if stamp == request.GET["labels"] else {"labels": labels, "labels_stamp": stamp}
+        labels = page_labels(access.project.pk, access.user.pk)
+        if labels.stamp != request.GET["labels"]:
+            body |= {"labels": labels.items, "labels_stamp": labels.stamp}
     return JsonResponse(body)
 
 

@@ -49,11 +49,15 @@ def header(access: Access, area: navigation.Area, here: str, request: HttpReques
     def may(entry: navigation.Entry) -> bool:
         return access.can(entry.right) and bool(_url(entry.page, slug))
 
-    current = navigation.current(here, request.GET, may)
+    if "navigation" not in access.computed:  # The three areas of the header share it.
+        access.computed["navigation"] = navigation.current(here, request.GET, may)
+    current = access.computed["navigation"]
     found = []
-    for group, entries in navigation.groups():
+    for group, entries in navigation.all_groups():
+        if group.area != area:
+            continue
         allowed = [entry for entry in entries if may(entry)]
-        if group.area != area or not allowed:
+        if not allowed:
             continue
         inside = current in allowed
         # Only a shown second level is counted.
