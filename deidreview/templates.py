@@ -4,11 +4,10 @@ from itertools import groupby
 from typing import Any, Final
 
 from django.conf import settings
-from django.template import Context, Node, NodeList, Template, TemplateDoesNotExist
+from django.template import Context, Node, NodeList, Template
 from django.template.base import FilterExpression, TextNode, TokenType, Variable
 from django.template.defaulttags import CommentNode, IfNode, LoadNode, URLNode
 from django.template.library import SimpleNode
-from django.template.loader_tags import BlockNode, ExtendsNode, IncludeNode
 from django.template.loaders.cached import Loader as CachedLoader
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils.html import conditional_escape
@@ -23,68 +22,48 @@ PURE: Final = (app_version, icon, nav_url, static)
 
 
 class Loader(CachedLoader):
-    """Finds the constant parts of each template, and puts the templates that it includes into it."""
+    """Finds the constant parts of each template."""
 
     def get_template(self, template_name: str, skip: Any = None) -> Template:
         template = super().get_template(template_name, skip)
         if not hasattr(template, "has_parts"):
-            template.has_parts = True  # type: ignore[attr-defined]  # First, for a template that includes itself.
-            template.nodelist = self._in_parts(template.nodelist)
+            template.nodelist = _in_parts(template.nodelist)
+            template.has_parts = True  # type: ignore[attr-defined]
         return template
 
-    def _in_parts(self, nodes: NodeList) -> NodeList:
-        """Return the nodes with runs of constant ones as one node, also inside the other nodes."""
-        found = type(nodes)()
-        found.contains_nontext = nodes.contains_nontext
-        for constant, run in groupby((part for node in nodes for part in self._included(node)), _is_constant):
-            group = list(run)
-            if constant and not all(isinstance(node, TextNode) for node in group):
-                group = [ConstantPart(NodeList(group))]
-            group = [Address(node) if isinstance(node, URLNode) and _is_plain(node) else node for node in group]
-            for node in group:
-                for name in getattr(node, "child_nodelists", ()):
-                    if isinstance(vars(node).get(name), NodeList):
-                        setattr(node, name, self._in_parts(vars(node)[name]))
-                if isinstance(node, IfNode):
-                    node.conditions_nodelists = [
-                        (when, self._in_parts(each)) for when, each in node.conditions_nodelists
-                    ]
-            found += group
-        return found
 
-    def _included(self, node: Node) -> list[Node]:
-        """Return the nodes of the template that this node includes as it is; otherwise the node."""
-        if not isinstance(node, IncludeNode) or node.extra_context or not _are_constant([node.template]):
-            return [node]
-        try:
-            nodes = self.engine.get_template(str(node.template.var)).nodelist
-        except TemplateDoesNotExist:
-            return [node]
-        if nodes.get_nodes_by_type((BlockNode, ExtendsNode)):  # type: ignore[arg-type]  # as for isinstance
-            return [node]
-        return list(nodes) if all(map(_is_constant, nodes)) else [IncludedPart(nodes)]
+def _in_parts(nodes: NodeList) -> NodeList:
+    """Return the nodes with runs of constant ones as one node, also inside the other nodes."""
+    found = type(nodes)()
+    found.contains_nontext = nodes.contains_nontext
+    for constant, run in groupby(nodes, _is_constant):
+        group = list(run)
+        if constant and not all(isinstance(node, TextNode) for node in group):
+            group = [ConstantPart(NodeList(group))]
+        group = [Address(node) if isinstance(node, URLNode) and _is_plain(node) else node for node in group]
+        for node in group:
+            for name in getattr(node, "child_nodelists", ()):
+                if isinstance(vars(node).get(name), NodeList):
+                    setattr(node, name, _in_parts(vars(node)[name]))
+            if isinstance(node, IfNode):
+                node.conditions_nodelists = [(when, _in_parts(each)) for when, each in node.conditions_nodelists]
+        found += group
+    return found
 
 
-class IncludedPart(Node):
-    """The nodes of an included template, which is not looked up at each rendering."""
+class ConstantPart(Node):
+    """Neighboring nodes that give the same text at every rendering, unless pages have several languages."""
 
     child_nodelists = ()
 
     def __init__(self, nodes: NodeList) -> None:
         self.nodes = nodes
+        self._text: SafeString | None = None
 
     def render(self, context: Context) -> SafeString:
-        with context.push():
+        if settings.USE_I18N:
             return self.nodes.render(context)
-
-
-class ConstantPart(IncludedPart):
-    """Neighboring nodes that give the same text at every rendering, unless pages have several languages."""
-
-    _text: SafeString | None = None
-
-    def render(self, context: Context) -> SafeString:
-        if self._text is None or settings.USE_I18N:
+        if self._text is None:
             self._text = self.nodes.render(context)
         return self._text
 

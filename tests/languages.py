@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import translation
 
-from deidreview.templates import ConstantPart, IncludedPart
+from deidreview.templates import ConstantPart
 
 SCRIPT = """
 const bracketed = (text) => `⟦${text}⟧`;
@@ -18,7 +18,7 @@ globalThis.django = {
 
 def bracket_marked_texts(monkeypatch: Any) -> None:
     """Put the marked texts of Python and of templates in brackets. For those of scripts, a page runs SCRIPT first."""
-    monkeypatch.setattr(ConstantPart, "render", IncludedPart.render)  # Constant parts have been rendered before.
+    monkeypatch.setattr(ConstantPart, "render", lambda part, context: part.nodes.render(context))
     functions = translation._trans  # type: ignore[attr-defined]  # private
     monkeypatch.setattr(functions, "gettext", lambda text: f"⟦{text}⟧")
     monkeypatch.setattr(functions, "pgettext", lambda _context, text: f"⟦{text}⟧")

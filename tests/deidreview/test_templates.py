@@ -7,7 +7,7 @@ from django.conf import settings
 from django.template import Context, Engine, engines
 from django.test import override_settings
 
-from deidreview.templates import ConstantPart, IncludedPart
+from deidreview.templates import ConstantPart
 from tests import factories as make
 
 OPTIONS = settings.TEMPLATES[0]["OPTIONS"]
@@ -43,25 +43,10 @@ def test_pages_equal_those_of_the_plain_loader(client, role):
 
 
 def test_a_constant_part_is_rendered_once_and_a_variable_one_each_time():
-    engine = engine_of(
-        page="{% load i18n %}{% translate 'a' %}{% include 'part' %}{% if x %}{% translate 'b' %}{{ x }}{% endif %}",
-        part="{% load i18n %}{% translate 'c' %}",
-    )
+    engine = engine_of(page="{% load i18n %}{% translate 'a' %}{# c #}c{% if x %}{% translate 'b' %}{{ x }}{% endif %}")
     template = engine.get_template("page")
     assert isinstance(template.nodelist[0], ConstantPart) and len(template.nodelist) == 2
     assert [template.render(Context({"x": x})) for x in ("1", "<", "")] == ["acb1", "acb&lt;", "ac"]
-
-
-def test_an_included_template_gets_the_variables_and_keeps_its_own():
-    engine = engine_of(
-        page="{% include 'part' %}{{ y }}{% include 'part' with x=2 %}{% include name %}",
-        part="{% with y=x %}{{ x }}{{ y }}{% endwith %}",
-        itself="{{ x }}{% if x < 3 %}{% with x=x|add:1 %}{% include 'itself' %}{% endwith %}{% endif %}",
-    )
-    template = engine.get_template("page")
-    assert isinstance(template.nodelist[0], IncludedPart)
-    assert template.render(Context({"x": 1, "name": "part"})) == "112211"
-    assert engine.get_template("itself").render(Context({"x": 1})) == "123"
 
 
 def test_words_are_translated_anew_where_pages_have_several_languages(settings, monkeypatch):

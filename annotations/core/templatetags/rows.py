@@ -3,6 +3,7 @@
 `fill` escapes all text that people typed.
 """
 
+import re
 from html import escape
 
 from django import template
@@ -15,11 +16,20 @@ NOTHING = SafeString('<span class="mute">–</span>')
 
 
 EMPTY = SafeString("")
+# Few texts have a character that needs escaping, and a search is faster than five replacements.
+_MARKUP = re.compile("[&<>\"']")
 
 
 def fill(markup: str, *values: str) -> SafeString:
     """Like `format_html`, for strings only and three times as fast: escapes every value that isn't a SafeString."""
-    return SafeString(markup.format(*[value if isinstance(value, SafeString) else escape(value) for value in values]))
+    return SafeString(
+        markup.format(
+            *[
+                value if isinstance(value, SafeString) or not _MARKUP.search(str(value)) else escape(value)
+                for value in values
+            ]
+        )
+    )
 
 
 def cell(label: str, content: str, classes: str = "") -> SafeString:
