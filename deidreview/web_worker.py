@@ -7,6 +7,7 @@ Only the body of a large upload is read by a thread, with a minimum rate, and ne
 
 import contextlib
 import errno
+import mmap
 import re
 import selectors
 import socket
@@ -36,12 +37,18 @@ LINGER_SECONDS, LINGER_BYTES = 2.0, 4 * 1024 * 1024
 SEND_SECONDS = 30
 READ = 64 * 1024
 LOOK_SECONDS = 0.5
+# How long a process leaves a new connection to one that has fewer.
+PASS_SECONDS = 0.001
 
 _LENGTH = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r$")
 _LENGTH_FIELD = re.compile(rb"(?im)^content-length[ \t]*:")
 _CHUNKED = re.compile(rb"(?im)^transfer-encoding[ \t]*:")
 _EXPECTS = re.compile(rb"(?im)^expect[ \t]*:[ \t]*100-continue[ \t]*\r$")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+# The number of connections of each process, in memory that the forked processes share.
+_connections = memoryview(mmap.mmap(-1, 8 * 1024)).cast("Q")
 
 
 class Response(wsgi.Response):  # type: ignore[misc]  # gunicorn has no types
@@ -135,6 +142,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self.uploads = 0
         self.uploads_waiting: deque[Connection] = deque()
         self.most_uploads = max(1, self.cfg.threads // 2)
+        self.place, self.passed = self.age % self.cfg.workers, False
 
     def init_process(self) -> None:
         wsgi.Response = Response  # gunicorn looks its response class up under this name
@@ -142,6 +150,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
 
     # ── Gathering a request ──────────────────────────────────────────────────────────────────────────────────────────
     def accept(self, listener: socket.socket) -> None:
+        # All processes wake for a connection. The first one would get most of them, and the other cores would idle.
+        others = [count for place, count in enumerate(_connections[: self.cfg.workers]) if place != self.place]
+        if others and self.nr_conns > min(others) and not self.passed:
+            self.passed = True
+            time.sleep(PASS_SECONDS)
+            return
+        self.passed = False
         try:
             client, address = listener.accept()
         except OSError as error:
@@ -314,6 +329,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
 
         gunicorn's main loop calls this method.
         """
+        _connections[self.place] = self.nr_conns
         now = time.monotonic()
         if now < self.next_look:
             return

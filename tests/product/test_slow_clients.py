@@ -3,7 +3,9 @@
 import re
 import socket
 import time
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -127,3 +129,24 @@ def test_a_length_that_is_no_plain_number_is_refused(running, length):
 def test_the_server_is_not_named(running):
     with connections(running, b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", 1) as (one,):
         assert b"server:" not in read_all(one).lower()
+
+
+def test_the_processes_share_the_connections(running):
+    ask = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with ExitStack() as opened:
+        for _ in range(24):
+            (one,) = opened.enter_context(connections(running, ask, 1))
+            assert one.recv(4096).startswith(b"HTTP/1.1 200")
+        few, many = sorted(held_by_processes(running.port))
+    assert few + many >= 24 and few >= 8  # 12, where no process is held up by others on this machine
+
+
+def held_by_processes(port):
+    """Return how many connections to the port each process holds, besides the clients."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    sockets = {f"socket:[{line[9]}]" for line in lines if line[1].endswith(f":{port:04X}") and line[3] == "01"}
+    held = Counter()
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            held[descriptor.parts[2]] += str(descriptor.readlink()) in sockets
+    return [count for count in held.values() if count]
