@@ -11,7 +11,8 @@ import fcntl
 import os
 import threading
 from collections import defaultdict
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -244,6 +245,21 @@ class DatabaseWrapper(Original):  # type: ignore[misc]  # its class has no types
                 if each is not None:
                     each.close()
             self.queue = self.log = None
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Let writes of the block outside transactions reach the disk with the next commit of anybody, not alone.
+
+        Only a power failure can lose them, and with them nothing that came later.
+        """
+        waits = self.log is not None and self.autocommit
+        if waits:
+            self.connection.execute("PRAGMA synchronous=NORMAL")
+        try:
+            yield
+        finally:
+            if waits:
+                self.connection.execute(f"PRAGMA synchronous={self._level}")
 
     def _leave(self) -> bool:
         """Let the next writer in. Return whether this connection was in the queue."""

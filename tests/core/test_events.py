@@ -6,8 +6,10 @@ import pickle
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from annotations.core.events import NOTE_READ, NoData, Verb, sentences
+from annotations.core.events import NOTE_READ, SET_SEEDED, NoData, Verb, sentences
 from annotations.models import Event
+from deidreview.sqlite3.base import DatabaseWrapper
+from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 
@@ -39,3 +41,19 @@ def test_a_verb_is_defined_once():
 def test_a_copy_of_a_verb_is_its_stored_value():
     for made in (copy.copy(NOTE_READ), copy.deepcopy(NOTE_READ), pickle.loads(pickle.dumps(NOTE_READ))):
         assert type(made) is str and made == NOTE_READ == "note.read"
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL groups commits by itself")
+def test_only_readings_go_to_the_disk_with_the_next_commit(monkeypatch):
+    quick = []
+    plain = DatabaseWrapper.without_waiting
+
+    def without_waiting(self):
+        quick.append(Event.objects.count())
+        return plain(self)
+
+    monkeypatch.setattr(DatabaseWrapper, "without_waiting", without_waiting)
+    note = make.make_note(make.make_project())
+    NOTE_READ.record(note=note)
+    SET_SEEDED.record(note=note, data={})
+    assert quick == [0] and Event.objects.count() == 2

@@ -100,6 +100,22 @@ def test_outside_a_transaction_sqlite_waits_by_itself(database: Any, disk: list[
     assert level(database) == 2 and len(disk) == 1
 
 
+def test_a_write_that_need_not_wait_is_on_disk_with_the_next_commit(database: Any, disk: list[str]) -> None:
+    with database.without_waiting():
+        assert level(database) == 1
+        database.cursor().execute("INSERT INTO t VALUES (1)")
+        assert rows(database.again()) == [1] and disk == []
+    assert level(database) == 2
+    add(database.again(), 2)
+    assert disk == ["log.sqlite3-wal"]
+    with atomic(database), database.without_waiting():  # A transaction waits as always.
+        database.cursor().execute("INSERT INTO t VALUES (3)")
+    assert level(database) == 2 and len(disk) == 2 and rows(database) == [1, 2, 3]
+    with pytest.raises(ZeroDivisionError), database.without_waiting():
+        raise ZeroDivisionError
+    assert level(database) == 2
+
+
 class SlowDisk:
     """A disk that lets nothing through before `go` is set. `seen` are the results of `look` at each flush."""
 
