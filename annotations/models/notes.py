@@ -3,9 +3,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from annotations.formats.documents.base import DOCUMENTS, MIXED
 from annotations.models.project import Label, Project
 from annotations.models.table import Created, Table
+from annotations.text.names import DOCUMENTS, MIXED
 
 
 class StoredFileKind(models.TextChoices):

@@ -5,6 +5,11 @@ from typing import Final, TypeGuard
 
 from annotations.text.characters import WHITE_SPACE
 
+DOCUMENTS: Final = "documents"
+"""The name of the format of imports that reads documents."""
+MIXED: Final = "+docs"
+"""What follows the name of a format whose files come together with documents."""
+
 # Characters that change the direction of the text around them, so that a name can look like another one.
 _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # General categories of control characters, surrogates, line separators and paragraph separators.

@@ -8,12 +8,10 @@ from posixpath import basename, splitext
 from typing import IO, Final, Self
 
 from annotations.formats.notes import NoteError, Problem
+from annotations.text.names import DOCUMENTS as DOCUMENTS
+from annotations.text.names import MIXED as MIXED
 from annotations.text.names import shown, unkeepable
 
-DOCUMENTS: Final = "documents"
-"""The name of the format of imports that reads documents."""
-MIXED: Final = "+docs"
-"""What follows the name of a format whose files come together with documents."""
 PICTURES: Final = "The document has pictures. Text in them was not read."
 MACROS: Final = "The document has macros. They were ignored."
 COMMENTS: Final = "The comments of the document were left out."
