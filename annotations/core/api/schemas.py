@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationInfo
 
-ReadBy = BeforeValidator
+FieldReader = BeforeValidator
 """Reads a field of an answer by a function of what the row has there."""
 
 
@@ -19,7 +19,7 @@ def _code(label: Any, info: ValidationInfo) -> Any:
     return info.context["codes"][label] if type(label) is int and info.context and "codes" in info.context else label
 
 
-Code = Annotated[str, ReadBy(_code)]
+Code = Annotated[str, FieldReader(_code)]
 Username = Annotated[str | None, attribute("username")]
 JobNumber = Annotated[int | None, attribute("number")]
 # Of a row with a job, or of an answer that was made from one; null without a job.

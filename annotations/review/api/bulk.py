@@ -15,7 +15,7 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Code, ReadBy
+from annotations.core.api.schemas import Answer, Body, Code, FieldReader
 from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
 from annotations.models import BulkAct, BulkActState, Job
@@ -49,7 +49,7 @@ class RuleOut(Answer):
     least: float | None
     agree: int
     to: Code | None
-    exceptions: Annotated[int, ReadBy(lambda but: but if isinstance(but, int) else len(but))] = Field(
+    exceptions: Annotated[int, FieldReader(lambda but: but if isinstance(but, int) else len(but))] = Field(
         validation_alias="but"
     )
     with_gold: bool

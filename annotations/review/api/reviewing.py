@@ -13,7 +13,7 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Code, ReadBy
+from annotations.core.api.schemas import Answer, Body, Code, FieldReader
 from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
@@ -55,7 +55,7 @@ class Bounds(Answer):
     label: Code = Field(max_length=60)
 
 
-InGold = Annotated[Bounds, ReadBy(_as_object)]
+InGold = Annotated[Bounds, FieldReader(_as_object)]
 
 
 class RefinedOut(Bounds):
@@ -105,7 +105,7 @@ class SuggestionOut(Bounds):
     conflicting: list[int] | None = None
     differing: list[str] | None = None
     doubt: dict[str, Any] | None = None
-    refined: Annotated[RefinedOut | None, ReadBy(_before_refining)] = None
+    refined: Annotated[RefinedOut | None, FieldReader(_before_refining)] = None
     planted: str | None = None
     attributes: dict[str, Any] = {}
 
@@ -150,7 +150,7 @@ class ReviewOut(Answer):
     open: int
     has_finished_gold: bool
     gold_is_draft: bool
-    first_review: Annotated[FirstReview | None, ReadBy(_with_outcome)] = Field(validation_alias="between")
+    first_review: Annotated[FirstReview | None, FieldReader(_with_outcome)] = Field(validation_alias="between")
     suggestions: list[SuggestionOut]
     removals: list[RemovalOut]
     gold: list[GoldSpanOut]

@@ -235,7 +235,7 @@ RULES: Final = (
         ended(
             RuleKind.HOSPITAL,
             r"(?!['’\-]|[ ][A-Z])",
-            lead=r"(?i:transfer|taken|admi|brought|sent|refer|discharg|airlift|flown|seen|treat|present|went|surgery|stay)"
+            lead=r"(?i:transfer|taken|admit|brought|sent|refer|discharg|airlift|flown|seen|treat|present|went|surgery|stay)"
             r"[a-z]{0,6}(?:[ ][a-z]{1,12}){0,2}[ ](?:to|from|at)[ ](?:the[ ])?\Z",
         ),
         62,
