@@ -18,6 +18,7 @@ from annotations.agreement.rules.coefficients import in_words
 from annotations.agreement.rules.figures import VERSION
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, Setup, table
+from annotations.core.bulk import among
 from annotations.core.stored_figures import state_of_sets
 from annotations.core.tokenizers import Tokenizers
 from annotations.formats.files.csv_files import csv_line
@@ -152,15 +153,15 @@ def _batch(
     annotation_sets: dict[int, dict[str, list[DomainSpan]]] = {}
     rounds: dict[int, set[int]] = {}
     home: dict[int, list[DomainSpan]] = {}
-    sets = counted_sets(project).filter(document__in=notes).order_by("document_id", "author_id")
+    sets = counted_sets(project).filter(document__in=among(notes)).order_by("document_id", "author_id")
     for pk, note, author, submitted in sets.values_list("pk", "document_id", "author_id", "submitted_at"):
         home[pk] = annotation_sets.setdefault(note, {})[str(author)] = []
         number = 1 + bisect_right(beginnings, submitted) if submitted else 1
         rounds.setdefault(note, set()).add(number)
-    spans = Span.objects.filter(annotation_set__in=list(home)).order_by("start", "end")
+    spans = Span.objects.filter(annotation_set__in=among(home)).order_by("start", "end")
     for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
         home[pk].append(DomainSpan(start, end, labels[label]))
-    rows = Document.objects.filter(pk__in=list(annotation_sets)).values_list("pk", "text", "language")
+    rows = Document.objects.filter(pk__in=among(annotation_sets)).values_list("pk", "text", "language")
     texts = {pk: (text, tokenizers(language or project.language)) for pk, text, language in rows}
     return [
         NoteAnnotationSets(text, by_author, note, max(rounds[note]), len(rounds[note]) > 1, tokenizer)
