@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.core.progress import silent
@@ -12,7 +14,7 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Author, Job, Span
 from annotations.review.services.finishing import finish_review
 from annotations.scores.services import asking
-from annotations.scores.services.scoring import run_score
+from annotations.scores.services.scoring import run_score, score, score_request
 from annotations.scores.views import scores as view
 from tests import factories as make
 from tests.held import made_once
@@ -61,6 +63,14 @@ def test_the_page_shows_what_the_command_prints(read, sign_in):
     assert "In 1 of 1 notes (100%)" in html and "1 note with gold but without annotations by this author." in html
     # No city was predicted, so its precision is undefined and its recall is 0.
     assert "undefined" in html and "0.0000" in html
+
+
+def test_the_page_of_a_stored_score_reads_the_author_s_sets_once(read, client):
+    score(score_request(read.project, version=0, author_id=read.run.pk))
+    with CaptureQueriesContext(connection) as made:
+        assert client.get(url("score", read)).status_code == 200
+    whole = f'"annotations_annotationset"."author_id" = {read.run.pk}'
+    assert len([each for each in made if whole in each["sql"]]) == 1
 
 
 def test_the_agreement_of_attributes_can_be_shown(read, client):

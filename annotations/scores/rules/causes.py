@@ -4,7 +4,7 @@ By category: their causes, their shares of the false positives and false negativ
 and figures 4.1 and 4.2 of Catelli 2021.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
@@ -64,7 +64,7 @@ class ErrorCounts(TypedDict):
 
 
 def counts_by_category(
-    rows: Iterable[StoredError], causes: Causes, category_of: Mapping[str, str], kinds: Iterable[str]
+    rows: Collection[StoredError], causes: Causes, category_of: Mapping[str, str], kinds: Iterable[str]
 ) -> tuple[Mapping[str, ErrorCounts], ErrorCounts]:
     """Count errors by category and cause, and all errors by cause. An error with several causes counts for each.
 
@@ -77,12 +77,16 @@ def counts_by_category(
 
     by_category: defaultdict[str, ErrorCounts] = defaultdict(nothing)
     total = nothing()
-    for row in rows:
-        error = ErrorId.of(row)
+    for label, n in Counter(span[2] if (span := row[2] or row[3]) else "" for row in rows).items():
+        for counts in (by_category[category_of.get(str(label), str(label))], total):
+            counts["errors"] += n
+            counts["without_cause"] += n
+    # Few errors have a cause: only those of their notes are looked at one by one.
+    notes = {error.note for error in causes}
+    for error in (ErrorId.of(row) for row in rows if row[0] in notes):
         found = causes.get(error, ())
         for counts in (by_category[category_of.get(error.label, error.label)], total):
-            counts["errors"] += 1
-            counts["without_cause"] += not found
+            counts["without_cause"] -= bool(found)
             for kind in found:
                 counts["causes"][kind] += 1
     return by_category, total

@@ -44,10 +44,10 @@ def too_long(wanted: ScoreRequest, notes: ComparedNotes) -> bool:
 
 def score_now(wanted: ScoreRequest) -> Score | None:
     """Return the score if it is stored or takes no job; None without notes, too. Raises ServiceError."""
-    found = kept_score(wanted)
+    notes = notes_of(wanted)
+    found = kept_score(wanted, notes)
     if found is not None:
         return found
-    notes = notes_of(wanted)
     return score(wanted) if notes.notes and not too_long(wanted, notes) else None
 
 

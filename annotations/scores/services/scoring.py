@@ -190,10 +190,10 @@ def notes_of(wanted: ScoreRequest) -> selectors.ComparedNotes:
     return selectors.compared(wanted.reference, wanted.author, split=wanted.split, language=wanted.language)
 
 
-def kept_score(wanted: ScoreRequest) -> Score | None:
-    """Return the stored score if its input has not changed since."""
+def kept_score(wanted: ScoreRequest, notes: selectors.ComparedNotes | None = None) -> Score | None:
+    """Return the stored score if its input has not changed since. `notes`: those of the score, if they were found."""
     project = wanted.reference.project
-    key = _key(wanted, notes_of(wanted), selectors.label_words(project))
+    key = _key(wanted, notes or notes_of(wanted), selectors.label_words(project))
     table = kept(project, TABLE, key)
     return Score(table, key) if table is not None else None
 

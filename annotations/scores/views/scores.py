@@ -121,10 +121,11 @@ def scores(request: Request, access: Access) -> HttpResponse:
 
 def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     """Return the figures if they are stored or need at most `most` characters, and the number of characters scored."""
-    found = kept_score(wanted)
+    notes = notes_of(wanted)
+    found = kept_score(wanted, notes)
     if found is not None:
         return found.table, 0
-    cost = selectors.characters(notes_of(wanted))
+    cost = selectors.characters(notes)
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
@@ -142,7 +143,7 @@ def score_page(request: Request, access: Access, version: int, author: int) -> H
     looks = label_looks(access.project, wanted.into)
     types, categories = offered_types(wanted, looks)
     notes = notes_of(wanted)
-    found = kept_score(wanted)
+    found = kept_score(wanted, notes)
     late = found is None and too_long(wanted, notes)
     context: dict[str, Any] = {
         "wanted": wanted,

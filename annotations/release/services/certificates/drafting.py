@@ -149,10 +149,11 @@ def _by_metadata(wanted: ScoreRequest, most: int) -> tuple[list[parts.Recall], i
 
 def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     """A score that is stored or needs at most `most` characters, and the characters that were scored."""
-    kept = kept_score(wanted)
+    notes = notes_of(wanted)
+    kept = kept_score(wanted, notes)
     if kept is not None:
         return kept.table, 0
-    cost = characters(notes_of(wanted))
+    cost = characters(notes)
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
