@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.utils import timezone
 
 
@@ -15,8 +15,9 @@ class SessionStore(db.SessionStore):
         return dict(json.loads(_content(session_data)))
 
     def load(self) -> dict[str, Any]:
-        with connection.cursor() as cursor:
-            cursor.execute(_sql(), [self.session_key, connection.ops.adapt_datetimefield_value(timezone.now())])
+        database = connections[DEFAULT_DB_ALIAS]
+        with database.cursor() as cursor:
+            cursor.execute(_sql(), [self.session_key, database.ops.adapt_datetimefield_value(timezone.now())])
             row = cursor.fetchone()
         return self.decode(row[0]) if row else super().load()
 

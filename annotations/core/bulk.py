@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -73,11 +73,12 @@ def _insertion(model: type[models.Model], vendor: str) -> tuple[str, list[Callab
 
 def insert_object(made: models.Model) -> None:
     """Insert a new row as `save` does, in half the time, and set its key. No signals are sent."""
-    statement, values = _insertion(type(made), connection.vendor)
-    with connection.cursor() as cursor:
+    database = connections[DEFAULT_DB_ALIAS]
+    statement, values = _insertion(type(made), database.vendor)
+    with database.cursor() as cursor:
         cursor.execute(statement, [value(made) for value in values])
         (made.pk,) = cursor.fetchone()
-    made._state.adding, made._state.db = False, connection.alias
+    made._state.adding, made._state.db = False, DEFAULT_DB_ALIAS
 
 
 def _key_of(model: type[models.Model]) -> str:

@@ -1,9 +1,10 @@
 """The indicator of jobs in the header: how many run, wait or failed, and whether a worker is missing."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -11,10 +12,29 @@ from django.utils.translation import ngettext
 from annotations.core.access import Access, Can
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.models import Job, JobState
+from annotations.models.prepared import PreparedRead
 
 register = template.Library()
 # Failed jobs are counted among the newest jobs, for this time.
 NEWEST, RECENT = 50, timedelta(days=7)
+
+
+def _failed(project: int, since: datetime) -> QuerySet[Any, Any]:
+    newest = Job.objects.filter(project_id=project).order_by("-id").values("pk")[:NEWEST]
+    rows = Job.objects.filter(pk__in=newest, state=JobState.FAILED).order_by()
+    return rows.exclude(finished_at__lte=since).values_list("pk")
+
+
+# Each page of a project asks these.
+_FAILED = PreparedRead(_failed, int, datetime)
+_LIVE = PreparedRead(
+    lambda project: (
+        Job.objects.filter(project_id=project, state__in=(JobState.QUEUED, JobState.RUNNING))
+        .order_by()
+        .values_list("state", "queue")
+    ),
+    int,
+)
 
 
 @register.simple_tag(takes_context=True)
@@ -27,12 +47,9 @@ def job_indicator(context: dict[str, Any]) -> dict[str, Any] | None:
     access: Access | None = context.get("access")
     if access is None or not access.can(Can.READ_NOTES):
         return None
-    live = Job.objects.filter(project=access.project, state__in=(JobState.QUEUED, JobState.RUNNING)).order_by()
-    rows = list(live.values_list("state", "queue"))
+    rows = _LIVE.all(access.project.pk)
     queues = sorted({queue for state, queue in rows if state == JobState.QUEUED})
-    newest = Job.objects.filter(project=access.project).order_by("-id").values_list("state", "finished_at")[:NEWEST]
-    since = timezone.now() - RECENT
-    failed = sum(state == JobState.FAILED and (at is None or at > since) for state, at in newest)
+    failed = len(_FAILED.all(access.project.pk, timezone.now() - RECENT))
     running = sum(state == JobState.RUNNING for state, _queue in rows)
     alive = [workers_alive(queue) for queue in queues]
     parts = _parts(running, len(rows) - running, failed)

@@ -98,12 +98,19 @@ class NotePage:
 ANNOTATORS_WORDS = {Show.TODO: _("To do"), Show.DONE: _("Done")}
 
 
+_ASSIGNED = PreparedRead(
+    lambda project, user: Assignment.objects.filter(project_id=project, user_id=user).order_by().values_list("pk")[:1],
+    int,
+    int,
+)
+
+
 def choices(access: Access) -> list[Show]:
     """The filters for this user."""
     if not access.can(Can.READ_NOTES):
         return list(MINE)
-    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
-    hidden = () if access.can(Can.ANNOTATE) and mine.exists() else (Show.TODO, Show.DONE)
+    mine = access.can(Can.ANNOTATE) and _ASSIGNED.first(access.project.pk, access.user.pk)
+    hidden = () if mine else (Show.TODO, Show.DONE)
     return [show for show in Show if show not in hidden]
 
 
