@@ -21,13 +21,18 @@ from annotations.models.prepared import PreparedRead
 _LABELS = 0x6C61_6265
 
 
-def advisory_lock(space: int, project_id: int, *, shared: bool) -> None:
-    """Take a lock on a project until the transaction ends. SQLite needs none: its transactions write one by one."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            # A project id has 64 bits; the second number of an advisory lock has 32.
-            name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-            cursor.execute(f"SELECT {name}(%s, %s)", [space, project_id % 2**31])
+def advisory_lock(space: int, project_id: int, *, shared: bool, wait: bool = True) -> bool:
+    """Take a lock on a project until the transaction ends. SQLite needs none: its transactions write one by one.
+
+    Without `wait`, return False if another transaction has the lock.
+    """
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        # A project id has 64 bits; the second number of an advisory lock has 32.
+        name = f"pg_{'' if wait else 'try_'}advisory_xact_lock{'_shared' if shared else ''}"
+        cursor.execute(f"SELECT {name}(%s, %s)", [space, project_id % 2**31])
+        return bool(cursor.fetchone() != (False,))
 
 
 keep_labels = partial(advisory_lock, _LABELS, shared=True)

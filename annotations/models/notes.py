@@ -133,6 +133,25 @@ class Document(Table):
         ]
 
 
+class NoteIndex(Table):
+    """Signatures of many notes of a project (annotations.text.search), so that a search reads few texts.
+
+    Notes get into the index in the order of their ids: those after the last one of the last row are not indexed yet.
+    """
+
+    SIZE = 1024
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    last = models.BigIntegerField()
+    notes = models.JSONField(help_text="The ids of up to SIZE notes.")
+    shift = models.PositiveSmallIntegerField()
+    bits = models.BinaryField(help_text="SIZE bits for each hash: which notes have it.")
+
+    class Meta:
+        ordering = ["last"]
+        constraints = [models.UniqueConstraint(fields=["project", "last"], name="index_once")]
+
+
 class NoteMetadata(Table):
     """What is known about a note beside its text, for strata and subgroups: its type and the site that wrote it.
 

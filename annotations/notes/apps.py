@@ -7,10 +7,12 @@ class NotesConfig(AppConfig):
     label = "notes"
 
     def ready(self) -> None:
-        from annotations.core.hooks import patient_erased, tidiers
+        from annotations.core.hooks import patient_erased, relay_steps, tidiers
 
         tidiers.add("annotations.notes.services.searching.purge_searches")
         patient_erased.add("annotations.notes.services.searching.forget_searches")
+        patient_erased.add("annotations.notes.services.indexing.forget_notes")
+        relay_steps.add("annotations.notes.services.indexing.index_notes")
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can

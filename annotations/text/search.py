@@ -73,8 +73,7 @@ def _piece(piece: str, sought: Sought) -> str:
     whole = unicodedata.normalize("NFD", piece)
     first, marks = whole[0], whole[1:]
     if not sought.accents:
-        forms = {form for each in _cases(first, sought.case) for form in _accented().get(each, {each})}
-        return f"{_class(forms)}{_MARK}*"
+        return f"{_class(_forms(piece, sought))}{_MARK}*"
     plain = _class(_cases(piece[0], sought.case)) + re.escape(piece[1:])
     if not marks:
         return plain
@@ -358,3 +357,69 @@ class FoldableText:
             return start, end
         before = self._before
         return bisect_right(before, start) - 1, max(bisect_right(before, end - 1), bisect_right(before, end) - 1)
+
+
+# Signatures of texts, by which a search passes over notes that can't match.
+#
+# A signature is the set of a text's grams: three and four characters in a row, without white space, case, accents and
+# look-alikes, as hashes of 16 bits. A table of signatures holds fewer hashes if its texts are short. A note with a
+# match has all grams of the search text: a letter whose spellings have several plain forms ends a run of characters.
+
+_FACTORS: Final = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
+_RUN: Final = re.compile(r"[^\x00-\x20]{3,}")
+_MOST_GRAMS: Final = 8
+
+
+_sign = lru_cache(maxsize=1 << 16)(folded)
+
+
+def _signs(text: str) -> str:
+    """The text with each character in its folded form, whatever is beside it."""
+    return text.lower() if text.isascii() else "".join(map(_sign, text))
+
+
+def signatures(texts: Sequence[str], size: int) -> tuple[int, bytes]:
+    """The table of signatures: for each hash, `size` bits in the order of the texts. `size` is a multiple of 8.
+
+    The row of a hash is that of its highest bits: hashes are shifted by the first number.
+    """
+    import numpy as np  # The web process only reads tables.
+
+    width = sum(map(len, texts)) // max(1, len(texts))
+    shift = 16 - min(max(width.bit_length() + 1, 10), 14)
+    table = np.zeros((1 << 16 - shift, size), bool)
+    factors = [np.uint32(factor) for factor in _FACTORS]
+    for at, text in enumerate(texts):
+        codes = np.frombuffer((_signs(text) + "    ").encode("utf-32-le", "surrogatepass"), np.uint32)
+        for length in (3, 4):
+            parts = [codes[first : first - length or None] for first in range(length)]
+            inked = np.logical_and.reduce([part > 32 for part in parts])
+            hashes = sum(part[inked] * factor for part, factor in zip(parts, factors, strict=False))
+            table[hashes >> np.uint32(16 + shift), at] = True
+    return shift, np.packbits(table, axis=1, bitorder="little").tobytes()
+
+
+def grams(sought: Sought) -> list[int]:
+    """Hashes that each text with a match has in its signature; empty if the search text is too short."""
+    plain = ""
+    for piece in _pieces(unicodedata.normalize("NFC", sought.text)):
+        forms = {_signs(form) for form in _forms(piece, sought)}
+        plain += forms.pop() if len(forms) == 1 else " "
+    found = {
+        sum(ord(sign) * factor for sign, factor in zip(run[at : at + length], _FACTORS, strict=False)) % 2**32 >> 16
+        for run in _RUN.findall(plain)
+        for length in (3, 4)
+        for at in range(len(run) - length + 1)
+    }
+    return sorted(found)[:_MOST_GRAMS]
+
+
+def _forms(piece: str, sought: Sought) -> set[str]:
+    """The texts that the pattern of a piece matches, without marks that may follow; none for white space."""
+    if piece[0] in WHITE_SPACE:
+        return set()
+    whole = unicodedata.normalize("NFD", piece)
+    if not sought.accents:
+        return {form for each in _cases(whole[0], sought.case) for form in _accented().get(each, {each})}
+    composed = {each + piece[1:] for each in _cases(piece[0], sought.case)}
+    return composed | {each + whole[1:] for each in _cases(whole[0], sought.case)}

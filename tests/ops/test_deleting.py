@@ -140,6 +140,7 @@ def fill_the_rest(world):
     models.Amendment.objects.create(project=project, number=1, text=everything.WORD, guidelines_version=1, at=at)
     bring_up_to_date(project)
     models.Stale.objects.create(document_id=world.note.pk)
+    models.NoteIndex.objects.create(project=project, last=world.note.pk, notes=[world.note.pk], shift=6, bits=b"x")
     webhook = models.Webhook.objects.create(project=project, url="https://hooks.example.org/", sealed=b"x")
     models.Delivery.objects.create(webhook=webhook, kind="note.submitted", note=world.note, due_at=at)
     models.GroupRole.objects.create(project=project, provider="clinic", group="ward", role=models.Role.VIEWER)

@@ -13,6 +13,7 @@ from annotations.models import Document, Event, Project, Stale
 # The tables of a project that `erase_patient` empties, besides notes and rows that cascade from notes.
 EMPTIED = {
     "annotations.Figures": "all of the project",
+    "annotations.NoteIndex": "what the notes say; other notes stay",
     "annotations.Search": "all of the project",
     "annotations.KnownPerson": "the row of the patient",
     "annotations.KnownUpload": "all of the project",

@@ -130,3 +130,65 @@ def test_the_words_around():
     start = text.index("Rossi")
     assert list(search.around(text, (start, start + 5), width=12)) == ["… Mario ", "Rossi", ", nato il …"]
     assert list(search.around("Rossi", (0, 5))) == ["", "Rossi", ""]
+
+
+# ── Signatures, by which a search passes over notes ──────────────────────────────────────────────────────────────────
+
+
+def may_match(texts: list[str], wanted: search.Sought) -> list[bool]:
+    """Whether each text has all grams of a search text, as a search decides."""
+    size = len(texts) + -len(texts) % 8
+    shift, table = search.signatures(texts, size)
+    rows = [(hashed >> shift) * size // 8 for hashed in search.grams(wanted)]
+    return [all(table[row + at // 8] >> at % 8 & 1 for row in rows) for at in range(len(texts))]
+
+
+HOW = st.fixed_dictionaries({"case": st.booleans(), "accents": st.booleans(), "word": st.booleans()})
+
+
+@given(
+    st.text(LETTERS + "ßſςΣσﬁǅΐ한नि\u0345\u00ad", min_size=1, max_size=9), st.text(LETTERS, max_size=40), HOW, st.data()
+)
+def test_a_text_with_a_match_is_not_passed_over(piece, rest, how, data):
+    spelled = data.draw(st.sampled_from([str, str.upper, str.lower, str.title, nfc, nfd, str.casefold]))
+    text = rest + spelled(piece) + rest
+    if piece.strip() and found(piece, text, **how):
+        assert may_match([text], search.Sought(piece, **how)) == [True]
+
+
+def nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def nfd(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
+
+
+@pytest.mark.parametrize("accents", [True, False])
+def test_no_spelling_of_a_letter_is_passed_over(accents):
+    letters = [
+        chr(code) for code in range(0x80, 0x2000) if chr(code).lower() != chr(code) or nfd(chr(code)) != chr(code)
+    ]
+    for letter in letters:
+        wanted = search.Sought(f"ab{letter}cd", accents=accents)
+        spellings = {
+            letter,
+            letter.lower(),
+            letter.upper(),
+            letter.title(),
+            letter.casefold(),
+            nfd(letter),
+            nfd(letter)[0],
+        }
+        texts = [f"AB{spelling}cD" for spelling in spellings]
+        matching = [text for text in texts if next(search.find(text, search.finder(wanted)), None)]
+        assert all(may_match(matching, wanted)), letter
+
+
+def test_texts_without_the_search_text_are_passed_over():
+    texts = ["Mario Rossi, 54 anni", "MARIO\nRÓSSI", "Ross i", "ro-ssi " * 500, "", "r"]
+    assert may_match(texts, search.Sought("rossi")) == [True, True, False, False, False, False]
+    assert may_match(texts, search.Sought("xy rossi zw")) == [True, True, False, False, False, False]
+    assert not search.grams(search.Sought("ab cd")), "too short: every text may match"
+    many = [f"Patient {number * 7919 % 100_003:05} was seen in clinic" for number in range(1000)]
+    assert sum(may_match(many, search.Sought(many[500][8:13]))) < 20

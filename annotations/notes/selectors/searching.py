@@ -4,15 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
+from itertools import chain, islice
+from operator import and_
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Substr
 from django.utils import timezone
 
 from annotations import models
 from annotations.core.access import Access, Can, notes_for
-from annotations.text.search import CoveredParts, Sought, around, find, finder
+from annotations.text.search import CoveredParts, Sought, around, find, finder, grams
 from annotations.text.spans import Bounds
 
 # Searches are deleted after this time.
@@ -117,22 +121,22 @@ def query_of(search: models.Search) -> Sought:
 def results(access: Access, search: models.Search, *, after: int = 0) -> Results:
     """Hits in the notes after the id `after`. Raises ValueError if the search text has nothing to search for."""
     options, wanted = Options.of(search.options), query_of(search)
-    pattern = finder(wanted)
+    pattern, notes = finder(wanted), _notes(access, options).filter(pk__gt=after)
     found: list[NoteHits] = []
-    looked = characters = 0
-    for batch in _batches(_notes(access, options), after):
+    characters = 0
+    for batch in _batches(access.project.pk, wanted, notes, after):
         matches = {pk: list(find(text, pattern, word=wanted.word)) for pk, _, text in batch}
         hit = [pk for pk, there in matches.items() if there]
         matches |= _narrowed(access, options, {pk: matches[pk] for pk in hit})
         own = _own(access, hit) if hit else set()
         for pk, name, text in batch:
-            looked, characters = looked + 1, characters + len(text)
+            characters += len(text)
             if matches[pk]:
                 hits = _hits(text, matches[pk][:HITS])
                 found.append(NoteHits(pk, name, hits, len(matches[pk]), access.blind or pk in own))
             if len(found) == NOTES or characters > CHARACTERS:
-                return Results(found, looked, pk, stopped=len(found) < NOTES)
-    return Results(found, looked, None, stopped=False)
+                return Results(found, notes.filter(pk__lte=pk).count(), pk, stopped=len(found) < NOTES)
+    return Results(found, notes.count(), None, stopped=False)
 
 
 def _notes(access: Access, options: Options) -> QuerySet[models.Document, Any]:
@@ -153,18 +157,35 @@ def _annotation_sets(access: Access, options: Options) -> QuerySet[models.Annota
     )
 
 
-def _batches(notes: "QuerySet[models.Document, Any]", after: int) -> Iterator[list[tuple[int, str, str]]]:
-    """Notes in batches, so that their spans need one query per batch.
+def _batches(
+    project: int, wanted: Sought, notes: "QuerySet[models.Document, Any]", after: int
+) -> Iterator[list[tuple[int, str, str]]]:
+    """Notes in batches, so that their spans need one query per batch: those of the index that may match, then others.
 
-    Each query reads up to twice as many notes as the one before. A cursor would cost more: outside a transaction,
+    Each query reads up to twice as many rows as the one before. A cursor would cost more: outside a transaction,
     PostgreSQL first copies the texts of all notes.
     """
-    last, at_once = after, BATCH
+    last, at_once, size = after, 1, models.NoteIndex.SIZE // 8
+    hashes = [Value(each).bitrightshift(F("shift")) for each in grams(wanted)]  # type: ignore[arg-type] # a column, too
+    bits = [Substr("bits", each * size + 1, size) for each in hashes]
+    index = models.NoteIndex.objects.filter(project=project).order_by("last").values_list("last", "notes", *bits)
+    while bits and (part := list(index.filter(last__gt=last)[:at_once])):
+        matching = chain.from_iterable(_matching(ids, found) for _, ids, *found in part)
+        while ids := list(islice(matching, BATCH)):
+            yield list(notes.filter(pk__in=ids))
+        last, at_once = part[-1][0], at_once * 2
+    at_once = BATCH
     while rows := list(notes.filter(pk__gt=last)[:at_once]):
         yield from (rows[at : at + BATCH] for at in range(0, len(rows), BATCH))
         last = rows[-1][0]
         if sum(len(text) for _, _, text in rows) < CHARACTERS // 12:
             at_once *= 2
+
+
+def _matching(notes: list[int], bits: list[bytes]) -> Iterator[int]:
+    """The notes whose bits are set for all hashes."""
+    left = reduce(and_, (int.from_bytes(each, "little") for each in bits))
+    return (note for at, note in enumerate(notes) if left >> at & 1) if left else iter(())
 
 
 def _narrowed(access: Access, options: Options, matches: dict[int, list[Bounds]]) -> dict[int, list[Bounds]]:

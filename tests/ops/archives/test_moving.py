@@ -163,9 +163,9 @@ def test_work_during_the_export_does_not_change_what_it_reads(world):
 OUT = {
     "ApiAnswer", "ApiToken", "AuditMark", "AuditNote", "AuditPlan", "Certificate", "Comparison", "Deletion",
     "Delivery", "Difference", "DocumentSource", "Event", "Figures", "GroupRole", "Import", "Job", "KnownPerson",
-    "KnownUpload", "LeakFinding", "ListedTerm", "PersonalKey", "ProjectKey", "ProviderAccount", "ProviderSession",
-    "ProvisionedGroup", "ProvisionedUser", "Release", "ReleaseErasure", "ReleasePolicy", "ReleasedNote",
-    "RemovalDecision", "Search",
+    "KnownUpload", "LeakFinding", "ListedTerm", "NoteIndex", "PersonalKey", "ProjectKey", "ProviderAccount",
+    "ProviderSession", "ProvisionedGroup", "ProvisionedUser", "Release", "ReleaseErasure", "ReleasePolicy",
+    "ReleasedNote", "RemovalDecision", "Search",
     "Share", "SigningKey", "Stale", "StoredChunk", "StoredFile", "SuggestedLabel", "SuggestedString", "SurrogateEntity",
     "SurrogateKey", "SurrogateMention", "UsedToken", "User", "Webhook",
 }  # fmt: skip

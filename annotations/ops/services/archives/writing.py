@@ -82,7 +82,7 @@ LEFT_OUT: Final = {
     "surrogates and known people": "They are encrypted with the project's key, which never leaves this instance.",
     "searches": "They hold what people typed.",
     "webhooks": "Their hosts are allowed by this instance, and their secrets never leave it.",
-    "figures": "Agreement, scores and lists for review are computed again.",
+    "figures": "Agreement, scores, lists for review and the index of searches are computed again.",
 }
 
 
