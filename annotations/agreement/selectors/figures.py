@@ -18,7 +18,7 @@ from annotations.agreement.rules.coefficients import in_words
 from annotations.agreement.rules.figures import VERSION
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, Setup, table
-from annotations.core.bulk import among
+from annotations.core.bulk import among, collector_paused
 from annotations.core.stored_figures import state_of_sets
 from annotations.core.tokenizers import Tokenizers
 from annotations.formats.files.csv_files import csv_line
@@ -147,6 +147,7 @@ def shared_annotation_sets(
         yield _batch(project, notes[first : first + BATCH], beginnings, labels, tokenizers)
 
 
+@collector_paused()
 def _batch(
     project: Project, notes: list[int], beginnings: list[datetime], labels: dict[int, str], tokenizers: Tokenizers
 ) -> list[NoteAnnotationSets]:
