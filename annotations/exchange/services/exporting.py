@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 
 from annotations import models
+from annotations.core.bulk import in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
@@ -34,6 +35,7 @@ from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES, NAMES, file_names
 from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import Loss, OutNote
+from annotations.gold.selectors import span_of
 from annotations.gold.services.sets import FOLDERS, SetChoice, wanted_set
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.text.spans import Span as DomainSpan
@@ -214,14 +216,10 @@ def _author_notes(author: models.Author | None) -> Iterator[tuple[int, OutNote, 
 def _version_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of a gold version as (note id, note, split, language). The split is empty if the version has none."""
     columns = ("document_id", "document__name", "document__text", "document__language", "spans", "split")
-    for pk, name, text, language, spans, split in (
-        selectors.notes_of_version(wanted).values_list(*columns).iterator(chunk_size=BATCH)
-    ):
-        found = [
-            DomainSpan(start, end, code, attributes=pairs_of(attributes[0] if attributes else None))
-            for start, end, code, _, *attributes in spans
-        ]
-        yield pk, OutNote(name, text, found), split, language
+    # No cursor stays open: one of a canceled export could be closed in the midst of another query, which then hangs.
+    for batch in in_batches(selectors.notes_of_version(wanted).values_list(*columns), BATCH, by="document_id"):
+        for pk, name, text, language, spans, split in batch:
+            yield pk, OutNote(name, text, list(map(span_of, spans))), split, language
 
 
 @dataclass(frozen=True)

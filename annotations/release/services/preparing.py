@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice
 
+from annotations.core.bulk import in_batches
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, Label, LeakFinding, Project
 from annotations.release.rules.known.person import Mention as KnownMention
@@ -129,8 +129,7 @@ class Preparer:
         self._avoided = Originals(self._key, self._all_mentions(check))
 
     def _all_mentions(self, check: Callable[[], object]) -> Iterator[list[NoteMentions]]:
-        notes = covered_notes(self.project, self.source).defer(None).iterator(chunk_size=READ_AT_ONCE)
-        while some := list(islice(notes, READ_AT_ONCE)):
+        for some in in_batches(covered_notes(self.project, self.source).defer(None), READ_AT_ONCE):
             check()
             originals = self.originals([(note, ()) for note in some])
             require(self._policy, {span.label for note in originals for span in note.spans}, code="unmapped")
