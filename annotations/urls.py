@@ -9,6 +9,7 @@ from annotations.gold.urls import urlpatterns as gold
 from annotations.jobs.urls import urlpatterns as jobs
 from annotations.notes.urls import urlpatterns as notes
 from annotations.ops.urls import urlpatterns as ops
+from annotations.pairs.urls import urlpatterns as pairs
 from annotations.projects.urls import urlpatterns as projects
 from annotations.release.urls import urlpatterns as release
 from annotations.review.urls import urlpatterns as review
@@ -23,6 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *agreement,
     *gold,
     *exchange,
+    *pairs,
     *release,
     *ops,
     *projects,

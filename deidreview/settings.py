@@ -220,7 +220,7 @@ INSTALLED_APPS = [
     "django_rq",
     "annotations",
     *(f"annotations.{app}" for app in ["core", "jobs", "projects", "notes", "gold", "exchange"]),
-    *(f"annotations.{app}" for app in ["annotate", "agreement", "review", "scores", "release", "ops"]),
+    *(f"annotations.{app}" for app in ["annotate", "agreement", "review", "scores", "pairs", "release", "ops"]),
     "models_runtime",
     *(f"models_runtime.{app}" for app in ["training", "runs", "refining"]),
     "deidreview",

@@ -5,6 +5,7 @@ from annotations.models.gold import *  # noqa: F403
 from annotations.models.job import *  # noqa: F403
 from annotations.models.known import *  # noqa: F403
 from annotations.models.notes import *  # noqa: F403
+from annotations.models.pairs import *  # noqa: F403
 from annotations.models.people import *  # noqa: F403
 from annotations.models.project import *  # noqa: F403
 from annotations.models.release import *  # noqa: F403

@@ -84,6 +84,10 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     rewriter = factories.make_author(project, kind="run", name="llm-1")
     rewriting = Run.objects.create(project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"})
     models.RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
+    published = models.PublishedDecision.objects.create(
+        project=project, name="published", sha256="0" * 64, text="OMISSIS", state="ambiguous"
+    )
+    models.PairCandidate.objects.create(published=published, document=note, similarity=0.9)
     release = _release(project, note, manager)
     # Numbers of jobs and of gold versions differ between the projects, as ids do.
     models.Project.objects.filter(pk=project.pk).update(last_job_number=models.Job.objects.count())
@@ -133,6 +137,7 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     )
     return {
         "webhook": webhook.pk,
+        "published": published.pk,
         "delivery": delivery.pk,
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
@@ -260,6 +265,7 @@ KINDS = {
         ),
         "open_note": "changes start_annotations submit",
         "webhook": "webhook webhook_resend",
+        "published": "pair_settle",
         "known_upload": "known_upload",
         "group_role": "group_remove",
         "known_person": "known_person",
@@ -352,6 +358,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "import_preview": {"do": "discard"},
         "known_lists": {"do": "add", "which": "deny", "terms": "Villa Verde", "label": "CITY"},
         "webhook": {"do": "off"},
+        "pair_settle": {"note": "none"},
         "known_upload": {"do": "discard"},
         "known_person": {"do": "show"},
         "member_role": {"role": "viewer"},

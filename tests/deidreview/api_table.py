@@ -59,7 +59,8 @@ TABLE: dict[str, Row] = {
         clear_known_people list_terms export_listed_terms download_archive list_ensemble_members list_external_models
         list_language_model_servers list_placeholders retire_model_now read_training_choices list_skills read_skill
         list_skill_versions withdraw_calibration list_injections read_injection list_clusters list_systemic_errors
-        list_refinements read_refinement read_webhook renew_webhook_secret list_deliveries
+        list_refinements read_refinement list_pairs read_pair_statistics list_pair_candidates read_webhook
+        renew_webhook_secret list_deliveries
     """),
     **alike(Row(MANAGERS).answers(409), """
         remove_category preview_audit import_master confirm_archive_import read_injection_score list_injected_errors
@@ -243,6 +244,9 @@ TABLE: dict[str, Row] = {
     # The project has no gold.
     "begin_loop_round": Row(REVIEWERS, {}).answers(409),
     "start_model_scores": Row(MANAGERS, {"backend": "rules"}).answers(202),
+    # Pairs. The project has no label OMISSIS.
+    "pair_decisions": Row(MANAGERS, files={"pile.zip": b"x"}, upload="file").answers(409),
+    "settle_pair": Row(MANAGERS, {"note": None}),
     # Webhooks. Tests list no hosts.
     "list_webhooks": Row(MANAGERS),
     "new_webhook": Row(MANAGERS, {"url": "https://hooks.example.org/", "kinds": ["job.done"]}).answers(422),

@@ -146,6 +146,10 @@ def language_models(world):
     models.RewrittenNote.objects.create(
         author=world.run, document=world.note, text=f"[NOME] {WORD}", sha256="0" * 64, unmapped=[[0, 3, WORD, "", None]]
     )
+    published = {"project": world.project, "text": f"OMISSIS {WORD}"}
+    models.PublishedDecision.objects.create(name="own", sha256="0" * 64, document=world.note, **published)
+    other = models.PublishedDecision.objects.create(name="open", sha256="1" * 64, state="ambiguous", **published)
+    models.PairCandidate.objects.create(published=other, document=world.note, similarity=0.9)
 
 
 def trainings(world):

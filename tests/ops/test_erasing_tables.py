@@ -24,6 +24,7 @@ EMPTIED = {
     "annotations.Delivery": "those about the notes",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
     "annotations.Stale": "those of the notes",
+    "annotations.PublishedDecision": "pairs of the notes, those with a note as candidate, and those not compared yet",
 }
 # Text columns in tables that stay, with the reason. "listed" means shown at an erasure (ops.selectors.free_texts).
 STAYS = {

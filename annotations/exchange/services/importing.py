@@ -5,7 +5,7 @@ canceling it removes what it imported.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -95,8 +95,11 @@ def run_import(
     progress: Progress,
     fence: Fence = no_fence,
     finish: Callable[[dict[str, Any]], None] | None = None,
+    source: NamedFiles | None = None,
 ) -> dict[str, Any]:
     """Run a staged import in short transactions, starting where an earlier attempt stopped. Return the report.
+
+    `source` is read in place of the upload, which the caller then deletes.
 
     `fence` is called inside every transaction, so that a worker that lost its lease can't commit. `finish` gets the
     report inside the last one. The upload is deleted afterwards, or expires if the worker is killed before that.
@@ -115,9 +118,9 @@ def run_import(
         # Somebody discarded the upload in the meantime.
         return dict(row.report)
     row.refresh_from_db()
-    with opened(row) as source:
-        report = _run(row, source, row.created_by, progress, fence, finish=finish)
-    if row.stored_file is not None:
+    with opened(row) if source is None else nullcontext(source) as files:
+        report = _run(row, files, row.created_by, progress, fence, finish=finish)
+    if row.stored_file is not None and source is None:
         row.stored_file.delete()
     return report
 

@@ -100,7 +100,12 @@ def _delete_some(project_id: int) -> bool:
     with transaction.atomic():
         if not models.Deletion.objects.select_for_update(skip_locked=True).filter(pk=project_id).first():
             return False
-        if _delete_notes(project_id) or _delete_chunks(project_id) or _delete_events(project_id):
+        if (
+            _delete_notes(project_id)
+            or _delete_published(project_id)
+            or _delete_chunks(project_id)
+            or _delete_events(project_id)
+        ):
             return True
         _delete_rest(project_id)
         return False
@@ -117,6 +122,13 @@ def _delete_notes(project_id: int) -> bool:
     models.Document.objects.filter(pk__in=ids).delete()
     # A database trigger marked the notes as stale when their submitted sets were deleted.
     models.Stale.objects.filter(document_id__in=ids).delete()
+    return bool(ids)
+
+
+def _delete_published(project_id: int) -> bool:
+    """Delete some published decisions that belong to no note."""
+    ids = _first(models.PublishedDecision.objects.filter(project=project_id), NOTES)
+    models.PublishedDecision.objects.filter(pk__in=ids).delete()
     return bool(ids)
 
 

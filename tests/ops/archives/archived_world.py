@@ -137,6 +137,13 @@ def _reviewed(world: SimpleNamespace) -> None:
         unmapped=[[0, 6, "[NAME]", "llm", None]],
     )  # fmt: skip
     make.make_error_cause(world.run, notes[0], world.rita, gold=(0, 11, "PATIENT"))
+    search = {"window": 10, "threshold": 0.95, "shingle": 1, "permutations": 128, "seed": 41}
+    published = models.PublishedDecision.objects.create(
+        project=project, name="decision", sha256=hashlib.sha256(b"OMISSIS").hexdigest(), text="OMISSIS", number="1/C",
+        document=notes[4], state="paired", author=world.run, method="diff", parameters=search, aligned=0.5, begin=1,
+        settled_by=world.rita, settled_at=timezone.now(),
+    )  # fmt: skip
+    models.PairCandidate.objects.create(published=published, document=notes[4], similarity=0.9, fits=True)
 
 
 def decide(world, note, act, start=None, **options):

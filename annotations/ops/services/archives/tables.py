@@ -75,6 +75,11 @@ TABLES: Final[dict[type[Model], str]] = {
     ),
     models.GoldVersionNote: "document version spans split",
     models.RewrittenNote: "document author text sha256 unmapped",
+    models.PublishedDecision: (
+        "name sha256 number office document state author method parameters aligned outside begin inside settled_by "
+        "settled_at text"
+    ),
+    models.PairCandidate: "published document similarity fits",
 }
 NAMES: Final = frozenset({file_of(models.Project), PEOPLE, *map(file_of, TABLES)})
 
@@ -211,6 +216,12 @@ SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
     (models.GoldVersion, "split_shares"): shapes.Maybe(shapes.checked(_shares)),
     (models.GoldVersionNote, "spans"): shapes.Each(
         shapes.Within(shapes.Maybe(PROVENANCE), shapes.ATTRIBUTES, label=shapes.Plain(str), optional=1)
+    ),
+    (models.PublishedDecision, "parameters"): shapes.Record(
+        {
+            **{key: shapes.Plain(int) for key in ("window", "shingle", "permutations", "seed")},
+            "threshold": shapes.Plain(int, float),
+        }
     ),
     (models.RewrittenNote, "unmapped"): shapes.Each(
         shapes.Items(

@@ -1,0 +1,43 @@
+from typing import IO, Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.forms import WholeField
+from annotations.pairs.rules.alignment import MOST_WINDOW, WINDOW, AlignmentMethod
+from annotations.pairs.services.starting import PairingOrder
+
+
+class PileForm(forms.Form):
+    """A pile of decisions, and how to pair them."""
+
+    file = forms.FileField(
+        label=_("Decisions"),
+        help_text=_("A zip of text files, or Parquet with id, file_name and text."),
+        error_messages={"required": _("Choose a zip or a Parquet file.")},
+    )
+    method = forms.ChoiceField(
+        label=_("Alignment"),
+        choices=[(AlignmentMethod.DIFF, _("Sequence (diff)")), (AlignmentMethod.WINDOW, _("Window, as published"))],
+        initial=AlignmentMethod.DIFF,
+    )
+    window = WholeField(label=_("Window in tokens"), initial=WINDOW, least=1, most=MOST_WINDOW)
+    threshold = forms.FloatField(
+        label=_("Similarity"),
+        initial=0.95,
+        min_value=0.3,
+        max_value=1,
+        help_text=_("Share of different tokens in both texts, for a decision of average length."),
+        widget=forms.NumberInput(attrs={"step": "0.01"}),
+    )
+
+    @property
+    def order(self) -> PairingOrder:
+        """How to pair; after validation."""
+        given: dict[str, Any] = self.cleaned_data
+        return PairingOrder(given["method"], given["window"], given["threshold"])
+
+    def content(self) -> tuple[str, IO[bytes]]:
+        """The name and the content of the file; after validation."""
+        file = self.cleaned_data["file"]
+        return file.name, file
