@@ -136,10 +136,12 @@ class Process:
     def kill9(self):
         """Kill all processes at once, like a power cut.
 
-        They are stopped first: a child whose parent has just died would hand its job back in order.
+        They are stopped first, and the child dies first: when its parent dies, the kernel wakes it, and it would hand
+        its job back in order.
         """
         self.signal_tree(signal.SIGSTOP)
-        self.signal_tree(signal.SIGKILL)
+        for process in reversed(self.tree):
+            process.kill()
         self.popen.wait()
 
     def freeze(self):
