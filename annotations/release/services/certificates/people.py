@@ -10,6 +10,7 @@ from annotations import models
 from annotations.agreement.events import ADJUDICATION_FINISHED
 from annotations.annotate.events import SET_SUBMITTED
 from annotations.core.authors import IMPORTED, gold_author
+from annotations.core.bulk import in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
 from annotations.exchange.events import NOTES_EXPORTED
@@ -18,7 +19,6 @@ from annotations.gold.selectors import hashed
 from annotations.gold.services.sets import SetChoice, wanted_set
 from annotations.release.events import AUDIT_READ
 from annotations.release.rules.certificates.content import Reader
-from annotations.release.selectors.surrogates import in_parts
 from annotations.release.services.settling import released_notes
 from annotations.release.services.sources import specs_of
 from annotations.review.events import REVIEW_FINISHED
@@ -138,8 +138,9 @@ def _sources(release: models.Release, choice: SetChoice) -> Iterator[tuple[int |
     then = _finished(events.filter(verb__in=_OF_GOLD, at__lte=at), by="document_id")
     there = dict(sets.filter(created_at__lte=at).values_list("document_id", "pk"))
     now = {document: pk for pk, document in sets.values_list("pk", "document_id") if finished.get(pk, pk) is None}
-    frozen = models.GoldVersionNote.objects.filter(version=choice.version, document__in=notes).order_by("pk")
-    for some in in_parts(frozen.values_list("document_id", flat=True).iterator()):
+    frozen = models.GoldVersionNote.objects.filter(version=choice.version, document__in=notes)
+    for rows in in_batches(frozen.values_list("document_id"), 500, by="document_id"):
+        some = [document for (document,) in rows]
         # Gold without an event was imported.
         before = {document: then.get(document, there.get(document, _GONE)) for document in some}
         same = _unchanged(
