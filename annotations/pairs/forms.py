@@ -27,7 +27,7 @@ class PileForm(forms.Form):
         initial=0.95,
         min_value=0.3,
         max_value=1,
-        help_text=_("Share of different tokens in both texts, for a decision of average length."),
+        help_text=_("The least share of distinct tokens that both texts have, for a decision of average length."),
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
 

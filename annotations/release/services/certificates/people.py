@@ -140,9 +140,8 @@ def _sources(release: models.Release, choice: SetChoice) -> Iterator[tuple[int |
     now = {document: pk for pk, document in sets.values_list("pk", "document_id") if finished.get(pk, pk) is None}
     frozen = models.GoldVersionNote.objects.filter(version=choice.version, document__in=notes)
     for rows in in_batches(frozen.values_list("document_id"), 500, by="document_id"):
-        some = [document for (document,) in rows]
         # Gold without an event was imported.
-        before = {document: then.get(document, there.get(document, _GONE)) for document in some}
+        before = {document: then.get(document, there.get(document, _GONE)) for (document,) in rows}
         same = _unchanged(
             choice.version,
             {document: now[document] for document, pk in before.items() if pk is not None and document in now},
