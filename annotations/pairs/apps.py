@@ -7,7 +7,7 @@ class PairsConfig(AppConfig):
     label = "pairs"
 
     def ready(self) -> None:
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.core.hooks import patient_erased
         from annotations.jobs.registry import JobKind, register
@@ -28,4 +28,5 @@ class PairsConfig(AppConfig):
             }
         )
         patient_erased.add("annotations.pairs.services.erasing.erase_published")
-        navigation.register(navigation.Entry("notes", 25, _("Pairs"), "pairs", Can.MANAGE))
+        navigation.extend("import", "pairs")
+        offers.offer("import.actions", "pairs/offers/import.html")

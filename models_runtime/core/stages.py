@@ -5,7 +5,6 @@ The strategies are those of Catelli 2021, section 3.3: one language (EN or IT), 
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -32,7 +31,7 @@ from models_runtime.core.gold_sources import languages_of, same_texts, training_
 from models_runtime.core.registry import ENSEMBLE, MERGED, language_models
 from models_runtime.core.training_settings import LANGUAGE_MODEL
 from models_runtime.models import Refinement, Run, TrainedModel
-from models_runtime.models.cards import TrainingParams, parts_of
+from models_runtime.models.cards import ModelCard, TrainingParams, parts_of
 
 MIX = "MIX"
 
@@ -57,7 +56,7 @@ def stages(model: TrainedModel | None) -> list[TrainedModel]:
 def learned_from(model: TrainedModel | None) -> set[int]:
     """Return the notes that a model and its earlier stages learned from. Its figures there are too good.
 
-    A refitted model has learned from its hold-out, too, and a self-trained one from notes without gold.
+    A refitted model has learned from its hold-out, too, and some models from notes without gold.
     """
     return {note for stage in stages(model) for note in _learned(stage)}
 
@@ -111,8 +110,13 @@ def _learned(model: TrainedModel) -> set[int]:
             found |= same_texts(model.project_id, version)
     if "refit" not in model.card:
         found.difference_update(held_out or ())
-    own = model.card.get("self_training")
-    return found.union(own["documents"]) if own else found
+    return found.union(without_gold_of(model.card))
+
+
+def without_gold_of(card: ModelCard) -> list[int]:
+    """Return the notes without gold that a model learned from: with labels of models, or of published versions."""
+    parts = (card.get("self_training"), card.get("silver"))
+    return [note for part in parts if part for note in part["documents"]]
 
 
 def _language(model: TrainedModel) -> str:
@@ -193,16 +197,22 @@ def check_unseen(run: Run, versions: Sequence[GoldVersion], params: TrainingPara
 def notes_without_gold(
     run: Run, versions: Sequence[GoldVersion], params: TrainingParams, newest: int | None = None
 ) -> list[int]:
-    """List up to MOST_NOTES notes that the run has annotated and that are in no gold version and not in the gold set.
+    """List up to MOST_NOTES notes of a run that are outside gold."""
+    return outside_gold(run.project, run.author_id, versions, params, newest)[:MOST_NOTES]
+
+
+def outside_gold(
+    project: Project, author: int, versions: Sequence[GoldVersion], params: TrainingParams, newest: int | None = None
+) -> list[int]:
+    """List the notes that an author has annotated and that are in no gold version and not in the gold set, by id.
 
     Notes of a patient are left out if a note of theirs is held out by the training, or for tests in any version, and so
-    are notes with the same text as a note of the training's versions. `newest`: the highest id. Sorted by id.
+    are notes with the same text as a note of the training's versions. `newest`: the highest id.
     """
-    project = run.project
     inside = GoldVersionNote.objects.filter(version__project=project).values("document")
     gold = AnnotationSet.objects.filter(author__project=project, author__kind=AuthorKind.GOLD).values("document")
     texts = GoldVersionNote.objects.filter(version__in=versions).values("document__sha256")
-    done = AnnotationSet.objects.filter(author=run.author, state=AnnotationSetState.SUBMITTED).values("document")
+    done = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED).values("document")
     rows = Document.objects.filter(project=project, pk__in=done)
     rows = rows.exclude(pk__in=inside).exclude(pk__in=gold).exclude(sha256__in=texts)
     if language := params.get("language", ""):
@@ -214,8 +224,7 @@ def notes_without_gold(
     columns = own.values_list("document", "split", "document__patient_id")
     patients = {patient for pk, split, patient in columns if split == Split.TEST or pk in unseen}
     patients.discard("")
-    pairs = rows.order_by("pk").values_list("pk", "patient_id").iterator()
-    return list(islice((pk for pk, patient in pairs if patient not in patients), MOST_NOTES))
+    return [pk for pk, patient in rows.order_by("pk").values_list("pk", "patient_id") if patient not in patients]
 
 
 def labels_of(run: Run, ids: Sequence[int]) -> Iterator[tuple[int, str, SelfLabeled | None]]:

@@ -122,6 +122,21 @@ class WantedRun(TypedDict):
     name: str
 
 
+class Silver(TypedDict):
+    """What a model learned from silver data: the author's name, and the notes, which nobody had reviewed."""
+
+    author: str
+    spans: int
+    documents: list[int]
+
+
+class WantedSilver(TypedDict):
+    """The author whose annotation sets are a training's silver data: its id, and its name."""
+
+    author: int
+    name: str
+
+
 class ModelCard(TypedDict, total=False):
     """A model's training data and scores. During training, only figures of its epochs are present."""
 
@@ -140,6 +155,7 @@ class ModelCard(TypedDict, total=False):
     random_split: int
     # Notes without gold from which the model learned, too. They are in none of the other counts.
     self_training: SelfTraining
+    silver: Silver
     # Counts are of all versions together. `also`: gold versions of other projects. `languages`: those of all versions.
     also: list[OtherVersion]
     languages: list[str]
@@ -197,6 +213,7 @@ class TrainingParams(TypedDict, total=False):
     # Learn from the hold-out too, once it has chosen the iterations.
     refit: bool
     self_training: WantedRun
+    silver: WantedSilver
     base: str
     base_model: int
     settings: dict[str, int | float | str | bool]

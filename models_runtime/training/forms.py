@@ -53,7 +53,7 @@ class WordsField(forms.Field):
 
 
 class TrainForm(forms.Form):
-    """Settings of a training. `adapt`, `grouping` and `self_training` are ignored if the chosen kind can't use them.
+    """Settings of a training. A kind that can't use `adapt`, `grouping`, `self_training` or `silver` ignores it.
 
     `algorithm` is `kind:algorithm`, or an algorithm of the default kind. The service checks the version, weights and
     algorithm.
@@ -119,6 +119,13 @@ class TrainForm(forms.Form):
         help_text=_("Learns from lines of notes without gold where this run is confident. Takes over twice as long."),
         widget=forms.Select(),
     )
+    silver = forms.CharField(
+        label=_("Silver data: also learn from published decisions"),
+        max_length=80,
+        required=False,
+        help_text=_("Labels that nobody reviewed, of paired notes without gold. The hold-out has reviewed notes only."),
+        widget=forms.Select(),
+    )
     runs = WholeField(
         label=_("Trainings with different seeds"),
         least=1,
@@ -158,6 +165,7 @@ class TrainForm(forms.Form):
         also: Sequence[GoldVersion],
         language_names: Sequence[str] = (),
         runs: Sequence[str] = (),
+        silver: Sequence[str] = (),
     ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
@@ -196,6 +204,8 @@ class TrainForm(forms.Form):
                 ) % {"choices": ", ".join(language_names) or _now("none yet")}
         self.teaches = bool(runs)
         suggest(self, "self_training", [("", _("none")), *((name, name) for name in runs)])
+        self.paired = bool(silver)
+        suggest(self, "silver", [("", _("none")), *((name, name) for name in silver)])
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
 
     def clean(self) -> dict[str, Any]:
@@ -229,7 +239,7 @@ class TrainForm(forms.Form):
             "algorithm": data["algorithm"].rpartition(":")[2],
             "settings": {one.key: data[_field_name(self.backend, one)] for one in (kind.settings if kind else ())},
             **{name: data[name] for name in ("iterations", "language", "also", "refit")},
-            **{name: data[name] or "" for name in ("base", "self_training")},
+            **{name: data[name] or "" for name in ("base", "self_training", "silver")},
             **{name: data[name] or 0 for name in ("adapt", "grouping")},
         }
 
@@ -255,7 +265,12 @@ def _uses(kind: TrainableKind | None) -> dict[str, bool]:
     """Return which of the optional fields the kind uses."""
     if kind is None:
         return {"adapt": False, "grouping": False}
-    return {"adapt": bool(kind.adapts), "grouping": kind.grouped, "self_training": kind.self_trains}
+    return {
+        "adapt": bool(kind.adapts),
+        "grouping": kind.grouped,
+        "self_training": kind.self_trains,
+        "silver": kind.predicts,
+    }
 
 
 def _field_name(kind: str, setting: Setting) -> str:

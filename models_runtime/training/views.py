@@ -35,6 +35,7 @@ from models_runtime.core import external
 from models_runtime.core.gold_sources import languages_of
 from models_runtime.core.health import ModelHealth, Workers, lacking
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.silver import silver_authors
 from models_runtime.core.stages import usable_runs
 from models_runtime.core.training_settings import LANGUAGE_MODEL, SURROGATES, Value, shown
 from models_runtime.models import Run, TrainedModel, TrainedModelState
@@ -89,6 +90,7 @@ def _models(
         also=lendable,
         language_names=[row.name for row in language_models(access.project)],
         runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
+        silver=[author.name for author in silver_authors(access.project)] if access.can(Can.MANAGE) else [],
     )
     rows_shown = [
         (row, model_cards.headline(row.model.card), model_cards.few_notes_of(row.model.card))
@@ -130,6 +132,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: forms.Re
         "held_out_share": model_cards.held_out_share(row.card),
         "erased_since": model_cards.erased_since(row),
         "self_trained": model_cards.self_trained(row.card),
+        "silver": model_cards.silver(row.card),
         "in_first_round": in_first_round(row),
         "kind": trainable_kind(row.backend),
         "perplexity": None if trainable_kind(row.backend).predicts else model_cards.perplexity(row.card),

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 # The second level by first-level name, for a manager.
 SECOND = {
     "Overview": [],
-    "Notes": ["List", "Import", "Pairs", "Search", "Flagged"],
+    "Notes": ["List", "Import", "Search", "Flagged"],
     "Guidelines": ["Text", "Amendments", "Labels", "For agents"],
     "Agreement": ["Figures", "Disagreements"],
     "Adjudicate": ["By note", "By majority"],
@@ -30,7 +30,7 @@ SECOND = {
     "Release": ["Releases", "Policies", "Audits", "Surrogates"],
 }
 # What other roles don't see, of both levels.
-FOR_MANAGERS = {"For agents", "Injected errors", "Refinements", "Import", "Pairs", "Labels"}
+FOR_MANAGERS = {"For agents", "Injected errors", "Refinements", "Import", "Labels"}
 LESS = {
     "viewer": {*FOR_MANAGERS, "Adjudicate", "Release", "By note", "By string", "In bulk", "Export"},
     "annotator": {*FOR_MANAGERS, *list(SECOND)[3:]},

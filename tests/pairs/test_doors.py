@@ -42,6 +42,7 @@ def twins():
 
 def test_the_page_starts_a_job_shows_the_flagged_pairs_first_and_settles(project, mia):
     client = signed_in(mia)
+    assert f'href="{PAGE}"' in check_page(client.get(reverse("import", args=["court"])))
     assert "No published decisions yet" in check_page(client.get(PAGE))
     sent = {"file": zipped(twins()), "method": "diff", "window": 10, "threshold": 0.6}
     answer = client.post(PAGE, sent)
@@ -149,3 +150,4 @@ def test_a_project_without_the_label_says_so(world, sign_in):
         {"file": zipped({"a": "b"}), "method": "diff", "window": 10, "threshold": 0.95},
     )
     assert answer.status_code == 422 and "OMISSIS" in check_page(answer)
+    assert "/pairs/" not in check_page(sign_in(world.mia).get(reverse("import", args=["covid"])))

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import IO, Any, Final
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError, check_choice
@@ -50,9 +51,18 @@ class PairingOrder:
             raise ServiceError(_("The threshold must be between 0.3 and 1."), code="threshold")
 
 
+def has_omissis(project: Project) -> bool:
+    """Whether the project has the label of hidden spans."""
+    return _omissis(project).exists()
+
+
+def _omissis(project: Project) -> QuerySet[Label]:
+    return Label.objects.filter(label_set__project=project, code=OMISSIS)
+
+
 def omissis_label(project: Project) -> Label:
     """The label of hidden spans. Raises ServiceError `label` if the project has none."""
-    label = Label.objects.select_related("merged_into").filter(label_set__project=project, code=OMISSIS).first()
+    label = _omissis(project).select_related("merged_into").first()
     if label is None:
         message = _("This project has no label “OMISSIS”, which pairs need. Add it under Guidelines, Labels.")
         raise ServiceError(message, code="label")

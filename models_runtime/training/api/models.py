@@ -45,6 +45,14 @@ class SelfTrainedOut(Schema):
     weight: float
 
 
+class SilverOut(Schema):
+    """What a model learned from `notes` without gold, whose `spans` of this author nobody had reviewed."""
+
+    author: str
+    notes: int
+    spans: int
+
+
 class ModelItem(Schema):
     """A trained model. `state` is training, ready, failed or retired; `job` is the number of its training.
 
@@ -69,6 +77,7 @@ class ModelItem(Schema):
     refit: Refit | None
     refit_elsewhere: int | None
     self_training: SelfTrainedOut | None
+    silver: SilverOut | None
     trouble: str
     created_at: datetime
 

@@ -15,6 +15,7 @@ from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from models_runtime.core import external
 from models_runtime.core.registry import TRAINABLE
+from models_runtime.core.silver import silver_authors
 from models_runtime.core.stages import usable_runs
 from models_runtime.models import OF_MODEL
 from models_runtime.training.api.models import ModelItem
@@ -58,7 +59,8 @@ class TrainingChoices(Schema):
     """What trainings can use: kinds, starting weights, models to start from (`model:ID` and name), embeddings.
 
     `embeddings` are files of word vectors and `language_models`. `also` are gold versions of other projects that the
-    person manages, as `project:number`. `self_training` are the runs from whose labels a training can learn.
+    person manages, as `project:number`. `self_training` are the runs from whose labels a training can learn, and
+    `silver` the authors of pairs of decisions.
     """
 
     kinds: list[KindOut]
@@ -68,6 +70,7 @@ class TrainingChoices(Schema):
     language_models: list[str]
     also: list[str]
     self_training: list[str]
+    silver: list[str]
 
 
 class NewTraining(Body):
@@ -76,7 +79,8 @@ class NewTraining(Body):
     With `random_splits`, each draws its own hold-out: one fifth of the patients, from train and dev notes together.
     `base`: weights or a model to start from. `adapt`: epochs of language pre-training. `grouping`: sentences read
     together. `language`: only notes in it. `also`: gold of other projects. `self_training`: the name of a run, from
-    whose confident labels of notes without gold the model learns, too. Without an algorithm, the kind's first one.
+    whose confident labels of notes without gold the model learns, too. `silver`: the name of an author of pairs of
+    decisions, from whose unreviewed labels it learns, too. Without an algorithm, the kind's first one.
     """
 
     gold: int = Field(ge=0, le=2**31 - 1)
@@ -90,6 +94,7 @@ class NewTraining(Body):
     also: list[str] = Field([], max_length=50)
     refit: bool = False
     self_training: str = Field("", max_length=80)
+    silver: str = Field("", max_length=80)
     runs: int | None = None
     random_splits: bool = False
     name: str = Field("", max_length=80)
@@ -121,6 +126,7 @@ def read_training_choices(request: ApiRequest, access: Access) -> TrainingChoice
         language_models=characters,
         also=[f"{version.project.slug}:{version.number}" for version in lendable],
         self_training=[run.author.name for run in usable_runs(access.project)],
+        silver=[author.name for author in silver_authors(access.project)],
     )
 
 
@@ -145,9 +151,9 @@ def _started(
 ) -> Status[Trainings]:
     form = TrainForm(body.dict() | {"algorithm": f"{body.kind}:{body.algorithm}"})
     check(form)
-    # The form leaves self-training out for kinds that can't use it.
+    # The form leaves these two out for kinds that can't use them.
     settings = {key: str(value) for key, value in body.settings.items()}
-    more = {"settings": settings, "self_training": body.self_training}
+    more = {"settings": settings, "self_training": body.self_training, "silver": body.silver}
     own = {key: f"settings.{key}" for key in ("settings", "embeddings", *body.settings)} | {"settings": "settings"}
     at = {name: name for name in type(body).model_fields} | own | REFUSED_AT | {"backend": "kind"}
     with named(at):

@@ -7,6 +7,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +29,7 @@ from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_sources import GoldSource, Note, gold_sources, languages_of, manages, versions_of
 from models_runtime.core.model_files import store_model
 from models_runtime.core.registry import trainable_kind
+from models_runtime.core.silver import SILVER, read_silver, silver_notes
 from models_runtime.core.stages import SELF_TRAINING, check_hold_out, check_unseen, labels_of, notes_without_gold
 from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, OtherVersion, Refit, SelfTraining
@@ -125,6 +127,13 @@ class _TrainingJob:
         self.version = versions[0]
         # Again, since an erasure or a new split may have changed the hold-out after the start.
         check_hold_out(row.project, row.params, versions)
+        self.silver = row.params.get("silver")
+        self.silver_notes = (
+            silver_notes(row.project, self.silver["author"], versions, row.params, self.newest) if self.silver else []
+        )
+        if self.silver and not self.silver_notes:
+            message = gettext("“%(name)s” has no note without gold to learn from any more. Start a new training.")
+            raise ServiceError(message % {"name": self.silver["name"]}, code=SILVER)
         # Whether the training is repeated on all notes. Without a hold-out it has learned from all notes already.
         self.refits = bool(row.params.get("refit")) and any(source.notes.hold_out for source in self.sources)
         self.watch = Watch(claim, row, self.erased)
@@ -174,7 +183,12 @@ class _TrainingJob:
             self.claim.finish(_result(row, self.card))
 
     def _train_notes(self) -> Iterator[Note]:
-        return (note for source in self.sources for note in source.read(source.notes.train))
+        for source in self.sources:
+            yield from source.read(source.notes.train)
+        yield from self._silver()
+
+    def _silver(self) -> Iterator[Note]:
+        return read_silver(self.row.project, self.silver["author"], self.silver_notes) if self.silver else iter(())
 
     def _held_out(self) -> Iterator[Note]:
         return (note for source in self.sources for note in source.read(source.notes.hold_out))
@@ -204,6 +218,9 @@ class _TrainingJob:
         if len(self.sources) > 1:
             others = zip(self.sources[1:], spans[1:], strict=True)
             card["also"] = [_other_version(source, own) for source, own in others]
+        if self.silver:
+            spans_read = sum(len(found) for _text, found in self._silver())
+            card["silver"] = {"author": self.silver["name"], "spans": spans_read, "documents": self.silver_notes}
         if self.watch.unlabeled or not self.kind.predicts:
             card["unlabeled"] = self.watch.unlabeled
         # The card has these keys of the parameters, too.
@@ -306,7 +323,7 @@ class _TrainingJob:
         own = {"iterations": watch.most, "stop_after": most, "settings": settings}
         own |= {"refit": sum(len(source.notes.hold_out) for source in self.sources)}
         own |= {"checkpoint": self._checkpoint("refit")}
-        notes = (note for source in self.sources for note in source.read(source.everything))
+        notes = chain((note for source in self.sources for note in source.read(source.everything)), self._silver())
         self.path = self.folder / "refit.zip"
         result = self._taught(notes, self.path, own, watch.refit, self_labeled=self.labels)
         refit: Refit = {

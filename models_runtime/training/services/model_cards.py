@@ -10,7 +10,7 @@ from annotations.scores.rules.intervals import FEW_NOTES, FewNotes
 from annotations.scores.rules.rates import RatesData
 from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
-from models_runtime.core.stages import stages
+from models_runtime.core.stages import stages, without_gold_of
 from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard
 from models_runtime.training.services.trained import trouble_of
@@ -26,6 +26,12 @@ def self_trained(card: ModelCard) -> dict[str, Any] | None:
         return None
     told = {key: value for key, value in own.items() if key != "documents"}
     return told | {"notes": len(own["documents"])}
+
+
+def silver(card: ModelCard) -> dict[str, Any] | None:
+    """Return what a model learned from silver data, as in `cards.Silver`; `notes`: how many."""
+    own = card.get("silver")
+    return {"author": own["author"], "spans": own["spans"], "notes": len(own["documents"])} if own else None
 
 
 def headline(card: ModelCard) -> RatesData | None:
@@ -91,7 +97,7 @@ def other_versions(model: TrainedModel, person: User) -> list[dict[str, Any]]:
 def erased_since(model: TrainedModel) -> bool:
     """Whether notes from which the model or an earlier stage learned were erased or deleted since its training.
 
-    These are the notes of its gold versions, and those without gold of a self-training.
+    These are the notes of its gold versions, and those without gold of a self-training or of silver data.
 
     Its weights may still contain words of these notes. Unknown, so False, for models whose card lacks the counts.
     """
@@ -100,7 +106,7 @@ def erased_since(model: TrainedModel) -> bool:
 
 def _erased_since(model: TrainedModel) -> bool:
     card = model.card
-    documents = card["self_training"]["documents"] if "self_training" in card else []
+    documents = without_gold_of(card)
     there = sum(
         Document.objects.filter(project=model.project_id, pk__in=documents[at : at + 500]).count()
         for at in range(0, len(documents), 500)
@@ -117,8 +123,9 @@ def summary(model: TrainedModel) -> dict[str, Any]:
     """A model as commands print it and programs read it.
 
     Scores are None for an uploaded model and for one without a hold-out. `notes`, `held_out` and all figures are those
-    of the held-out model, also where `refit` tells of a later one. Notes of a `self_training` are not counted in
-    `notes`. `random_split`: the seed of a hold-out that was drawn for this training; None for that of its gold version.
+    of the held-out model, also where `refit` tells of a later one. Notes of a `self_training` and of `silver` data are not
+    counted in `notes`. `random_split`: the seed of a hold-out that was drawn for this training; None for that of its
+    gold version.
     `refit_elsewhere`: of an uploaded model, how many of its notes had chosen its iterations. `thresholds`: figures of
     the held-out notes at each masking threshold, empty for a model that gives no probabilities. `better_rules`: the F1
     of the built-in rules on the hold-out, if the model's is lower.
@@ -137,6 +144,7 @@ def summary(model: TrainedModel) -> dict[str, Any]:
         "algorithm": card.get("algorithm") or model.params.get("algorithm"),
         "random_split": card.get("random_split", model.params.get("random_split")),
         "self_training": self_trained(card),
+        "silver": silver(card),
         "f1": levels["label"]["f1"] if scores else None,
         "better_rules": better_rules(card),
         "few_notes": few_notes_of(card),

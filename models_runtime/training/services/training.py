@@ -17,6 +17,7 @@ from models_runtime.core import external
 from models_runtime.core.gold_sources import gold_sources, languages_of, lending_project, unseen_by
 from models_runtime.core.model_files import free_name, good_model_name, missing_labels, taken, with_weights
 from models_runtime.core.registry import TRAINABLE, trainable_kind
+from models_runtime.core.silver import wanted_silver
 from models_runtime.core.stages import check_hold_out
 from models_runtime.core.training_settings import SURROGATES, checked
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
@@ -42,7 +43,8 @@ class TrainingSettings:
     models of one language, of all languages, or of one language after the other by `base`. `settings`: those of the
     kind (`TrainableKind.settings`), by key. `refit`: once the hold-out has chosen the iterations, train again on all
     notes, test notes aside. `self_training`: the name of a run, from whose sure labels of notes without gold the model
-    learns, too. `random_split`: the seed of a hold-out of its own, see training_notes.
+    learns, too. `silver`: the name of the author of pairs of decisions from which it learns, too. `random_split`: the
+    seed of a hold-out of its own, see training_notes.
     """
 
     backend: str = DEFAULT
@@ -56,6 +58,7 @@ class TrainingSettings:
     settings: Mapping[str, object] = field(default_factory=dict)
     refit: bool = False
     self_training: str = ""
+    silver: str = ""
     random_split: int | None = None
 
 
@@ -81,6 +84,8 @@ def start_training(
     check_hold_out(project, params, [version, *also])
     if settings.self_training:
         params["self_training"] = wanted_run(project, backend, settings.self_training, [version, *also], params)
+    if settings.silver:
+        params["silver"] = wanted_silver(project, backend, settings.silver, [version, *also], params)
     name = good_model_name(name) if name.strip() else ""
     with locked(project, taken(name)):
         if existing := started_with(TrainedModel, project, "train", key):

@@ -17,7 +17,7 @@ from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import summary
 
 # Options that are fields of the form of the page.
-TEXTS = ("base", "language", "self_training", "name")
+TEXTS = ("base", "language", "self_training", "silver", "name")
 NUMBERS = ("iterations", "adapt", "grouping", "runs")
 SWITCHES = ("refit", "random_splits")
 ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
@@ -125,6 +125,8 @@ def _line(result: dict[str, Any]) -> str:
         )
     if (own := result["self_training"]) is not None:
         line += f" Also learned from {own['notes']} notes without gold, first with the labels of {own['run']}."
+    if (own := result["silver"]) is not None:
+        line += f" Also learned from {own['notes']} notes of {own['author']}, which nobody had reviewed."
     if result["perplexity"] is not None:
         line += f" Hold-out: perplexity {result['perplexity']:.2f}."
     return line
