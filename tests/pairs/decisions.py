@@ -6,6 +6,7 @@
 import random
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from annotations.pairs.rules.alignment import align
@@ -63,8 +64,10 @@ def excerpt() -> Decision:
     return made
 
 
-def invented(seed: int, *, tokens: int = 1396, region: str = "", number: str = "") -> Decision:
-    """Invent a decision of about so many tokens with eight hidden spans, as in table 6."""
+def invented(
+    seed: int, *, tokens: int = 1396, region: str = "", number: str = "", words: Sequence[str] = WORDS
+) -> Decision:
+    """Invent a decision of about so many tokens, of these words, with eight hidden spans, as in table 6."""
     chance = random.Random(seed)
     pick = chance.choice
     number = number or f"{10_000 + seed}/{pick('CAGM')}"
@@ -85,9 +88,9 @@ def invented(seed: int, *, tokens: int = 1396, region: str = "", number: str = "
     )
     sentences, count = [], 130
     while count < tokens:
-        words = chance.choices(WORDS, k=chance.randint(8, 24))
-        sentences.append(" ".join(words).capitalize() + pick([".", ".", ";", ", ai sensi dell'art. 12."]))
-        count += len(words) + 1
+        drawn = chance.choices(words, k=chance.randint(8, 24))
+        sentences.append(" ".join(drawn).capitalize() + pick([".", ".", ";", ", ai sensi dell'art. 12."]))
+        count += len(drawn) + 1
     sentences.insert(len(sentences) // 2, f"Il Sig. {{{person}}} ha servito presso il distretto di {{{pick(TOWNS)}}}.")
     made = marked(f"{head}{lawyer_part}\n" + "\n".join(sentences))
     at = made.clear.index("dall'avv. ") + len("dall'avv. ")

@@ -7,12 +7,13 @@ another one was killed. Only workers and commands load this module, since datask
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, keep_labels, unerased
 from annotations.core.progress import Fence, Progress
@@ -189,12 +190,13 @@ class Pairing:
         if not found:
             return {}
         try:
-            index = CandidateIndex(self._search, new.values_list("pk", "text").iterator(chunk_size=BATCH))
+            texts = chain.from_iterable(in_batches(new.values_list("pk", "text"), BATCH))
+            index = CandidateIndex(self._search, texts)
         except ImportError as error:
             message = _("Pairing needs the library datasketch. Install the packages of requirements-models.lock.")
             raise ServiceError(message, code="library") from error
-        notes = Document.objects.filter(project=self.project).order_by("pk").values_list("pk", "text")
-        for batch in _batches(notes.iterator(chunk_size=BATCH)):
+        notes = Document.objects.filter(project=self.project).values_list("pk", "text")
+        for batch in in_batches(notes, BATCH):
             near = {pk: index.near(text) for pk, text in batch if not is_published(text)}
             wanted = new.filter(pk__in={pk for keys in near.values() for pk in keys}).values_list("pk", "text")
             published = {pk: (shingles(text, self._search.shingle), decision_key(text)) for pk, text in wanted}
