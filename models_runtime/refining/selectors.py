@@ -10,6 +10,7 @@ from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import among, in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import notes_learned_from
 from annotations.core.suggestions import ProposedRemoval
@@ -19,7 +20,6 @@ from annotations.ops.selectors.free_texts import FreeText, KeptWeights
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.known import kinds_of_labels
-from annotations.release.selectors.surrogates import in_parts
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.backends.refining.state import DEFAULT_LANGUAGE, Skill, for_project, shipped, title_of
@@ -116,27 +116,24 @@ def rejections(project: Project) -> list[RejectedAnnotation]:
 
 def _off_gold(project: Project, found: Places) -> Places:
     """The places that overlap no annotation of gold."""
-    kept: Places = {}
-    for notes in in_parts(sorted(found)):
-        gold: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        rows = StoredSpan.objects.filter(
-            annotation_set__author__project=project,
-            annotation_set__author__kind=AuthorKind.GOLD,
-            annotation_set__document__in=notes,
-        ).order_by()
-        for note, start, end in rows.values_list("annotation_set__document_id", "start", "end"):
-            gold[note].append((start, end))
-        for note in notes:
-            kept[note] = [
-                one for one in found[note] if not any(start < one[1] and one[0] < end for start, end in gold[note])
-            ]
-    return kept
+    gold: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    rows = StoredSpan.objects.filter(
+        annotation_set__author__project=project,
+        annotation_set__author__kind=AuthorKind.GOLD,
+        annotation_set__document__in=among(found),
+    ).order_by()
+    for note, start, end in rows.values_list("annotation_set__document_id", "start", "end"):
+        gold[note].append((start, end))
+    return {
+        note: [one for one in places if not any(start < one[1] and one[0] < end for start, end in gold[note])]
+        for note, places in found.items()
+    }
 
 
 def _examples(found: Places) -> list[RejectedAnnotation]:
     examples: list[RejectedAnnotation] = []
-    for notes in in_parts(sorted(found)):
-        for pk, text in Document.objects.filter(pk__in=notes).order_by("pk").values_list("pk", "text"):
+    for batch in in_batches(Document.objects.filter(pk__in=among(found)).values_list("pk", "text"), BATCH):
+        for pk, text in batch:
             examples += examples_in(pk, text, found[pk])
     return examples
 

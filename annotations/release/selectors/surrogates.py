@@ -1,10 +1,9 @@
 """Entities of the index for pages: forms, surrogates, mentions in their sentences."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -23,11 +22,6 @@ from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, M
 from annotations.release.rules.surrogates.writing import Writer, part_name
 
 # The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found.
-
-
-# Values in one query: SQLite allows 250,000, and plans of long lists get slow.
-AT_ONCE: Final = 5000
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +139,6 @@ def named(project: Project, digests: Collection[str]) -> dict[str, dict[tuple[st
     for digest, kind, scope, entity in rows.values_list("digest", "kind", "scope", "entity_id"):
         found.setdefault(digest, {})[kind, scope] = entity
     return found
-
-
-def in_parts(values: Iterable[T]) -> Iterator[list[T]]:
-    """Lists of at most AT_ONCE values."""
-    waiting = iter(values)
-    while some := list(islice(waiting, AT_ONCE)):
-        yield some
 
 
 # The keys by which an entity with given forms is found.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.installation import SHIPPED
+from annotations.text.search import word_groups
 from models_runtime.backends.base import BackendError
 
 # The kinds of identifiers that rules find. They are finer than any label set, so that each set gets its best label.
@@ -140,15 +141,8 @@ def places() -> dict[str, tuple[RuleKind, bool]]:
 
 @cache
 def groups() -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    name = ""
-    for line in (_DATA / "words.txt").read_text(encoding="utf-8").split("\n"):
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-        found.setdefault(name, []).extend(word.replace("_", " ") for word in line.split())
-    return {name: tuple(words) for name, words in found.items()}
+    found = word_groups(_DATA / "words.txt")
+    return {name: tuple(word.replace("_", " ") for word in words) for name, words in found.items()}
 
 
 @cache

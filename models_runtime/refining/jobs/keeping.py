@@ -14,12 +14,11 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Substr
 from django.utils import timezone
 
-from annotations.core.bulk import SpanRow, insert_objects, update_rows
+from annotations.core.bulk import SpanRow, among, insert_objects, update_rows
 from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Fence, no_fence
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.release.selectors.surrogates import in_parts
 from annotations.text.hashes import string_key
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.refining.todo import Action, Item, RefinementDecision, Todo
@@ -214,8 +213,7 @@ def forget_reasons(*, project: Project, notes: Sequence[int], patient: str) -> N
 
     items = RefinedItem.objects.filter(refinement__project=project).exclude(reason="")
     found = [pk for pk, reason in items.values_list("pk", "reason").iterator(chunk_size=BATCH) if names(reason)]
-    for some in in_parts(found):
-        RefinedItem.objects.filter(pk__in=some).update(reason="")
+    RefinedItem.objects.filter(pk__in=among(found)).update(reason="")
     spans = Span.objects.filter(
         annotation_set__author__project=project, annotation_set__author__kind=AuthorKind.REFINED
     )
@@ -231,6 +229,5 @@ def forget_reasons(*, project: Project, notes: Sequence[int], patient: str) -> N
 def _strings(notes: Sequence[int], patient: str) -> Iterator[str]:
     yield patient
     cut = Substr("annotation_set__document__text", F("start") + 1, F("end") - F("start"))
-    for some in in_parts(sorted(notes)):
-        rows = Span.objects.filter(annotation_set__document__in=some).order_by().annotate(text=cut)
-        yield from rows.values_list("text", flat=True).distinct().iterator(chunk_size=BATCH)
+    rows = Span.objects.filter(annotation_set__document__in=among(notes)).order_by().annotate(text=cut)
+    yield from rows.values_list("text", flat=True).distinct().iterator(chunk_size=BATCH)

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.core.bulk import insert_objects
+from annotations.core.bulk import among, in_batches, insert_objects
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.locks import erasures_of, unerased
 from annotations.formats.files.csv_files import RowError
@@ -18,13 +18,12 @@ from annotations.jobs.services.queue import enqueue, key_of, locked, started_wit
 from annotations.models import Author, AuthorKind, Document, Project, User
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_context
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.release.selectors.surrogates import in_parts
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 from models_runtime.refining import events
 from models_runtime.refining.rules.rules import InjectionRule, missing
 from models_runtime.refining.rules.systemic import PREFIX, Cluster, RejectedAnnotation, clusters
 from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, read_terms
-from models_runtime.refining.selectors import gold_version, has_rejections, labels_for, rejections
+from models_runtime.refining.selectors import BATCH, gold_version, has_rejections, labels_for, rejections
 from models_runtime.runs.services.runs import free_name
 
 KIND: Final = "inject"
@@ -243,8 +242,8 @@ def forget_terms(*, project: Project, notes: Sequence[int], patient: str) -> Non
     runs = list(InjectedRun.objects.select_for_update().filter(project=project).exclude(terms=[]))
     if not runs:
         return
-    for some in in_parts(sorted(notes)):
-        for text in Document.objects.filter(pk__in=some).values_list("text", flat=True):
+    for batch in in_batches(Document.objects.filter(pk__in=among(notes)).values_list("pk", "text"), BATCH):
+        for _pk, text in batch:
             folded = text.casefold()
             for run in runs:
                 run.terms = [term for term in run.terms if term[0].casefold() not in folded]

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import among
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold
 from annotations.core.sealing import Key, project_key
@@ -18,7 +19,6 @@ from annotations.release.rules.surrogates.clustering import surrogate_key
 from annotations.release.rules.surrogates.folding import LONG, folded, runs
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, IndexedEntity, Surrogate
 from annotations.release.rules.surrogates.writing import parts_of
-from annotations.release.selectors.surrogates import in_parts
 from annotations.release.services.surrogates import makers
 from annotations.release.services.surrogates.patients import Patient
 from models_runtime.backends.base import BackendError
@@ -60,9 +60,7 @@ class SealedAnswers:
         with transaction.atomic():
             # The lock keeps the notes from being erased before the answer is stored; an erasure then deletes it.
             hold(self._project.pk)
-            present = sum(
-                Document.objects.filter(project=self._project, pk__in=some).count() for some in in_parts(wanted)
-            )
+            present = Document.objects.filter(project=self._project, pk__in=among(wanted)).count()
             if wanted and present == len(wanted):
                 rows = [LlmAnswer(document_id=note, key=digest, found={}) for note in wanted]
                 rows[0].found = sealed
@@ -76,11 +74,9 @@ class SealedAnswers:
 
 def forget_answers(*, project: Project, notes: Sequence[int], patient: str) -> None:
     """Delete all answers to questions that show one of these notes. Called in the transaction of the erasure."""
-    for some in in_parts(sorted(notes)):
-        about = LlmAnswer.objects.filter(document__in=some, key__startswith=PREFIX).order_by()
-        keys = set(about.values_list("key", flat=True))
-        for these in in_parts(sorted(keys)):
-            LlmAnswer.objects.filter(document__project=project, key__in=these).delete()
+    about = LlmAnswer.objects.filter(document__in=among(notes), key__startswith=PREFIX).order_by()
+    keys = set(about.values_list("key", flat=True))
+    LlmAnswer.objects.filter(document__project=project, key__in=among(keys)).delete()
 
 
 MOST_TAKEN: Final = 100

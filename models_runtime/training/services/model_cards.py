@@ -123,12 +123,11 @@ def summary(model: TrainedModel) -> dict[str, Any]:
     """A model as commands print it and programs read it.
 
     Scores are None for an uploaded model and for one without a hold-out. `notes`, `held_out` and all figures are those
-    of the held-out model, also where `refit` tells of a later one. Notes of a `self_training` and of `silver` data are not
-    counted in `notes`. `random_split`: the seed of a hold-out that was drawn for this training; None for that of its
-    gold version.
-    `refit_elsewhere`: of an uploaded model, how many of its notes had chosen its iterations. `thresholds`: figures of
-    the held-out notes at each masking threshold, empty for a model that gives no probabilities. `better_rules`: the F1
-    of the built-in rules on the hold-out, if the model's is lower.
+    of the held-out model, also where `refit` tells of a later one. Notes of a `self_training` and of `silver` data are
+    not counted in `notes`. `random_split`: the seed of a hold-out that was drawn for this training; None for that of
+    its gold version. `refit_elsewhere`: of an uploaded model, how many of its notes had chosen its iterations.
+    `thresholds`: figures of the held-out notes at each masking threshold, empty for a model that gives no
+    probabilities. `better_rules`: the F1 of the built-in rules on the hold-out, if the model's is lower.
     """
     card, scores = model.card, model.card.get("scores")
     levels = {GRANULARITY[level["granularity"]]: level["micro"] for level in scores["levels"]} if scores else {}
