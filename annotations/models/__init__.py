@@ -8,5 +8,6 @@ from annotations.models.notes import *  # noqa: F403
 from annotations.models.pairs import *  # noqa: F403
 from annotations.models.people import *  # noqa: F403
 from annotations.models.project import *  # noqa: F403
+from annotations.models.records import *  # noqa: F403
 from annotations.models.release import *  # noqa: F403
 from annotations.models.review import *  # noqa: F403

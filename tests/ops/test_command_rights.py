@@ -48,7 +48,8 @@ TABLE: dict[Can | RequiredStanding | str, list[str]] = {
         "models covid --download crf-1 --to {0}",
     ],
     Can.RELEASE: [
-        "audit_plan covid", "audit_plan covid --discard", "release covid --set gold --policy mask --out {0}",
+        "audit_plan covid", "audit_plan covid --discard", "deid_records covid {0} {0}",
+        "release covid --set gold --policy mask --out {0}",
         "surrogates covid",
     ],
     Can.MANAGE: [
@@ -59,7 +60,7 @@ TABLE: dict[Can | RequiredStanding | str, list[str]] = {
         "map_group covid a b --role viewer", "merge_labels covid CITY HOSPITAL", "models covid --retire crf-1",
         "pair_published covid {0}", "password_link covid ann", "remove_member covid ann",
         "rename_label covid CITY --name Town",
-        "run_model covid rules", "serve_model covid none --protocol inception",
+        "run_model covid rules", "schema add covid {0}", "serve_model covid none --protocol inception",
         "read_parquet covid none {0} {0}", "train_model covid --gold 1",
     ],
     Can.ARCHIVE: [

@@ -150,6 +150,10 @@ def language_models(world):
     models.PublishedDecision.objects.create(name="own", sha256="0" * 64, document=world.note, **published)
     other = models.PublishedDecision.objects.create(name="open", sha256="1" * 64, state="ambiguous", **published)
     models.PairCandidate.objects.create(published=other, document=world.note, similarity=0.9)
+    schema = models.RecordSchema.objects.create(project=world.project, data_type="visit", number=1, schema={})
+    models.Record.objects.create(
+        project=world.project, schema=schema, document=world.note, content_hash="0" * 64, record={"name": WORD}
+    )
 
 
 def trainings(world):

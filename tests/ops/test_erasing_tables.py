@@ -53,6 +53,10 @@ STAYS = {
         "code": "listed", "name": "listed", "description": "listed", "placeholder": "listed", "hotkey": "one letter",
         "attributes": "listed",
     },
+    "annotations.RecordSchema": {
+        "data_type": "names of types", "record_version": "a version", "schema": "names of fields, without values",
+        "repairs": "what was repaired in the schema",
+    },
     "annotations.LabelMapping": {"name": "listed", "target": "shipped"},
     "annotations.MappedLabel": {"code": "listed with the name"},
     "annotations.PersonalKey": {"key": "one letter"},

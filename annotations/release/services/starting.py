@@ -1,7 +1,7 @@
 """Start a release: its row, a row for each of its notes, and the job that prepares them, in one transaction."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -48,9 +48,12 @@ def start_release(
     surrogate_maker: Params | None = None,
     searched_runs: Sequence[str] = (),
     keep_names: bool = False,
+    only: Collection[int] | None = None,
     token: str = "",
 ) -> Release:
     """Start a release of all notes with the chosen annotations. The same `token` (one per form) gives the same release.
+
+    `only`: the ids of notes to which the release is restricted.
 
     `searched_runs`: runs, as run:NAME, whose suggestions the leak gate also looks for. `keep_names`: released notes
     keep the names of the notes; by default they get neutral ones.
@@ -90,7 +93,7 @@ def start_release(
             keep_names=keep_names,
             created_by=actor,
         )
-        release.note_count = _make_rows(release, source)
+        release.note_count = _make_rows(release, source, only)
         if not release.note_count:
             message = _("“%(spec)s” has no submitted annotation sets, so there is nothing to release.")
             raise ServiceError(message % {"spec": set_spec}, code="empty")
@@ -165,12 +168,14 @@ def _runs(project: Project, specs: Sequence[str]) -> list[str]:
     return found
 
 
-def _make_rows(release: Release, source: ReleasedAnnotations) -> int:
+def _make_rows(release: Release, source: ReleasedAnnotations, only: Collection[int] | None) -> int:
     """Make one row per note by one statement, in the order of patient and note. Return their number."""
     released, note = ReleasedNote._meta.db_table, Document._meta.db_table
     cast = "::jsonb" if connection.vendor == "postgresql" else ""
     empty, nothing = f"'[]'{cast}", f"'{{}}'{cast}"
     condition, values = source.notes()
+    if only is not None:
+        condition += f" AND id IN ({', '.join(str(int(pk)) for pk in only) or 'NULL'})"
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {released} (release_id, document_id, name, state, sha256, span_count, spans, pieces, extra, "  # noqa: S608 - names of ours

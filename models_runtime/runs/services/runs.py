@@ -1,6 +1,6 @@
 """Start, count and retry model runs. The work itself is in runs.jobs.running."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
@@ -60,10 +60,12 @@ def started(
     read_by: Sequence[int] = (),
     merged_from: Sequence[int] = (),
     left: bool = False,
+    only: Collection[int] | None = None,
 ) -> Run:
     """Start a run of the chosen backend: make its author, items and job in one transaction.
 
-    The run covers the notes that all authors in `read_by` have annotated; with `left`, only notes that are not gold.
+    The run covers the notes that all authors in `read_by` have annotated; with `left`, only notes that are not gold;
+    with `only`, those with these ids.
     A repeated call with the same `key` returns the same run.
     """
     name = good_name(name)
@@ -80,7 +82,7 @@ def started(
         run = Run.objects.create(
             project=project, author=author, backend=choice.backend, model=choice.model, params=params, created_by=actor
         )
-        notes = _make_items(run, read_by, left)
+        notes = _make_items(run, read_by, left, only)
         if not notes:
             raise ServiceError(_reason_for_no_notes(read_by, left), code="empty")
         _enqueue(run, key_of("run", key), actor, notes)
@@ -109,7 +111,7 @@ def _reason_for_no_notes(read_by: Sequence[int], left: bool) -> str:
     return _("This project has no notes. Import notes first.")
 
 
-def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
+def _make_items(run: Run, read_by: Sequence[int], left: bool = False, only: Collection[int] | None = None) -> int:
     """Make one item per note by one statement, because a project may have a million notes."""
     item, note, annotation_set = (table._meta.db_table for table in (RunItem, models.Document, models.AnnotationSet))
     of_author = f"(SELECT document_id FROM {annotation_set} WHERE author_id = %s AND state = %s)"  # noqa: S608 - as below
@@ -120,6 +122,8 @@ def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
     without = list(gold) if left else []
     chosen += f" AND id NOT IN {of_author}" * len(without)
     authors = [*read_by, *without]
+    if only is not None:
+        chosen += f" AND id IN ({', '.join(str(int(pk)) for pk in only) or 'NULL'})"
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {item} (run_id, document_id, state, attempt, error) "  # noqa: S608 - names of ours

@@ -28,6 +28,7 @@ from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
+from tests.records.world import FLAT, VISIT
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
 ODD = "\ufeffMario Rossi,\r\n54 anni 😀 \t\u2028  "
@@ -144,6 +145,15 @@ def _reviewed(world: SimpleNamespace) -> None:
         settled_by=world.rita, settled_at=timezone.now(),
     )  # fmt: skip
     models.PairCandidate.objects.create(published=published, document=notes[4], similarity=0.9, fits=True)
+    schema = models.RecordSchema.objects.create(
+        project=project, data_type="visit", number=1, record_version="2", schema=FLAT, state="active",
+        repairs=["Line 1: a missing comma was added."], created_by=world.rosa, reviewed_by=world.rita,
+        reviewed_at=timezone.now(), activated_by=world.rosa, activated_at=timezone.now(),
+    )  # fmt: skip
+    models.Record.objects.create(
+        project=project, schema=schema, document=notes[4], content_hash="0" * 64, sections=[[0, 6, "/name"]],
+        record=VISIT,
+    )  # fmt: skip
 
 
 def decide(world, note, act, start=None, **options):

@@ -179,6 +179,7 @@ FIELDS_OUT = {
     "Span": "string_key",
     "GoldVersionNote": "gold gold_number",
     "Comment": "change_id",
+    "Record": "release",
 }
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.ops.services.archives import shapes
 from annotations.ops.services.archives.numbers import Bad, file_of
+from annotations.records.rules.schemas import SchemaError, check_schema
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.text.labels import CODE
 from annotations.text.names import bad_character
@@ -80,6 +81,11 @@ TABLES: Final[dict[type[Model], str]] = {
         "settled_at text"
     ),
     models.PairCandidate: "published document similarity fits",
+    models.RecordSchema: (
+        "data_type number record_version schema repairs state created_by created_at reviewed_by reviewed_at "
+        "activated_by activated_at"
+    ),
+    models.Record: "schema document content_hash has_text sections record created_at",
 }
 NAMES: Final = frozenset({file_of(models.Project), PEOPLE, *map(file_of, TABLES)})
 
@@ -103,6 +109,15 @@ def _written_code(value: str) -> str:
 
 def _note_name(value: str) -> str:
     return _when(bool(value) and not bad_character(value), value, _("is a name of a note that is not allowed"))
+
+
+def _record_schema(value: Any) -> Any:
+    good = isinstance(value, dict)
+    try:
+        check_schema(value if good else {})
+    except SchemaError:
+        good = False
+    return _when(good, value, _("must be a schema of records"))
 
 
 def _shares(value: Any) -> Any:
@@ -223,6 +238,10 @@ SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
             "threshold": shapes.Plain(int, float),
         }
     ),
+    (models.RecordSchema, "schema"): shapes.checked(_record_schema),
+    (models.RecordSchema, "repairs"): shapes.Each(shapes.Plain(str)),
+    (models.Record, "sections"): shapes.Each(shapes.Items(shapes.Plain(int), shapes.Plain(int), shapes.Plain(str))),
+    (models.Record, "record"): shapes.Plain(dict),
     (models.RewrittenNote, "unmapped"): shapes.Each(
         shapes.Items(
             shapes.Plain(int), shapes.Plain(int), shapes.Plain(str), shapes.Plain(str), shapes.Plain(dict, type(None))

@@ -10,9 +10,7 @@ from annotations.core.commands import ProjectCommand
 from annotations.core.errors import ServiceError
 from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.exchange.services.writing import check_out
-from annotations.jobs.runner import run as work
-from annotations.jobs.waiting import wait_for, watched
-from annotations.models import Job, JobState, LeakFinding, Project, Release, ReleaseState, User
+from annotations.models import LeakFinding, Project, Release, ReleaseState, User
 from annotations.release.rules.certificates.released_files import MANIFEST
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.releases import leak_counts
@@ -22,6 +20,7 @@ from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.starting import start_chosen
+from annotations.release.services.waiting import prepare_here
 
 # A replaced place may show another one, such as a part of a longer name. Later rounds mask what is still there.
 ROUNDS = 4
@@ -127,7 +126,7 @@ class Command(ProjectCommand):
             recipient=options["recipient"],
             expires_on=options["expires"],
         )
-        self._prepare(release)
+        prepare_here(release)
         if options["decide"]:
             self._decide(release, options["decide"], options["decide_label"], actor)
         if certificate is not None:
@@ -157,24 +156,12 @@ class Command(ProjectCommand):
             "figures": release.figures,
         }
 
-    def _prepare(self, release: Release) -> None:
-        """Run the release's job here. If a worker has it, this process helps, and waits for the end."""
-        job = Job.objects.get(pk__in=Release.objects.filter(pk=release.pk).values("job"))
-        with watched(job):
-            work(job.pk)
-        wait_for(job, tell=None)
-        if job.state != JobState.DONE:
-            raise ServiceError(
-                f"Release {release.number} is not complete. {job.get_state_display()}. {job.error}".strip(), code="job"
-            )
-        release.refresh_from_db()
-
     def _decide(self, release: Release, answer: str, label: str, actor: User | None) -> None:
         for _round in range(ROUNDS):
             if not answer_chosen(release=release, answer=answer, actor=actor, label=label):
                 return
             if release.state == ReleaseState.PREPARING:
-                self._prepare(release)
+                prepare_here(release)
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [

@@ -1,0 +1,85 @@
+"""Read the text of a schema file: JSON, or the spelling of Singh et al. 2025, listing 1, which is repaired.
+
+Listing 1 is an assignment in Python whose object lacks a comma. What is repaired is reported by line, and a person
+reviews the result like any other schema.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from annotations.records.rules.schemas import SchemaError
+
+_ASSIGNMENT: Final = re.compile(r"\A\s*[A-Za-z_]\w*\s*=\s*(?=\{)")
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_LITERALS: Final = {"True": "true", "False": "false", "None": "null"}
+_LITERAL: Final = re.compile(r"\b(True|False|None)\b")
+# A value at the end of a line, and a name at the beginning of the next one.
+_NO_COMMA: Final = re.compile(r'(["\d\}\]el])(?=[ \t]*\n\s*"(?:[^"\\\n]|\\.)*"\s*:)')
+_COMMA_TOO_MANY: Final = re.compile(r",(?=\s*[\}\]])")
+
+
+@dataclass(frozen=True)
+class SchemaText:
+    """A schema as it was read, and a sentence for each repair."""
+
+    schema: dict[str, Any]
+    repairs: list[str]
+
+
+def read_schema(text: str) -> SchemaText:
+    """Read a schema file. Raises SchemaError, which names the line, if no repair makes it JSON."""
+    repairs: list[str] = []
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        repaired = _repaired(text, repairs)
+        try:
+            value = json.loads(repaired)
+        except json.JSONDecodeError as error:
+            message = f"The file is not JSON: {error.msg} in line {error.lineno}. Correct this line."
+            raise SchemaError("", message) from None
+    except RecursionError:
+        raise SchemaError("", "The file is nested too deeply.") from None
+    if not isinstance(value, dict):
+        raise SchemaError("", "The file is not a JSON object. A schema begins with “{”.")
+    if "patient" not in value and isinstance(value.get("properties"), dict):
+        for name in value["properties"]:
+            if name.replace("_", "").casefold() == "patientid":
+                value["patient"] = f"/{name}"
+                repairs.append(f"The field “{name}” was taken for the id of the patient.")
+                break
+    return SchemaText(value, repairs)
+
+
+def _repaired(text: str, repairs: list[str]) -> str:
+    if match := _ASSIGNMENT.match(text):
+        repairs.append("Line 1: the assignment before the object was removed.")
+        text = "\n" * match[0].count("\n") + text[match.end() :]
+    parts = []
+    for at, part, is_string in _parts(text):
+        if not is_string:
+            for found in _LITERAL.finditer(part):
+                line = text.count("\n", 0, at + found.start()) + 1
+                repairs.append(f"Line {line}: {found[0]} was read as {_LITERALS[found[0]]}.")
+            part = _LITERAL.sub(lambda found: _LITERALS[found[0]], part)
+        parts.append(part)
+    text = "".join(parts)
+    for found in _NO_COMMA.finditer(text):
+        repairs.append(f"Line {text.count(chr(10), 0, found.start()) + 1}: a missing comma was added.")
+    text = _NO_COMMA.sub(r"\1,", text)
+    for found in _COMMA_TOO_MANY.finditer(text):
+        repairs.append(f"Line {text.count(chr(10), 0, found.start()) + 1}: a comma before a bracket was removed.")
+    return _COMMA_TOO_MANY.sub("", text)
+
+
+def _parts(text: str) -> Iterator[tuple[int, str, bool]]:
+    """The text in parts, each with its offset and whether it is a string of JSON."""
+    done = 0
+    for match in _STRING.finditer(text):
+        yield done, text[done : match.start()], False
+        yield match.start(), match[0], True
+        done = match.end()
+    yield done, text[done:], False

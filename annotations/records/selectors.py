@@ -1,0 +1,86 @@
+"""What pages, routes and services read about records and their schemas."""
+
+from typing import Final
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.shortcuts import get_object_or_404
+
+from annotations.core.access import Access
+from annotations.core.authors import gold_author_id
+from annotations.core.errors import ServiceError
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    AuthorKind,
+    Project,
+    Record,
+    RecordSchema,
+    RecordSchemaState,
+    ReleaseState,
+)
+
+AUTHOR: Final = "records"
+"""The author of annotation sets with the identifiers of fields: run:records."""
+
+
+def schemas_of(project: Project) -> QuerySet[RecordSchema]:
+    """All versions, by type, the newest first."""
+    return RecordSchema.objects.filter(project=project).select_related("created_by", "reviewed_by", "activated_by")
+
+
+def active_schemas(project: Project) -> dict[str, RecordSchema]:
+    """The active version of each type."""
+    return {row.data_type: row for row in schemas_of(project).filter(state=RecordSchemaState.ACTIVE)}
+
+
+def schema_of(access: Access, pk: int) -> RecordSchema:
+    """A version of the project. Raises Http404."""
+    found: RecordSchema = get_object_or_404(schemas_of(access.project), pk=pk)
+    return found
+
+
+def newest_schema(project: Project, data_type: str) -> RecordSchema:
+    """The newest version of a type. Raises ServiceError `type`, with the types that there are."""
+    found = schemas_of(project).filter(data_type=data_type).order_by("-number").first()
+    if found is None:
+        known = schemas_of(project).order_by("data_type").values_list("data_type", flat=True).distinct()
+        message = f"There is no schema for the type “{data_type[:80]}”. Types: {', '.join(known) or 'none'}."
+        raise ServiceError(message, code="type")
+    return found
+
+
+def version_before(row: RecordSchema) -> RecordSchema | None:
+    """The version that a new one is compared with: the active one, else the one before it."""
+    others = RecordSchema.objects.filter(project=row.project_id, data_type=row.data_type).exclude(pk=row.pk)
+    return others.filter(state=RecordSchemaState.ACTIVE).first() or others.filter(number__lt=row.number).first()
+
+
+def records_of(project: Project) -> QuerySet[Record]:
+    """The stored records without their content, the oldest first."""
+    rows = Record.objects.filter(project=project).select_related("schema", "document", "release")
+    return rows.defer("record", "document__text", "schema__schema").order_by("pk")
+
+
+def waiting_records(project: Project) -> QuerySet[Record]:
+    """Records that no release holds which is not withdrawn."""
+    return records_of(project).filter(Q(release=None) | Q(release__state=ReleaseState.WITHDRAWN))
+
+
+def ready_records(project: Project, *, runs: tuple[str, ...] = (), unreviewed: bool = False) -> QuerySet[Record]:
+    """Waiting records of active schemas whose note is gold, or holds no free text.
+
+    `unreviewed`: also those whose note one of the `runs` has read; without it, only where their schema says so.
+    """
+    submitted = AnnotationSet.objects.filter(document=OuterRef("document"), state=AnnotationSetState.SUBMITTED)
+    ready = Q(has_text=False) | Q(Exists(submitted.filter(author=gold_author_id(project))))
+    if runs:
+        read = submitted.filter(author__project=project, author__kind=AuthorKind.RUN, author__name__in=runs)
+        ready |= Q(Exists(read)) & (Q() if unreviewed else Q(schema__schema__unreviewed=True))
+    return waiting_records(project).filter(ready, schema__state=RecordSchemaState.ACTIVE)
+
+
+def record_of(access: Access, pk: int) -> Record:
+    """A record of the project with its content. Raises Http404."""
+    rows = Record.objects.filter(project=access.project).select_related("schema", "document", "release__policy")
+    found: Record = get_object_or_404(rows, pk=pk)
+    return found

@@ -1,0 +1,197 @@
+"""De-identify a file of records. Beside the new file stand its signed manifest and the manifest's signature."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from annotations.core.bulk import among
+from annotations.core.errors import ServiceError
+from annotations.models import LeakFinding, Project, Record, RecordSchema, Release, ReleasePolicy, User
+from annotations.records.events import RECORDS_WRITTEN
+from annotations.records.selectors import active_schemas, ready_records, waiting_records
+from annotations.records.services.reading import (
+    RecordWriter,
+    format_of,
+    is_single,
+    new_file,
+    read_records,
+    writer_for,
+)
+from annotations.records.services.releasing import PREPARED, ReleasedRecord, released_records, start_record_release
+from annotations.records.services.taking import OutcomeState, RecordOutcome, content_hash, take_records
+from annotations.release.services.certificates.signing import sign_files
+from annotations.release.services.waiting import prepare_here
+
+MANIFEST: Final = ".manifest.json"
+SIGNATURE: Final = ".manifest.json.sig"
+SHOWN: Final = 100
+"""How many refused and held records a report lists."""
+ReadNotes = Callable[[Sequence[int]], list[str]]
+"""Lets a run read notes, given by their ids, and returns the names of the runs that have read them."""
+
+
+@dataclass
+class RecordReport:
+    """What became of the records of a file: `records` were written. `leaks` counts what the leak gate found.
+
+    `held`: records with leaks. `problems`: the first refused and held ones, with where, path and reason. `release`: the
+    number of the release of their notes; `runs`: who decided about free text besides gold.
+    """
+
+    records: int = 0
+    refused: int = 0
+    waiting: int = 0
+    leaks: int = 0
+    held: int = 0
+    release: int | None = None
+    runs: list[str] = field(default_factory=list)
+    problems: list[dict[str, str]] = field(default_factory=list)
+    sha256: str = ""
+
+    def refuse(self, where: str, path: str, reason: str, *, leaks: int = 0, times: int = 1) -> None:
+        """Count a record that doesn't leave; with `leaks`, the gate holds it back."""
+        self.refused += 0 if leaks else times
+        self.held += times if leaks else 0
+        self.leaks += leaks
+        if len(self.problems) < SHOWN:
+            self.problems.append({"where": where, "path": path, "reason": reason})
+
+
+def deidentify_file(
+    *,
+    project: Project,
+    source: Path,
+    out: Path,
+    policy: ReleasePolicy,
+    actor: User | None,
+    data_type: str = "",
+    unreviewed: bool = False,
+    read: ReadNotes | None = None,
+) -> RecordReport:
+    """De-identify the records of a file into a new file of the same or another format.
+
+    Records without free text are written at once. The others are stored, and written after them if their notes are
+    reviewed, or if the run `read` decides: with `unreviewed`, or where their schema lets it. The rest waits for its
+    review; call this again afterwards. Raises ServiceError; no file is left then.
+    """
+    if not active_schemas(project):
+        raise ServiceError("No schema is active. Add one with “schema add”, review and activate it.", code="schema")
+    report, kind = RecordReport(), format_of(out)
+    beside = [out.with_name(out.name + ending) for ending in (MANIFEST, SIGNATURE)]
+    if taken := next((path for path in beside if path.exists()), None):
+        raise ServiceError(f"“{taken}” exists. Nothing was written. Choose another name.", code="out")
+    alone = is_single(source) if source.is_file() else False
+    with new_file(out) as file:
+        writer = writer_for(kind, file, alone=alone)
+        stored = Counter[int]()
+        for outcome in take_records(
+            project=project, records=read_records(source), policy=policy, actor=actor, data_type=data_type
+        ):
+            _count(report, outcome, writer, stored)
+        release = None
+        for release, one in _released(project, policy, stored, actor, unreviewed, read, report):
+            _write(report, one, writer, stored[one.record], release)
+        writer.close()
+    digest = hashlib.sha256()
+    with out.open("rb") as written:
+        while data := written.read(1 << 20):
+            digest.update(data)
+    report.sha256 = digest.hexdigest()
+    manifest = _manifest(project, out, policy, release, report)
+    beside[0].write_bytes(manifest)
+    beside[1].write_bytes(sign_files(hashlib.sha256(manifest).digest()))
+    RECORDS_WRITTEN.record(
+        actor=actor,
+        project_id=project.pk,
+        data={
+            "records": report.records, "refused": report.refused, "waiting": report.waiting, "leaks": report.leaks,
+            "release": report.release, "policy": policy.pk, "sha256": report.sha256,
+        },
+    )  # fmt: skip
+    return report
+
+
+def _count(report: RecordReport, outcome: RecordOutcome, writer: RecordWriter, stored: Counter[int]) -> None:
+    if outcome.state == OutcomeState.READY:
+        writer.write(outcome.output)
+        report.records += 1
+    elif outcome.record is not None:
+        stored[outcome.record] += 1
+    else:
+        leaks = int(outcome.state == OutcomeState.HELD)
+        report.refuse(outcome.where, outcome.path, outcome.reason, leaks=leaks)
+
+
+def _released(
+    project: Project,
+    policy: ReleasePolicy,
+    stored: Counter[int],
+    actor: User | None,
+    unreviewed: bool,
+    read: ReadNotes | None,
+    report: RecordReport,
+) -> Iterator[tuple[Release, ReleasedRecord]]:
+    """Release what is ready of the stored records, and put together what is released."""
+    ids = list(stored)
+    if not ids:
+        return
+    waiting = waiting_records(project).filter(pk__in=among(ids))
+    if read is not None:
+        unread = waiting.exclude(pk__in=ready_records(project).values("pk"))
+        report.runs = read(list(unread.values_list("document", flat=True)))
+    runs = tuple(report.runs)
+    ready = list(ready_records(project, runs=runs, unreviewed=unreviewed).filter(pk__in=among(ids)).values_list("pk"))
+    if ready:
+        release = start_record_release(
+            project=project, policy=policy, records=[pk for (pk,) in ready], actor=actor, runs=runs,
+            unreviewed=unreviewed,
+        )  # fmt: skip
+        prepare_here(release)
+        report.release = release.number
+    report.waiting = sum(stored[pk] for pk in waiting.values_list("pk", flat=True))
+    rows = Record.objects.filter(pk__in=among(ids), release__state__in=PREPARED, release__policy=policy)
+    releases = dict.fromkeys(rows.order_by("release").values_list("release", flat=True))
+    for release in Release.objects.filter(pk__in=releases).select_related("project", "policy").order_by("pk"):
+        for one in released_records(release, only=ids):
+            yield release, one
+    others = Record.objects.filter(pk__in=among(ids), release__isnull=False).exclude(pk__in=rows.values("pk"))
+    for row in others.exclude(pk__in=waiting.values("pk")).select_related("release__policy", "document"):
+        assert row.release is not None
+        reason = f"It was released under another policy, in release {row.release.number}. Withdraw that one first."
+        report.refuse(row.document.name, "", reason, times=stored[row.pk])
+
+
+def _write(report: RecordReport, one: ReleasedRecord, writer: RecordWriter, times: int, release: Release) -> None:
+    if one.output is not None:
+        for _time in range(times):
+            writer.write(one.output)
+        report.records += times
+    elif one.held:
+        found = LeakFinding.objects.filter(note__release=release, note__document__record=one.record, decision="")
+        reason = f"The leak gate holds its note back. Decide its findings in release {release.number}."
+        report.refuse(one.where, "", reason, leaks=max(found.count(), 1), times=times)
+    else:
+        report.refuse(one.where, one.path, one.reason, leaks=int(one.leak), times=times)
+
+
+def _manifest(
+    project: Project, out: Path, policy: ReleasePolicy, release: Release | None, report: RecordReport
+) -> bytes:
+    """What the file was made of. It has no text of a record."""
+    schemas: list[dict[str, Any]] = [_about(row) for row in active_schemas(project).values()]
+    content = {
+        "records": report.records, "refused": report.refused, "waiting": report.waiting, "held_back": report.held,
+        "policy": {"slug": policy.slug, "version": policy.version},
+        "schemas": schemas,
+        "release": {"number": release.number, "content_hash": release.content_hash} if release else None,
+        "files": [{"name": out.name, "bytes": out.stat().st_size, "sha256": report.sha256}],
+    }  # fmt: skip
+    return json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _about(row: RecordSchema) -> dict[str, Any]:
+    return {"data_type": row.data_type, "number": row.number, "sha256": content_hash(row.schema)}

@@ -1,0 +1,54 @@
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.access import Can
+from annotations.core.commands import ProjectCommand
+from annotations.models import Project, User
+from annotations.records.services.files import deidentify_file
+from annotations.release.services.policies import parsed_policy, policy_named
+from models_runtime.runs.services.records import read_records
+
+
+class Command(ProjectCommand):
+    help = (
+        "De-identify structured records by the active schemas. Records with free text wait for the review of their "
+        "notes. Give the command again afterwards; nothing is stored twice."
+    )
+    needs = Can.RELEASE
+
+    def arguments(self, parser: CommandParser) -> None:
+        about = "File of records: .ndjson, .jsonl, .json or .parquet."
+        parser.add_argument("source", type=Path, metavar="IN", help=about)
+        about = "New file, with one of the same endings. Its manifest and the manifest's signature are written beside."
+        parser.add_argument("out", type=Path, metavar="OUT", help=about)
+        about = "Type of the records that don't say their own."
+        parser.add_argument("--type", default="", dest="data_type", metavar="TYPE", help=about)
+        about = "A run, a backend or a trained model that reads free text; it is run on the notes that are new."
+        parser.add_argument("--run", default="", metavar="NAME", help=about)
+        about = "Short name of the release policy. Default: mask."
+        parser.add_argument("--policy", default="mask", metavar="NAME[:VERSION]", help=about)
+        about = "Let the run decide about free text. Without it, records wait for review."
+        parser.add_argument("--unreviewed", action="store_true", help=about)
+
+    def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        name = options["run"]
+        reading = partial(_read, project, name, actor) if name else None
+        report = deidentify_file(
+            project=project,
+            source=options["source"],
+            out=options["out"],
+            policy=policy_named(project, *parsed_policy(options["policy"]), actor=actor),
+            actor=actor,
+            data_type=options["data_type"],
+            unreviewed=options["unreviewed"],
+            read=reading,
+        )
+        return asdict(report)
+
+
+def _read(project: Project, name: str, actor: User | None, notes: Any) -> list[str]:
+    return read_records(project=project, name=name, notes=notes, actor=actor)
