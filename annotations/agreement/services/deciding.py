@@ -6,6 +6,7 @@ changed. A change id is recorded only once, so that a request can be sent again.
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Unpack
@@ -25,6 +26,7 @@ from annotations.agreement.selectors.desk import Desk, DeskState, desk, desk_sta
 from annotations.agreement.services import plan as plan_services
 from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.access import Access
+from annotations.core.batches import BatchOutcome
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ, Verb, Whose
 from annotations.core.locks import keep_labels
@@ -51,21 +53,60 @@ def decide(
     changed the location), `tie`, `annotator`, `label`, `quote`, `outside`, `empty`, `white`, `location`, `nothing`
     (to undo or redo), `change-id`.
     """
+    done = decide_many(project=project, document=document, user=user, requests={0: request})
+    for error in done.errors.values():
+        raise error
+    return done.state
+
+
+def decide_many(
+    *, project: models.Project, document: models.Document, user: models.User,
+    requests: Mapping[int, plan_services.Request],
+) -> BatchOutcome[DeskState]:  # fmt: skip
+    """Make acts, by their places in the batch, in one transaction. A refused one leaves the others as they are."""
+    ids = [request.change_id for request in requests.values()]
     try:
-        with transaction.atomic():
-            keep_labels(project.pk)
-            row = locked_set(project, document)
-            made = models.Event.objects.filter(annotation_set_id=row.pk, change_id=request.change_id).first()
-            if made is None:
-                _decide(project, document, user, row, request)
-            elif made.actor_id != user.pk or made.data.get("act") != request.act:
-                message = gettext("This change ID was already used for another change. Reload the page.")
-                raise ServiceError(message, code="change-id")
+        errors = _stored(project, document, user, requests)
     except IntegrityError:
-        # The same request came twice at the same time. The other one made the act: answer with the state.
-        if not models.Event.objects.filter(change_id=request.change_id, actor=user).exists():
+        # The same request came twice at the same time. The other one made the acts: answer with the state.
+        if not models.Event.objects.filter(change_id__in=ids, actor=user).exists():
             raise
-    return desk_state(project, desk(project, document))
+        errors = _stored(project, document, user, requests)
+    steps = models.Event.objects.filter(document_id=document.pk, change_id__in=ids).count()
+    return BatchOutcome(errors, steps, desk_state(project, desk(project, document)))
+
+
+def _stored(
+    project: models.Project, document: models.Document, user: models.User, requests: Mapping[int, plan_services.Request]
+) -> dict[int, ServiceError]:
+    """Make the acts that were not made before. Returns the errors of the refused ones."""
+    errors: dict[int, ServiceError] = {}
+    found: Desk | None = None
+    decided: set[plan_services.ShownLocation] = set()
+    with transaction.atomic():
+        keep_labels(project.pk)
+        row = locked_set(project, document)
+        for place, request in requests.items():
+            if not decided.isdisjoint(request.seen):
+                found = None  # the act must see what the batch has decided there
+            decided |= set(request.seen)
+            try:
+                with transaction.atomic():
+                    if not _was_made(row, user, request):
+                        found = _decide(project, document, user, row, request, found)
+            except ServiceError as error:
+                errors[place], found = error, None
+                row = locked_set(project, document)
+    return errors
+
+
+def _was_made(row: models.AnnotationSet, user: models.User, request: plan_services.Request) -> bool:
+    """Whether this act is stored already. Raises ServiceError (`change-id`) if its id is another act's."""
+    made = models.Event.objects.filter(annotation_set_id=row.pk, change_id=request.change_id).first()
+    if made is not None and (made.actor_id != user.pk or made.data.get("act") != request.act):
+        message = gettext("This change ID was already used for another change. Reload the page.")
+        raise ServiceError(message, code="change-id")
+    return made is not None
 
 
 def locked_set(project: models.Project, document: models.Document) -> models.AnnotationSet:
@@ -89,7 +130,12 @@ def _decide(
     user: models.User,
     row: models.AnnotationSet,
     request: plan_services.Request,
-) -> None:
+    found: Desk | None,
+) -> Desk | None:
+    """Make an act. `found`: the note as it was before the batch's other acts, if these were only on other locations.
+
+    Returns the same for the next act.
+    """
     if row.state == State.SUBMITTED:
         message = gettext("The adjudication of this note is finished. Reopen it to change a decision.")
         raise ServiceError(message, code="finished")
@@ -101,12 +147,14 @@ def _decide(
         plan_services.check_unchanged(row, effect)
         verb, reverts = events.ADJUDICATION_UNDONE, event.pk
     else:
-        effect = plan_services.plan(document, user, row, _ready(project, document), request)
+        found = found or _ready(project, document)
+        effect = plan_services.plan(document, user, row, found, request)
         if not effect.before and not effect.after:
-            return
+            return found
     write_decisions(
         project, document, user, row, effect, verb=verb, act=request.act, change_id=request.change_id, reverts=reverts
     )
+    return found if request.act in plan_services.ON_ONE_LOCATION else None
 
 
 def _ready(project: models.Project, document: models.Document) -> Desk:

@@ -48,6 +48,7 @@ class Act(StrEnum):
     REDO = "redo"
 
 
+ON_ONE_LOCATION = (Act.MAJORITY, Act.ANNOTATOR, Act.NOTHING, Act.KEEP, Act.DROP, Act.ATTRIBUTE)
 WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
 
 

@@ -13,12 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.agreement.rules.adjudication import Fate, SpanOutcome
 from annotations.agreement.selectors.desk import DeskState, desk, desk_state
-from annotations.agreement.services.deciding import decide, finish_adjudication, open_outcome, reopen
+from annotations.agreement.services.deciding import decide, decide_many, finish_adjudication, open_outcome, reopen
 from annotations.agreement.services.disagreements import change_cause
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as AdjudicateRequest
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import json_answers
+from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
@@ -108,9 +109,17 @@ def _spans(each: AnnotationSet) -> dict[tuple[int, int, int], Stored | None]:
 @require_POST
 @as_json
 def adjudicate_decide(request: Request, access: Access, note: Document) -> HttpResponse:
-    """Make one act. The answer is the note's new state."""
-    asked = _read(body_of(request))
-    return JsonResponse(decide(project=access.project, document=note, user=access.user, request=asked))
+    """Make the acts of a batch, `changes`, or the one in the body. The answer is the note's new state.
+
+    Of a batch, it also has the outcome of each act (annotations.core.batches).
+    """
+    data = body_of(request)
+    if "changes" not in data:
+        return JsonResponse(decide(project=access.project, document=note, user=access.user, request=_read(data)))
+    requests, errors = read_batch(data, _read)
+    done = decide_many(project=access.project, document=note, user=access.user, requests=requests)
+    said = outcomes(len(data["changes"]), errors | done.errors)
+    return JsonResponse({**done.state, "steps": done.steps, "outcomes": said})
 
 
 @require_POST

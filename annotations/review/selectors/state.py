@@ -14,6 +14,7 @@ from annotations.review.selectors.planted import aliases, planted_in
 from annotations.review.selectors.refined import RefinedView, RemovalView, refined_in, removal_shown, removals_in
 from annotations.review.selectors.reviewing import Between, between
 from annotations.review.selectors.suggestions import (
+    Bounds,
     CurrentDecision,
     backing_of,
     conflicting_among,
@@ -84,9 +85,13 @@ class ReviewState(TypedDict):
     # What a refiner proposes to remove. Open ones count in `open`.
     removals: list[RemovalView]
     gold: list[GoldShown]
+    # The state has only the suggestions and gold spans that overlap this stretch of the text, and `open` counts these.
+    part: NotRequired[Bounds]
 
 
-def review_state(*, document: models.Document, author: models.Author, user: models.User | None = None) -> ReviewState:
+def review_state(
+    *, document: models.Document, author: models.Author, user: models.User | None = None, within: Bounds | None = None
+) -> ReviewState:
     """The suggestions with the decisions on them, the gold spans, and the number of open suggestions.
 
     `stage` is finished or first. While two reviewers share the note, `stage` depends on `user`: waiting (for another
@@ -97,6 +102,9 @@ def review_state(*, document: models.Document, author: models.Author, user: mode
 
     A suggestion whose exact span is in gold counts as accepted, because nothing is left to decide. An accepted
     suggestion whose span was removed from gold by other means is open again.
+
+    `within`: only this stretch of the text is wanted. The whole text is read nevertheless where what is elsewhere
+    matters: in merged lists and refined runs, and while two reviewers share the note.
     """
     gold = (
         models.AnnotationSet.objects.filter(document=document, author__kind=models.AuthorKind.GOLD)
@@ -106,15 +114,18 @@ def review_state(*, document: models.Document, author: models.Author, user: mode
     handovers = models.Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
     reviews = models.Review.objects.filter(document=document, author=author)
     review = reviews.annotate(handed_over=Exists(handovers)).first()
-    gold_spans = models.Span.objects.filter(annotation_set=gold) if gold else models.Span.objects.none()
+    if author.kind != models.AuthorKind.RUN or author.merged_from is not None or (review and review.handed_over):
+        within = None
+    near = {"start__lt": within[1], "end__gt": within[0]} if within else {}
+    gold_spans = models.Span.objects.filter(annotation_set=gold, **near) if gold else models.Span.objects.none()
     columns = ("start", "end", "label_id", "provenance", "attributes")
     spans = list(gold_spans.order_by("start", "end", "id").values_list(*columns))
     present = {(start, end, label) for start, end, label, *_ in spans}
-    decisions = _decisions(review.pk) if review else {}
     planted = planted_in(review.pk) if review and review.planted_share else {}
-    suggested = models.Span.objects.filter(annotation_set__document=document, annotation_set__author=author)
+    suggested = models.Span.objects.filter(annotation_set__document=document, annotation_set__author=author, **near)
     found = suggested.order_by("start", "end", "id").values_list("id", *columns, "confidence", "source")
     rows = [row for row in found if planted.get(row[0]) != HIDDEN]
+    decisions = _decisions(review.pk, near) if review else {}
     suggestions = [
         _suggestion(pk, (start, end, label), confidence, source, present, decisions.get(pk))
         for pk, start, end, label, _, _, confidence, source in rows
@@ -145,7 +156,7 @@ def review_state(*, document: models.Document, author: models.Author, user: mode
         for suggestion in suggestions:
             if suggestion["id"] in planted:
                 suggestion["planted"] = planted[suggestion["id"]]
-    return {
+    state: ReviewState = {
         "version": gold.version if gold else 0,
         "finished": stage in ("finished", "waiting"),
         "stage": stage,
@@ -158,6 +169,7 @@ def review_state(*, document: models.Document, author: models.Author, user: mode
         "removals": removals,
         "gold": [_gold(*row) for row in spans],
     }
+    return state | {"part": within} if within else state
 
 
 def _between(meets: Between) -> BetweenShown:
@@ -169,8 +181,9 @@ def _between(meets: Between) -> BetweenShown:
     return {"first": meets.first, "blind": meets.blind, "outcome": outcome}
 
 
-def _decisions(review: int) -> dict[int, CurrentDecision]:
-    made = models.Decision.objects.filter(review_id=review).order_by()
+def _decisions(review: int, near: dict[str, int]) -> dict[int, CurrentDecision]:
+    lookups = {f"suggestion__{name}": value for name, value in near.items()}
+    made = models.Decision.objects.filter(review_id=review, **lookups).order_by()
     columns = ("verdict", "start", "end", "label_id", "cause_id", "reviewer_id", "reviewer__username", "at")
     return {pk: CurrentDecision(*row) for pk, *row in made.values_list("suggestion_id", *columns)}
 

@@ -1,4 +1,4 @@
-"""One decision on a suggestion of a run: one transaction and one event, which undo reverts.
+"""Decisions on suggestions of a run: each is one event, which undo reverts; a batch of them is one transaction.
 
 Accepted spans form the gold set of the note, each with its provenance. The row of the gold set is locked first, so that
 two reviewers of one note take turns. A change id is recorded only once, so that a replay is harmless. Single decisions
@@ -8,7 +8,7 @@ Accepting a proposed removal takes the annotation out of gold, where gold has it
 gold, with the reviewer's bounds and label if they corrected it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 from uuid import UUID, uuid4
@@ -17,6 +17,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations.core.batches import BatchOutcome
 from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
 from annotations.core.spans import with_attribute
@@ -26,7 +27,7 @@ from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.refined import ACCEPTED, REJECTED, Removal, removals_in
 from annotations.review.selectors.state import ReviewState, Seen, review_state
-from annotations.review.selectors.suggestions import Suggestion, of_run, suggestions, suggestions_named
+from annotations.review.selectors.suggestions import Bounds, Suggestion, of_run, suggestions, suggestions_named
 from annotations.review.services.locked_notes import LockedNotes, LockedReview, changed_fields, fitting
 from annotations.review.services.log import Act, Effect, accepted_bounds, effect_of, last_decision, state_of
 from annotations.text.attributes import Value
@@ -82,8 +83,115 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     return review_state(document=document, author=author, user=user)
 
 
-def decide_locked(here: LockedReview, request: Request, **noted: Unpack[ReviewDecided]) -> None:
-    """Make one decision in a transaction that has locked the note. `noted` is added to the event."""
+def decide_many(
+    *, document: Document, author: Author, user: User, requests: Mapping[int, Request], version: int | None = None
+) -> BatchOutcome[ReviewState]:
+    """Make decisions, by their places in the batch, in one transaction. A refused one leaves the others as they are.
+
+    `version`: that of the state that the page has. Where nothing else has changed since, the new state has only the
+    part of the text that the batch has changed. Raises ServiceError if this person can't decide here (`finished`,
+    `waiting`); other errors are those of `decide`.
+    """
+    ids = [request.change_id for request in requests.values()]
+    try:
+        batch = _stored(document, author, user, requests, ids)
+    except IntegrityError:
+        # The same batch came twice at the same moment. The other request has stored it.
+        if not Event.objects.filter(change_id__in=ids).exists():
+            raise
+        batch = _stored(document, author, user, requests, ids)
+    within = batch.window if batch.before == version else None
+    state = review_state(document=document, author=author, user=user, within=within)
+    gold = batch.here.gold.pk
+    steps = Event.objects.filter(annotation_set_id=gold, change_id__in=ids).count() if ids else 0
+    return BatchOutcome(batch.errors, steps, state)
+
+
+def _stored(
+    document: Document, author: Author, user: User, requests: Mapping[int, Request], ids: Sequence[UUID]
+) -> "_Batch":
+    with transaction.atomic():
+        keep_labels(document.project_id)
+        batch = _Batch(LockedReview.of(document, author, user))
+        events = Event.objects.filter(annotation_set_id=batch.here.gold.pk, change_id__in=list(ids))
+        known: set[UUID | None] = set(events.values_list("change_id", flat=True))
+        if known:
+            batch.window = None
+        batch.here.held()
+        for run in _runs(requests, known):
+            batch.decide(run)
+    return batch
+
+
+class _Batch:
+    """A batch in a transaction that has locked the note. `before` is gold's version then.
+
+    `window`: the stretch of the text in which it may have changed something; None if that is not known.
+    """
+
+    def __init__(self, here: LockedReview) -> None:
+        self.here = here
+        self.before = here.gold.version
+        self.errors: dict[int, ServiceError] = {}
+        self.window: Bounds | None = (here.document.length, 0)
+
+    def decide(self, run: Mapping[int, Request]) -> None:
+        """Make the decisions of a run. If they can't be written together, make them one by one."""
+        try:
+            with transaction.atomic():
+                self._decide(run)
+        except ServiceError as error:
+            self.here = LockedReview.of(self.here.document, self.here.author, self.here.user)
+            if len(run) == 1:
+                self.errors |= dict.fromkeys(run, error)
+                return
+            for place, request in run.items():
+                self.decide({place: request})
+
+    def _decide(self, run: Mapping[int, Request]) -> None:
+        if _is_alone(next(iter(run.values()))):
+            for request in run.values():
+                window = decide_locked(self.here, request)
+        else:
+            held = self.here.held()
+            self.errors |= _decide_on_suggestions(self.here, held, run)
+            held.write()
+            window = held.window
+        if self.window is not None:
+            self.window = window and (min(self.window[0], window[0]), max(self.window[1], window[1]))
+
+
+def _is_alone(request: Request) -> bool:
+    """Whether a request is decided on its own: all but decisions on suggestions."""
+    return request.act not in ON_A_SUGGESTION or request.removal is not None
+
+
+def _runs(requests: Mapping[int, Request], known: set[UUID | None]) -> Iterator[dict[int, Request]]:
+    """Requests in runs that can be decided with one read of the gold: each run names a suggestion once.
+
+    Left out are those with a known change id, also from earlier in the batch.
+    """
+    run: dict[int, Request] = {}
+    for place, request in requests.items():
+        if request.change_id in known:
+            continue
+        known.add(request.change_id)
+        if run and (_is_alone(request) or any(each.suggestion == request.suggestion for each in run.values())):
+            yield run
+            run = {}
+        run[place] = request
+        if _is_alone(request):
+            yield run
+            run = {}
+    if run:
+        yield run
+
+
+def decide_locked(here: LockedReview, request: Request, **noted: Unpack[ReviewDecided]) -> Bounds | None:
+    """Make one decision in a transaction that has locked the note. `noted` is added to the event.
+
+    Returns the stretch of the text in which it may have changed something; None if that is not known.
+    """
     held, act = here.held(), request.act
     bounds = _checked_bounds(here.document, request) if act in SETS_BOUNDS else None
     if request.removal is not None:
@@ -99,18 +207,47 @@ def decide_locked(here: LockedReview, request: Request, **noted: Unpack[ReviewDe
             reverts=event.pk, noted=noted,
         )  # fmt: skip
     elif act in ON_A_SUGGESTION:
-        one = _suggestion(here, request.suggestion)
-        held.look_around([*([bounds] if bounds else []), *_touched([one])])
-        wanted = None if act is Act.REJECT else bounds or one.bounds
-        _check_seen(held, here.user, one, request.seen, ("accepted", wanted) if wanted else ("rejected", None))
-        held.load_conflicting([one] if wanted else [])
-        held.decide(one, wanted, here.review, act, change_id=request.change_id, noted=noted)
+        for error in _decide_on_suggestions(here, held, {0: request}, noted).values():
+            raise error
     else:
         held.look_around([bounds or request.bounds or ()])
         changed = _on_text(here, held, bounds, request)
         if changed is not None:
             held.do(changed, here.document.pk, here.review, {}, act=act, change_id=request.change_id, noted=noted)
     held.write()
+    return held.window
+
+
+def _decide_on_suggestions(
+    here: LockedReview, held: LockedNotes, requests: Mapping[int, Request], noted: ReviewDecided | None = None
+) -> dict[int, ServiceError]:
+    """Decide on different suggestions, without writing. Returns the errors of the refused requests."""
+    named = suggestions(
+        pk__in=[each.suggestion or 0 for each in requests.values()], **of_run(here.document, here.author)
+    )
+    by_id = {one.pk: one for one in named}
+    held.look_around([*(each.bounds for each in requests.values() if each.bounds), *_touched(named)])
+    held.load_conflicting(
+        [
+            by_id[each.suggestion]
+            for each in requests.values()
+            if each.suggestion in by_id and each.act is not Act.REJECT
+        ]
+    )
+    errors = {}
+    for place, request in requests.items():
+        try:
+            bounds = _checked_bounds(here.document, request) if request.act is Act.CORRECT else None
+            one = by_id.get(request.suggestion or 0)
+            if one is None:
+                message = _("This suggestion does not belong to this run and note. Reload the page.")
+                raise ServiceError(message, code="suggestion")
+            wanted = None if request.act is Act.REJECT else bounds or one.bounds
+            _check_seen(held, here.user, one, request.seen, ("accepted", wanted) if wanted else ("rejected", None))
+            held.decide(one, wanted, here.review, request.act, change_id=request.change_id, noted=noted)
+        except ServiceError as error:
+            errors[place] = error
+    return errors
 
 
 def _touched(named: Iterable[Suggestion]) -> list[Sequence[Any]]:
@@ -153,14 +290,6 @@ def _check_seen(held: LockedNotes, user: User, one: Suggestion, seen: Seen | Non
 def _moved(name: str) -> ServiceError:
     message = _("%(name)s decided on this meanwhile. Your decision was not saved; decide again if you disagree.")
     return ServiceError(message % {"name": name}, code="moved")
-
-
-def _suggestion(here: LockedReview, pk: int | None) -> Suggestion:
-    found = suggestions(pk=pk or 0, **of_run(here.document, here.author))
-    if not found:
-        message = _("This suggestion does not belong to this run and note. Reload the page.")
-        raise ServiceError(message, code="suggestion")
-    return found[0]
 
 
 def _checked_bounds(document: Document, request: Request) -> LabeledBounds:

@@ -65,7 +65,10 @@ class _DecisionToWrite:
 
 
 class LockedRows:
-    """Notes under decision. `golds`: the locked gold sets by note id. `cause`: the id of the bulk act, if any."""
+    """Notes under decision. `golds`: the locked gold sets by note id. `cause`: the id of the bulk act, if any.
+
+    `window`: the stretch of the text outside which nothing is read and nothing may change; None without one.
+    """
 
     def __init__(
         self,
@@ -77,7 +80,7 @@ class LockedRows:
     ) -> None:
         self.golds = golds
         self._project, self._user = project, user
-        self._window: Bounds | None = None
+        self.window: Bounds | None = None
         self._cause = None if cause is None else str(cause)
         self._now = timezone.now()
         self._decided: dict[int, _DecisionToWrite] = {}
@@ -93,14 +96,14 @@ class LockedRows:
 
     def look_around(self, spans: Iterable[Sequence[Any]]) -> None:
         """Limit what is read of gold to the stretch of text around these spans. Nothing outside it may change."""
-        self._window = around(spans)
+        self.window = around(spans)
 
     @cached_property
     def rows(self) -> dict[int, dict[LabeledBounds, GoldRow]]:
         """The current gold spans: rows by note id, then by bounds and label."""
         found: dict[int, dict[LabeledBounds, GoldRow]] = {note: {} for note in self.golds}
         note_of = {gold.pk: note for note, gold in self.golds.items()}
-        lookups = {} if self._window is None else {"start__lt": self._window[1], "end__gt": self._window[0]}
+        lookups = {} if self.window is None else {"start__lt": self.window[1], "end__gt": self.window[0]}
         rows = _spans().filter(annotation_set__in=list(note_of), **lookups)
         for pk, gold, start, end, label, *more in rows:
             bounds = start, end, label
@@ -112,8 +115,8 @@ class LockedRows:
     @cached_property
     def _acceptances(self) -> "_Acceptances":
         rows = models.Decision.objects.filter(review__document__in=list(self.golds), start__isnull=False).order_by("pk")
-        if self._window is not None:
-            rows = rows.filter(start__lt=self._window[1], end__gt=self._window[0])
+        if self.window is not None:
+            rows = rows.filter(start__lt=self.window[1], end__gt=self.window[0])
         columns = (
             "suggestion_id", "review__document_id", "start", "end", "label_id", "reviewer__username",
             "review__author__name",

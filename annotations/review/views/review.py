@@ -20,6 +20,7 @@ from annotations.annotate.selectors.personal import own_labels
 from annotations.core.access import Access, Can
 from annotations.core.addresses import address
 from annotations.core.answers import json_answers
+from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import Offset, Whole, malformed, read_request
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
@@ -42,7 +43,7 @@ from annotations.review.selectors.planted import found_of, hidden_at, hints_of, 
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.state import ReviewState, Seen, goes_on, review_state, shown_to
 from annotations.review.selectors.suggestions import origin_of
-from annotations.review.services.deciding import ON_A_SUGGESTION, WITH_BOUNDS, decide
+from annotations.review.services.deciding import ON_A_SUGGESTION, WITH_BOUNDS, decide, decide_many
 from annotations.review.services.deciding import Request as ReviewRequest
 from annotations.review.services.finishing import MOST_REST, finish_review, reopen_review
 from annotations.review.services.log import Act
@@ -153,10 +154,20 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
 @require_POST
 @as_json
 def review_decide(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
-    """Make one decision. The answer is the new state of the review."""
-    decision = _decision_of(body_of(request), suggestion_named(access.project, run, note))
-    state = decide(document=note, author=run, user=access.user, request=decision)
-    return JsonResponse(shown_to(access, state))
+    """Make the decisions of a batch, `changes`, or the one in the body. The answer is the new state of the review.
+
+    Of a batch, it also has the outcome of each decision (annotations.core.batches), and it may be the state of the part
+    of the text that the batch has changed, if the page names the `version` of the state that it has.
+    """
+    data, known = body_of(request), suggestion_named(access.project, run, note)
+    if "changes" not in data:
+        state = decide(document=note, author=run, user=access.user, request=_decision_of(data, known))
+        return JsonResponse(shown_to(access, state))
+    requests, errors = read_batch(data, lambda each: _decision_of(each, known))
+    version = data.get("version")
+    done = decide_many(document=note, author=run, user=access.user, requests=requests, version=version)
+    answer = {"steps": done.steps, "outcomes": outcomes(len(data["changes"]), errors | done.errors)}
+    return JsonResponse({**shown_to(access, done.state), **answer})
 
 
 @require_safe

@@ -4,7 +4,7 @@ import { gettext, interpolate, listed, ngettext, pgettext } from "../core/transl
 
 const SAVE = {
   saved: () => gettext("Saved"),
-  saving: () => gettext("Saving…"),
+  saving: (count) => (count > 9 ? interpolate(ngettext("Saving, %(count)s left", "Saving, %(count)s left", count), { count }) : gettext("Saving…")),
   offline: (count) => interpolate(ngettext("Offline, %(count)s waiting", "Offline, %(count)s waiting", count), { count }),
   later: (count) => interpolate(ngettext("Saving shortly, %(count)s waiting", "Saving shortly, %(count)s waiting", count), { count }),
   "signed-out": (count) => interpolate(ngettext("Signed out, %(count)s waiting", "Signed out, %(count)s waiting", count), { count }),
@@ -41,6 +41,8 @@ export const attributeWords = (attributes = {}) =>
   Object.entries(attributes).map(([name, value]) => (value === true ? name : interpolate(pgettext("an attribute of a span", "%(name)s: %(value)s"), { name, value })));
 
 export const words = {
+  refusedMore: (count) =>
+    interpolate(ngettext("%(count)s other change was refused, too.", "%(count)s other changes were refused, too.", count), { count }),
   savedAgain: gettext("All changes are saved."),
   elsewhere: ({ added, removed, changed }) => {
     const changes = [

@@ -9,10 +9,13 @@
  * What a refiner proposes to remove is listed among the suggestions with `removal` true, and its negative number as `id`. Rejecting it keeps
  * the annotation: then `bounds` is its gold span. Accepting it leaves the annotation out of gold.
  * A revealed planted leak has its outcome in `planted`: found, partly, missed or elsewhere.
+ * A state with `part`, `[start, end]`, has only the suggestions and gold spans that overlap this stretch of the text.
+ *
+ * A suggestion is never changed but replaced, so that what was drawn and sorted for the others stays.
  */
 
 import { Decisions, around } from "../editor/deciding/queue.js";
-import { NOTHING, ordered, passes } from "./filter.js";
+import { NOTHING, narrows, ordered, passes } from "./filter.js";
 
 const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
 const bare = ({ start, end, label }) => ({ start, end, label });
@@ -20,6 +23,10 @@ const overlap = (a, b) => a.start < b.end && b.start < a.end;
 const keyOf = ({ start, end, label }) => `g${start}-${end}-${label}`;
 const LOOKS = { open: "is-suggestion", accepted: "is-accepted", rejected: "is-rejected" };
 const REMOVAL_LOOKS = { open: "is-suggestion is-removal", accepted: "is-rejected", rejected: "is-accepted" };
+
+const inOrder = (a, b) => a.start - b.start || a.end - b.end || (a.id ?? 0) - (b.id ?? 0);
+/** These items, of which those that overlap the stretch are replaced. */
+const replaced = (items, fresh, [start, end]) => [...items.filter((one) => !overlap(one, { start, end })), ...fresh];
 
 /** The suggestions and proposed removals of a state, as one list. */
 const listOf = ({ suggestions, removals = [] }) => [
@@ -45,8 +52,47 @@ export function seenOf(suggestion) {
   return [suggestion.state, ...(suggestion.bounds ?? [])];
 }
 
+/** Suggestions by id in text order, gold spans by key, and how many suggestions have the gold span of a key as bounds. */
+class Shown {
+  constructor(suggestions, gold, held) {
+    this.byId = suggestions;
+    this.gold = gold;
+    this.held = held;
+  }
+
+  static of(state) {
+    const suggestions = listOf(state).sort(inOrder);
+    const shown = new Shown(new Map(suggestions.map((one) => [one.id, one])), new Map(state.gold.map((span) => [keyOf(span), span])), new Map());
+    for (const one of suggestions) if (one.bounds) shown.hold(keyOf(boundsOf(one)), 1);
+    return shown;
+  }
+
+  copy() {
+    return new Shown(new Map(this.byId), new Map(this.gold), new Map(this.held));
+  }
+
+  hold(key, step) {
+    this.held.set(key, (this.held.get(key) ?? 0) + step);
+  }
+
+  /** Remove a gold span, unless a suggestion has its bounds. */
+  leave(key) {
+    if (!this.held.get(key)) this.gold.delete(key);
+  }
+
+  set(id, fields) {
+    this.byId.set(id, { ...this.byId.get(id), ...fields });
+  }
+}
+
 export class Review extends Decisions {
+  #known = { of: null, shown: null, exact: new Map() }; // of the server's state `of`; `exact`: suggestions by the key of the suggested bounds
   #shown;
+  #list; // the shown suggestions
+  #others = null;
+  #sorted = { of: null, order: "", ids: [] };
+  #listed = { of: null, filter: null, order: "", list: [] };
+  #drawn = new WeakMap(); // suggestion -> [its gold span, the span to draw]
   filter = NOTHING;
   order = "note";
   /** The data for filters and orders: quote(suggestion), rates (see filter.js), and the positions of the labels. */
@@ -93,9 +139,9 @@ export class Review extends Decisions {
     return this.suggestions().filter(({ state }) => state === "open").length;
   }
 
-  /** All suggestions and proposed removals in text order. */
+  /** All suggestions and proposed removals in text order; the same array until something changes. */
   suggestions() {
-    return this.#shown.suggestions;
+    return this.#list;
   }
 
   /** The open suggestions that finishing may accept together: all except planted leaks. */
@@ -125,29 +171,23 @@ export class Review extends Decisions {
   }
 
   get(id) {
-    return this.suggestions().find((suggestion) => suggestion.id === id) ?? null;
+    return this.#shown.byId.get(id) ?? null;
   }
 
-  /** Gold spans without an accepted suggestion: added by a person, or in gold before. */
+  /** Gold spans without an accepted suggestion: added by a person, or in gold before. In text order. */
   others() {
-    const accepted = this.inGold();
-    return this.#shown.gold.filter((span) => !accepted.some((one) => same(one, span)));
+    const { gold, held } = this.#shown;
+    this.#others ??= [...gold].flatMap(([key, span]) => (held.get(key) ? [] : [span])).sort(inOrder);
+    return this.#others;
   }
 
   /** The gold span with these bounds and label, with its provenance; null if there is none. */
   goldAt(bounds) {
-    return this.#shown.gold.find((span) => same(span, bounds)) ?? null;
+    return this.#shown.gold.get(keyOf(bounds)) ?? null;
   }
 
   /** The spans to draw in the note: suggestions with their state, and the other gold spans. */
   spans(stateWords) {
-    const suggestions = this.suggestions().map((suggestion) => ({
-      key: `p${suggestion.id}`,
-      ...boundsOf(suggestion),
-      attributes: suggestion.bounds ? (this.goldAt(boundsOf(suggestion))?.attributes ?? suggestion.attributes) : suggestion.attributes,
-      look: lookOf(suggestion),
-      stateWord: (suggestion.removal ? stateWords.removal : stateWords)[suggestion.state],
-    }));
     const others = this.others().map((span) => ({
       key: keyOf(span),
       ...bare(span),
@@ -155,7 +195,22 @@ export class Review extends Decisions {
       look: LOOKS.accepted,
       stateWord: stateWords.added,
     }));
-    return [...suggestions, ...others].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+    return [...this.suggestions().map((one) => this.#span(one, stateWords)), ...others].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+  }
+
+  #span(suggestion, stateWords) {
+    const gold = suggestion.bounds && this.goldAt(boundsOf(suggestion));
+    const drawn = this.#drawn.get(suggestion);
+    if (drawn && drawn[0] === gold) return drawn[1];
+    const span = {
+      key: `p${suggestion.id}`,
+      ...boundsOf(suggestion),
+      attributes: gold?.attributes ?? suggestion.attributes,
+      look: lookOf(suggestion),
+      stateWord: (suggestion.removal ? stateWords.removal : stateWords)[suggestion.state],
+    };
+    this.#drawn.set(suggestion, [gold, span]);
+    return span;
   }
 
   /** The item with a key of `spans`: `{key, suggestion}` or `{key, other}`; null if it no longer exists. */
@@ -165,13 +220,26 @@ export class Review extends Decisions {
       const suggestion = this.get(Number(key.slice(1)));
       return suggestion && { key, suggestion };
     }
-    const other = this.others().find((span) => keyOf(span) === key);
+    const other = this.#shown.held.get(key) ? null : this.#shown.gold.get(key);
     return other ? { key, other } : null;
   }
 
-  /** The suggestions that pass the filter, in the chosen order. */
+  /** The suggestions that pass the filter, in the chosen order; the same array until something changes. */
   listed() {
-    return ordered(this.suggestions(), this.order, this.facts).filter((suggestion) => this.#passes(suggestion));
+    const { filter, order } = this;
+    if (this.#listed.of !== this.#list || this.#listed.filter !== filter || this.#listed.order !== order) {
+      const list = narrows(filter) ? this.#inOrder().filter((suggestion) => this.#passes(suggestion)) : this.#inOrder();
+      this.#listed = { of: this.#list, filter, order, list };
+    }
+    return this.#listed.list;
+  }
+
+  #inOrder() {
+    if (this.order === "note") return this.#list;
+    if (this.#sorted.of !== this.base || this.#sorted.order !== this.order) {
+      this.#sorted = { of: this.base, order: this.order, ids: ordered(this.#list, this.order, this.facts).map(({ id }) => id) };
+    }
+    return this.#sorted.ids.map((id) => this.get(id));
   }
 
   #passes(suggestion) {
@@ -183,18 +251,26 @@ export class Review extends Decisions {
    * The current suggestion keeps its position in the order even if it no longer passes the filter.
    */
   after(id, step, { open = false } = {}) {
-    const list = ordered(this.suggestions(), this.order, this.facts);
+    const list = this.#inOrder();
     const from = list.findIndex((suggestion) => suggestion.id === id);
     if (open) return around(list, from, step, (suggestion) => suggestion.state === "open" && this.#passes(suggestion));
-    const ahead = step > 0 ? list.slice(from + 1) : list.slice(0, from < 0 ? list.length : from).reverse();
-    return ahead.find((suggestion) => this.#passes(suggestion)) ?? null;
+    for (let at = from < 0 && step < 0 ? list.length - 1 : from + step; at >= 0 && at < list.length; at += step) {
+      if (this.#passes(list[at])) return list[at];
+    }
+    return null;
   }
 
-  /** The suggestions that this person decided in the note, newest first. */
-  recent() {
-    const own = this.suggestions().filter(({ by, state }) => by === this.person && state !== "open");
+  /** The last suggestions that this person decided in the note, newest first. */
+  recent(most = Infinity) {
     const at = (suggestion) => suggestion.at ?? "~"; // changes that still wait to be sent are the newest
-    return own.sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0));
+    const newest = [];
+    for (const one of this.#list) {
+      if (one.by !== this.person || one.state === "open" || (newest.length === most && at(one) <= at(newest[most - 1]))) continue;
+      const place = newest.findIndex((other) => at(other) < at(one));
+      newest.splice(place < 0 ? newest.length : place, 0, one);
+      newest.length = Math.min(newest.length, most);
+    }
+    return newest;
   }
 
   // ── Acts: each returns the queued change, or null if nothing would change ─────────────────────────────────────────
@@ -246,11 +322,11 @@ export class Review extends Decisions {
   }
 
   /** Reject the open conflicting suggestions that overlap the accepted one and are not in gold. */
-  #rejectConflicting(accepted, suggestions, gold) {
-    const bounds = boundsOf(accepted);
-    const open = (accepted.conflicting ?? []).map((id) => suggestions.get(id)).filter((one) => one?.state === "open");
-    for (const other of open.filter((one) => overlap(one, bounds) && !gold.some((span) => same(span, one)))) {
-      Object.assign(other, { state: "rejected", by: this.person, at: null });
+  #rejectConflicting(accepted) {
+    const { byId, gold } = this.#shown;
+    for (const other of (accepted.conflicting ?? []).map((id) => byId.get(id))) {
+      if (other?.state !== "open" || !overlap(other, boundsOf(accepted)) || gold.has(keyOf(other))) continue;
+      this.#shown.set(other.id, { state: "rejected", by: this.person, at: null });
     }
   }
 
@@ -258,6 +334,12 @@ export class Review extends Decisions {
 
   isState(state) {
     return Array.isArray(state.suggestions);
+  }
+
+  merged(state) {
+    if (!state.part) return state;
+    const { suggestions, gold } = this.base;
+    return { ...this.base, ...state, suggestions: replaced(suggestions, state.suggestions, state.part), gold: replaced(gold, state.gold, state.part) };
   }
 
   keyOf({ suggestion, removal }) {
@@ -278,48 +360,81 @@ export class Review extends Decisions {
 
   /** Apply every waiting change to the server's state, except undo and redo, whose effect is not known here. */
   rebuild() {
-    const suggestions = new Map(listOf(this.base).map((suggestion) => [suggestion.id, { ...suggestion }]));
-    let gold = [...this.base.gold];
-    const leave = (bounds, id) => {
-      const held = [...suggestions.values()].some((one) => one.id !== id && one.bounds && same(boundsOf(one), bounds));
-      if (!held) gold = gold.filter((span) => !same(span, bounds));
-    };
-    const enter = (bounds, attributes) => {
-      if (!gold.some((span) => same(span, bounds))) gold.push({ ...bare(bounds), from: `reviewer:${this.person}`, by: this.person, attributes });
-    };
-    const attribute = ({ name, value, ...span }) => {
-      gold = gold.map((one) => {
-        if (!same(one, span)) return one;
-        const { [name]: _old, ...others } = one.attributes ?? {};
-        return { ...one, attributes: value === null ? others : { ...others, [name]: value } };
-      });
-    };
-    for (const change of this.pending) {
-      const suggestion = suggestions.get(change.removal ? -change.removal : change.suggestion);
-      if (suggestion) {
-        const { removal = false } = suggestion;
-        if (suggestion.bounds) leave(boundsOf(suggestion), suggestion.id);
-        else if (removal && change.act === "accept") leave(suggestion, suggestion.id);
-        const bounds = change.act === "correct" ? change : suggestion;
-        const kept = change.act === (removal ? "accept" : "reject") ? null : [bounds.start, bounds.end, bounds.label];
-        Object.assign(suggestion, { state: Boolean(kept) === removal ? "rejected" : "accepted", bounds: kept, by: this.person, at: null });
-        if (kept) enter(boundsOf(suggestion), suggestion.attributes);
-        if (kept) this.#rejectConflicting(suggestion, suggestions, gold);
-      } else if (change.act === "add") enter(change);
-      else if (change.act === "remove") leave(change, null);
-      else if (change.act === "attribute") attribute(change);
+    if (this.#known.of !== this.base) this.#read();
+    this.#shown = this.#known.shown.copy();
+    const added = this.pending.map((change) => this.#apply(change)).filter(Boolean);
+    for (const key of added) this.#settle(key);
+    if (this.between?.outcome) this.#compare();
+    this.#list = [...this.#shown.byId.values()];
+    this.#others = null;
+  }
+
+  #read() {
+    this.#shown = Shown.of(this.base);
+    const exact = new Map();
+    for (const one of this.#shown.byId.values()) exact.set(keyOf(one), [...(exact.get(keyOf(one)) ?? []), one]);
+    this.#known = { of: this.base, shown: this.#shown, exact };
+    for (const key of this.#shown.gold.keys()) this.#settle(key);
+  }
+
+  /** Apply a change. Returns the key of the gold span that it adds, if any. */
+  #apply(change) {
+    const suggestion = this.#shown.byId.get(change.removal ? -change.removal : change.suggestion);
+    if (suggestion) return this.#decide(suggestion, change);
+    if (change.act === "add") return this.#enter(change);
+    if (change.act === "remove") this.#shown.leave(keyOf(change));
+    else if (change.act === "attribute") this.#describe(change);
+    return null;
+  }
+
+  #decide(suggestion, change) {
+    const { id, removal = false } = suggestion;
+    const isIn = change.act !== (removal ? "accept" : "reject");
+    if (suggestion.bounds) {
+      this.#shown.hold(keyOf(boundsOf(suggestion)), -1);
+      this.#shown.leave(keyOf(boundsOf(suggestion)));
+    } else if (removal && !isIn) this.#shown.leave(keyOf(suggestion));
+    const { start, end, label } = change.act === "correct" ? change : suggestion;
+    this.#shown.set(id, { state: isIn === removal ? "rejected" : "accepted", bounds: isIn ? [start, end, label] : null, by: this.person, at: null });
+    if (!isIn) return null;
+    const key = this.#enter({ start, end, label }, suggestion.attributes);
+    this.#shown.hold(key, 1);
+    this.#rejectConflicting(this.#shown.byId.get(id));
+    return key;
+  }
+
+  #enter(bounds, attributes) {
+    const key = keyOf(bounds);
+    const { gold } = this.#shown;
+    if (!gold.has(key)) gold.set(key, { ...bare(bounds), from: `reviewer:${this.person}`, by: this.person, attributes });
+    return key;
+  }
+
+  #describe({ name, value, start, end, label }) {
+    const key = keyOf({ start, end, label });
+    const gold = this.#shown.gold.get(key);
+    if (!gold) return;
+    const { [name]: _old, ...others } = gold.attributes ?? {};
+    this.#shown.gold.set(key, { ...gold, attributes: value === null ? others : { ...others, [name]: value } });
+  }
+
+  /** A suggestion whose exact span is in gold needs no decision. */
+  #settle(key) {
+    if (!this.#shown.gold.has(key)) return;
+    for (const { id, start, end, label } of this.#known.exact.get(key) ?? []) {
+      const { state, removal } = this.#shown.byId.get(id);
+      if (state !== "open") continue;
+      this.#shown.set(id, { state: removal ? "rejected" : "accepted", bounds: [start, end, label] });
+      this.#shown.hold(key, 1);
     }
-    for (const suggestion of suggestions.values()) {
-      // A suggestion whose exact span is in gold needs no decision.
-      if (suggestion.state === "open" && gold.some((span) => same(span, suggestion))) {
-        Object.assign(suggestion, { state: suggestion.removal ? "rejected" : "accepted", bounds: [suggestion.start, suggestion.end, suggestion.label] });
-      }
-    }
-    for (const suggestion of suggestions.values()) {
+  }
+
+  /** Mark the suggestions on which the two reviewers differ. */
+  #compare() {
+    for (const suggestion of this.#shown.byId.values()) {
       const first = this.firstOf(suggestion);
-      suggestion.differs = first !== null && suggestion.state !== "open" && String([first.state, first.bounds]) !== String([suggestion.state, suggestion.bounds]);
+      const differs = first !== null && suggestion.state !== "open" && String([first.state, first.bounds]) !== String([suggestion.state, suggestion.bounds]);
+      if (differs) this.#shown.set(suggestion.id, { differs });
     }
-    const order = (a, b) => a.start - b.start || a.end - b.end || (a.id ?? 0) - (b.id ?? 0);
-    this.#shown = { suggestions: [...suggestions.values()].sort(order), gold: gold.sort(order) };
   }
 }

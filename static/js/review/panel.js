@@ -1,6 +1,7 @@
 /** The side panel of the review page (selected item, suggestions, hints, recent decisions) and the bar. */
 
-import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
+import { WindowedList } from "../editor/deciding/list.js";
+import { Panel, fill, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
 import { placesLine, placesOf } from "../editor/source_page.js";
@@ -13,6 +14,8 @@ const RECENT = 8;
 
 export class ReviewPanel extends Panel {
   #source;
+  #list = new WindowedList(byId("suggestions"), "suggestion", (suggestion) => this.#row(suggestion));
+  #hints = new WindowedList(byId("hints"), "hint", (hint) => this.#hintRow(hint));
 
   /**
    * @param {ConstructorParameters<typeof Panel>[0] & {acts: Record<string, (value?: any) => void>, source: import("../editor/source_page.js").Place[]}} parts
@@ -42,8 +45,7 @@ export class ReviewPanel extends Panel {
     const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : chosen?.suggestion?.removal ? "removal" : "suggestion";
     byId("chosen-title").textContent = words.titles[kind];
     fill(byId("chosen"), this.#chosen(review, chosen, text, left), "act");
-    fill(byId("suggestions"), suggestions.map((suggestion) => this.#row(suggestion, chosen?.suggestion)), "suggestion");
-    keepInList(byId("suggestions"));
+    this.#list.show(suggestions, at);
     this.#stage(review);
     this.#lists(review, chosen, hints);
     this.state(review.finished, "reopen-form");
@@ -58,19 +60,20 @@ export class ReviewPanel extends Panel {
 
   #lists(review, chosen, hints) {
     byId("hints-box").hidden = review.finished || (review.open > 0 && !hints.length);
-    const rest = review.rest().length;
+    const all = review.rest();
+    const rest = all.length;
     const removals = review.restRemovals().length;
     byId("finish-rest").hidden = review.finished || !(rest + removals) || review.plantedOpen;
     byId("rest-count").textContent = rest + removals;
     byId("has-removals").hidden = review.finished || !removals;
     byId("removal-count").textContent = removals ? words.restRemovals(removals) : "";
     this.restSkipped(review.finished ? 0 : rest);
-    const doubtful = review.finished ? 0 : review.rest().filter(({ doubt }) => doubt).length;
+    const doubtful = review.finished ? 0 : all.filter(({ doubt }) => doubt).length;
     byId("has-doubtful").hidden = !doubtful;
     byId("doubtful-count").textContent = doubtful ? words.restDoubtful(doubtful) : "";
     byId("hints-left").textContent = words.hintsLeft(hints.length);
-    fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
-    fill(byId("recent"), review.recent().slice(0, RECENT).map((suggestion) => this.#row(suggestion, null)), "suggestion");
+    this.#hints.show(hints, chosen?.hint ? hints.findIndex(({ key }) => key === chosen.hint.key) : -1);
+    fill(byId("recent"), review.recent(RECENT).map((suggestion) => this.#row(suggestion)), "suggestion");
   }
 
   /** Say how many suggestions "Accept the rest" skips because the note already has gold. */
@@ -194,7 +197,7 @@ export class ReviewPanel extends Panel {
   #conflicting(review, suggestion) {
     const conflicting = review.conflicting(suggestion);
     if (!conflicting.length) return [];
-    const rows = conflicting.map((one) => this.#row(one, null));
+    const rows = conflicting.map((one) => this.#row(one));
     const list = el("ul", { class: "rv-conflicting", "aria-label": words.conflicting }, ...rows);
     const open = suggestion.state === "open" && conflicting.some(({ state }) => state === "open");
     return [el("p", { class: "mute small" }, open ? words.rejectsConflicting : words.conflicting), list];
@@ -245,25 +248,23 @@ export class ReviewPanel extends Panel {
     return places ? el("div", {}, line, places) : line;
   }
 
-  #hintRow(hint, chosen) {
+  #hintRow(hint) {
     const label = this.label(hint.label);
     return row({
       look: "is-hint",
       data: ["hint", hint.key],
-      current: hint.key === chosen?.key,
       mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(hint), 60),
       state: words.whyTag(hint),
     });
   }
 
-  #row(suggestion, chosen) {
+  #row(suggestion) {
     const bounds = boundsOf(suggestion);
     const label = this.label(bounds.label);
     return row({
       look: suggestion.removal && suggestion.state !== "open" ? lookOf(suggestion) : `is-${suggestion.state}${suggestion.removal ? " is-removal" : ""}`,
       data: ["suggestion", suggestion.id],
-      current: suggestion.id === chosen?.id,
       mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(bounds), 60),
       state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), suggestion.removal ? words.states.removal[suggestion.state] : words.stateTags[suggestion.state], suggestion.refined?.action === "update" && words.stateTags.changed, suggestion.doubt && words.stateTags.doubt, suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]

@@ -9,7 +9,11 @@ const QUOTED = ["correct", "add"];
 /** `showUndecided()` shows what must be decided first: differences between two reviewers, or missed planted leaks. */
 export function reviewSaving({ api, urls, note, panel, work, quote, showUndecided }) {
   const page = {
-    post: (change) => api.post(urls.decide, QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change),
+    post: (changes) =>
+      api.post(urls.decide, {
+        version: note.base.version,
+        changes: changes.map((change) => (QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change)),
+      }),
     mayFinish: () => mayFinish(note, panel, work),
     finishData: () => ({
       stage: note.stage,

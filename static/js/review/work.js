@@ -32,8 +32,9 @@ export class ReviewWork extends NoteWork {
     this.#findHints();
     this.views.keep();
     const hints = this.hints.filter(({ why }) => why !== "own").map(({ key, start, end, label }) => ({ key, start, end, label, look: "is-hint", stateWord: words.states.hint }));
-    const spans = this.note.spans(words.states).map((span) => ({ ...span, instead: this.views.instead(span) }));
-    return [...spans, ...hints].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+    const spans = this.note.spans(words.states);
+    const shown = this.views.current === "original" ? spans : spans.map((span) => ({ ...span, instead: this.views.instead(span) }));
+    return hints.length ? [...shown, ...hints].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label) : shown;
   }
 
   /** Once nothing is open, show the note masked, with hints for possible missed identifiers. */
@@ -73,12 +74,11 @@ export class ReviewWork extends NoteWork {
     if (!first) return false;
     if (!first.bounds) {
       const change = suggestion.removal ? this.note.accept(suggestion.id) : this.note.reject(suggestion.id);
-      this.made(change, this.#said(suggestion).out(this.name(suggestion.label), this.quote(suggestion)));
+      this.decided(change, this.#said(suggestion).out(this.name(suggestion.label), this.quote(suggestion)));
     } else {
       const [start, end, label] = first.bounds;
-      this.made(this.note.correct(suggestion.id, { start, end, label }), this.#said(suggestion).in(this.name(label), this.quote({ start, end })));
+      this.decided(this.note.correct(suggestion.id, { start, end, label }), this.#said(suggestion).in(this.name(label), this.quote({ start, end })));
     }
-    this.onward();
     return true;
   }
 
@@ -136,8 +136,7 @@ export class ReviewWork extends NoteWork {
     const suggestion = this.#toDecide();
     if (!suggestion) return;
     const said = suggestion.removal ? words.saidRemovalAccepted : words.saidAccepted;
-    this.made(this.note.accept(suggestion.id), said(this.name(suggestion.label), this.quote(suggestion)));
-    this.onward();
+    this.decided(this.note.accept(suggestion.id), said(this.name(suggestion.label), this.quote(suggestion)));
   }
 
   reject() {
@@ -148,8 +147,7 @@ export class ReviewWork extends NoteWork {
     const suggestion = this.#toDecide();
     if (!suggestion) return;
     const said = suggestion.removal ? words.saidKept : words.saidRejected;
-    this.made(this.note.reject(suggestion.id), said(this.name(suggestion.label), this.quote(suggestion)));
-    this.onward();
+    this.decided(this.note.reject(suggestion.id), said(this.name(suggestion.label), this.quote(suggestion)));
   }
 
   /** Alt+click: reject the innermost open suggestion under the pointer. Returns false if there is none. */
@@ -176,8 +174,7 @@ export class ReviewWork extends NoteWork {
     const suggestion = this.#toDecide();
     if (!suggestion) return;
     const { start, end } = boundsOf(suggestion);
-    this.made(this.note.correct(suggestion.id, { start, end, label }), this.#said(suggestion).as(this.name(label), this.quote({ start, end })));
-    this.onward();
+    this.decided(this.note.correct(suggestion.id, { start, end, label }), this.#said(suggestion).as(this.name(label), this.quote({ start, end })));
   }
 
   #addHint(label) {

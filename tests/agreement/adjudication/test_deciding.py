@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from annotations.agreement.events import ADJUDICATION_DECIDED
-from annotations.agreement.services.deciding import decide
+from annotations.agreement.services.deciding import decide, decide_many
 from annotations.agreement.services.plan import Act, Request
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Event, Resolution, Span
@@ -160,3 +160,25 @@ def test_acts_at_the_same_moment_take_turns(world, at_once):
     assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
     assert len(adjudicated.outcome(world)) == 2
     assert AnnotationSet.objects.get(author__kind="adjudicated").version == 2
+
+
+# ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_acts_of_a_batch_have_their_own_outcomes(world):
+    locations = {
+        name: adjudicated.location_at(world, at)
+        for name, at in (("name", adjudicated.NAME), ("city", adjudicated.CITY))
+    }
+    first = Request(uuid.uuid4(), Act.MAJORITY, (adjudicated.seen(locations["name"]),))
+    tie = Request(uuid.uuid4(), Act.MAJORITY, (adjudicated.seen(locations["city"]),))
+    choice = Request(uuid.uuid4(), Act.ANNOTATOR, (adjudicated.seen(locations["city"]),), annotator=1)
+    late = Request(uuid.uuid4(), Act.NOTHING, (adjudicated.seen(locations["city"]),))
+    about = {"project": world.project, "document": world.note, "user": world.rita}
+    requests = dict(enumerate([first, tie, choice, late, Request(uuid.uuid4(), Act.UNDO)]))
+    done = decide_many(**about, requests=requests)
+    assert {place: error.code for place, error in done.errors.items()} == {1: "tie", 3: "moved"}
+    assert (done.steps, done.state["version"]) == (3, 3)
+    assert [each["state"] for each in done.state["locations"]].count("decided") == 1
+    again = decide_many(**about, requests={0: first, 2: choice})
+    assert (again.steps, again.state["version"]) == (2, 3)

@@ -81,5 +81,5 @@ def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
     drag(opened, "54 anni")
     press(opened, "d")
     saved(opened)
-    assert len(seen) >= 5
+    assert len(seen) >= 3  # an undo is sent alone
     assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]

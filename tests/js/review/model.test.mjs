@@ -188,3 +188,33 @@ test("spans of an open review are in its draft, and in gold when the server says
   review.accepted({ ...state(2, [suggestion(1, 0, 4, "accepted")], [gold(0, 4)]), gold_is_draft: false });
   assert.equal(review.goldIsDraft, false);
 });
+
+test("waiting changes go in batches; undo and redo go alone; a refused one leaves the others", () => {
+  const review = make([suggestion(1, 0, 4), suggestion(2, 5, 9), suggestion(3, 10, 12)]);
+  review.accept(1);
+  review.reject(2);
+  review.undo();
+  review.accept(3);
+  assert.deepEqual(review.batch.map(({ act }) => act), ["accept", "reject"]);
+  const refused = { error: "moved", message: "No." };
+  const news = review.accepted({ ...state(2, [suggestion(1, 0, 4, "accepted"), suggestion(2, 5, 9), suggestion(3, 10, 12)], [gold(0, 4)]), steps: 1, outcomes: [null, refused] });
+  assert.deepEqual([news.elsewhere, news.refused.map(([{ suggestion: id }, error]) => [id, error])], [false, [[2, refused]]]);
+  assert.deepEqual(review.batch.map(({ act }) => act), ["undo"]);
+  review.accepted({ ...state(3, [suggestion(1, 0, 4), suggestion(2, 5, 9), suggestion(3, 10, 12)]), steps: 1, outcomes: [null] });
+  assert.deepEqual(review.batch.map(({ act }) => act), ["accept"]);
+  for (let turn = 0; turn < 600; turn += 1) review[turn % 2 ? "accept" : "reject"](1);
+  assert.equal(review.batch.length, 500);
+});
+
+test("a partial state replaces what overlaps its stretch of the text", () => {
+  const review = make([suggestion(1, 0, 4), suggestion(2, 5, 9), suggestion(3, 10, 12, "accepted")], [gold(10, 12)]);
+  const before = review.get(3);
+  review.accept(2);
+  review.accepted({ ...state(2, [suggestion(2, 5, 9, "accepted")], [gold(5, 9)]), steps: 1, outcomes: [null], part: [5, 9] });
+  assert.deepEqual(states(review), ["open", "accepted", "accepted"]);
+  assert.equal(review.get(3), before, "the others stay as they are");
+  assert.deepEqual(review.others(), []);
+  review.undo();
+  review.accepted({ ...state(3, [suggestion(2, 5, 9)], []), steps: 1, outcomes: [null], part: [5, 9] });
+  assert.deepEqual(looks(review), [[0, 4, 1, "is-suggestion"], [5, 9, 1, "is-suggestion"], [10, 12, 1, "is-accepted"]]);
+});

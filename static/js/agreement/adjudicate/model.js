@@ -165,6 +165,11 @@ export class Adjudication extends Decisions {
     return { ...change, seen: about.map(([start, end, key]) => [start, end, key ?? known.get(idOf({ start, end })) ?? ""]) };
   }
 
+  /** A cause goes to another address, and after an unsent act at the same location only the server knows its hash. */
+  joins(change, first) {
+    return super.joins(change, first) && ![change.act, first.act].includes("cause") && !change.about.some(([, , key]) => key === null);
+  }
+
   // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
 
   isState(state) {

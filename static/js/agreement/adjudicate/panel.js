@@ -1,7 +1,8 @@
 /** The page around the note: the selected location with its layers, the list of locations, their counts, and the bar. */
 
 import { showLocation } from "../../agreement/in_view.js";
-import { Panel, fill, keepInList, row } from "../../editor/deciding/panel.js";
+import { WindowedList } from "../../editor/deciding/list.js";
+import { Panel, fill, row } from "../../editor/deciding/panel.js";
 import { byId, el } from "../../editor/dom.js";
 import { shorten } from "../../editor/panel.js";
 import { idOf } from "./model.js";
@@ -11,6 +12,8 @@ const CAUSES = ["AB", "AM", "D", "S"];
 
 export class AdjudicationPanel extends Panel {
   #layers;
+  #note = null;
+  #list = new WindowedList(byId("list"), "location", (location) => this.#row(location));
 
   /**
    * @param {ConstructorParameters<typeof Panel>[0] & {layers: import("./layers.js").Layers, acts: Record<string, (value?: any) => void>}} parts
@@ -37,8 +40,8 @@ export class AdjudicationPanel extends Panel {
     this.#why(chosen, note.finished);
     fill(byId("chosen"), this.#chosen(note, chosen, text), "focus");
     showLocation(byId("chosen").querySelector(".ad-scroll"));
-    fill(byId("list"), locations.map((location) => this.#row(note, location, chosen)), "location");
-    keepInList(byId("list"));
+    this.#note = note;
+    this.#list.show(locations, index);
     this.state(note.finished, "finished-forms");
     byId("finish").disabled = !note.ready;
   }
@@ -121,11 +124,10 @@ export class AdjudicationPanel extends Panel {
     ];
   }
 
-  #row(note, location, chosen) {
+  #row(location) {
     return row({
-      look: `is-${location.state}${note.isOpen(location) ? " is-open" : ""}`,
+      look: `is-${location.state}${this.#note.isOpen(location) ? " is-open" : ""}`,
       data: ["location", idOf(location)],
-      current: chosen && idOf(location) === idOf(chosen),
       mark: el("span", { class: `ad-mark is-${location.consensus}` }, words.consensus[location.consensus]),
       quote: shorten(this.quote(location), 50),
       state: [words.states[location.state], ...CAUSES.filter((kind) => location.causes.includes(kind)).map((kind) => words.causes[kind])].join(" · "),

@@ -8,10 +8,9 @@ const LISTEN = 20_000;
 
 export function adjudicationSaving({ api, urls, note, panel, work, quote }) {
   const page = {
-    post: (change) => {
-      const body = note.body(change);
-      if (change.act === "cause") return api.post(urls.cause, body);
-      return api.post(urls.decide, change.act === "own" ? { ...body, quote: quote(change) } : body);
+    post: (changes) => {
+      const bodies = changes.map((change) => (change.act === "own" ? { ...note.body(change), quote: quote(change) } : note.body(change)));
+      return changes[0].act === "cause" ? api.post(urls.cause, bodies[0]) : api.post(urls.decide, { changes: bodies });
     },
     news: ({ annotationSets }) => (annotationSets ? words.annotationSets : ""),
     mayFinish: () => mayFinish(note, panel, work),

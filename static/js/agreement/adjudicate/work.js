@@ -216,12 +216,9 @@ export class AdjudicationWork extends NoteWork {
     return false;
   }
 
-  /** After a decision: show it, and select the next open location. */
   #deciding(change, said) {
-    this.made(change, said);
-    if (!change) return;
-    this.onward();
-    this.panel.say(said);
+    if (change) this.decided(change, said);
+    else this.made(change, said);
   }
 
   // ── Marking ───────────────────────────────────────────────────────────────────────────────────────────────────────

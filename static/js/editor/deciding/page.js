@@ -40,7 +40,7 @@ export function listen({ work, root, handle }) {
     mouse.finishSelection();
     handle(event);
   });
-  byId("undo").addEventListener("click", () => work.undo());
+  for (const id of ["undo", "toast-undo"]) byId(id).addEventListener("click", () => work.undo());
   byId("redo").addEventListener("click", () => work.redo());
   byId("show-keys").addEventListener("click", () => work.sheet.open());
   // On a phone the lists start closed, because the note and the selected suggestion need the space.

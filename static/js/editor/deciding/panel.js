@@ -4,11 +4,14 @@ import { Bar } from "../bar.js";
 import { byId, el } from "../dom.js";
 
 const UNKNOWN = { name: "?", hue: 0 };
+// How long an undo is offered beside the text, in milliseconds.
+const SHOWN = 10_000;
 
 export class Panel extends Bar {
   labels;
   person;
   quote;
+  #undoTimer = 0;
 
   /**
    * @param {object} parts
@@ -25,6 +28,21 @@ export class Panel extends Bar {
 
   label(id) {
     return this.labels.get(id) ?? UNKNOWN;
+  }
+
+  /**
+   * Show what was just decided, with a button that undoes it, for some seconds; an empty message hides it. Screen readers hear it from `say`,
+   * and the key and the button of the bar undo it at any time.
+   */
+  offerUndo(done) {
+    clearTimeout(this.#undoTimer);
+    const toast = byId("toast");
+    toast.hidden = !done;
+    if (!done) return;
+    toast.firstElementChild.textContent = done;
+    this.#undoTimer = setTimeout(() => {
+      if (!toast.matches(":hover, :focus-within")) toast.hidden = true;
+    }, SHOWN);
   }
 
   /** Call `act(button)` on clicks on the buttons in `root` that have the data attribute `name`. */
@@ -56,36 +74,40 @@ export class Panel extends Bar {
 }
 
 /**
- * Replace the content of `root`. Focus returns to the same button (by its data attribute `name`), or else to the note.
- * Equal content stays: a click is lost if its button is replaced while the mouse is down, as when an answer arrives.
+ * Give `root` this content. Focus returns to the same button (by its data attribute `name`), or else to the note.
+ * Content that is there already stays: a click is lost if its button is replaced while the mouse is down, as when an answer arrives.
  */
 export function fill(root, nodes, name) {
   const focused = document.activeElement;
   const held = focused instanceof HTMLElement && root.contains(focused) ? focused.dataset[name] : undefined;
   const wanted = nodes.filter(Boolean);
-  const now = root.childNodes;
-  if (now.length === wanted.length && wanted.every((node, at) => now[at].isEqualNode(node))) return;
-  root.replaceChildren(...wanted);
-  if (held === undefined) return;
+  const now = [...root.childNodes];
+  const most = Math.min(now.length, wanted.length);
+  let head = 0;
+  while (head < most && now[head].isEqualNode(wanted[head])) head += 1;
+  let tail = 0;
+  while (tail < most - head && now.at(-1 - tail).isEqualNode(wanted.at(-1 - tail))) tail += 1;
+  const middle = wanted.slice(head, wanted.length - tail);
+  const stays = new Set(middle);
+  for (const old of now.slice(head, now.length - tail)) if (!stays.has(old)) old.remove();
+  let next = root.childNodes[head] ?? null;
+  for (const node of middle) {
+    if (node === next) next = next.nextSibling;
+    else root.insertBefore(node, next);
+  }
+  if (held === undefined || root.contains(document.activeElement)) return;
   const again = root.querySelector(`[data-${name}="${CSS.escape(held)}"]:not(:disabled)`);
   (again ?? byId("note")).focus({ preventScroll: true });
 }
 
-/** Scroll a list to its current row, unless the list has no window of its own: then the text keeps the window. */
-export function keepInList(list) {
-  const box = list.closest("details");
-  if (!box || getComputedStyle(box).overflowY === "visible") return;
-  list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-}
-
 /** A row of a list in the side panel: quote, label chip and state. `data` is [attribute, value]. */
-export function row({ look, data: [name, value], current, mark, quote, state }) {
+export function row({ look, data: [name, value], mark, quote, state }) {
   return el(
     "li",
     {},
     el(
       "button",
-      { type: "button", class: `de-row ${look}`, [`data-${name}`]: value, "aria-current": current ? "true" : null },
+      { type: "button", class: `de-row ${look}`, [`data-${name}`]: value },
       el("bdi", { class: "de-quote" }, quote),
       mark,
       el("span", { class: "de-state" }, state),

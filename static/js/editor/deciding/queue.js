@@ -1,9 +1,17 @@
 /**
- * The last state from the server, plus the changes that wait to be sent. Pure.
+ * The last state from the server, plus the changes that wait to be sent, in batches. Pure.
  *
- * The subclasses of review and adjudication tell whether an answer is a state (`isState`), find other news in a state
- * (`newsOf`) and what an undo touched (`difference`), and apply the waiting changes (`rebuild`).
+ * The subclasses of review and adjudication tell whether an answer is a state (`isState`), add a partial state to the known one
+ * (`merged`), find other news in a state (`newsOf`) and what an undo touched (`difference`), and apply the waiting changes (`rebuild`).
+ *
+ * The answer to a batch has the current state and `outcomes`: for each change null, or `{error, message}` if it was refused. `steps` is
+ * how many of them changed something.
  */
+
+// The largest batch: the server decides so many in a fraction of a second, and a lost answer repeats no more.
+const MOST = 500;
+const REVERTING = ["undo", "redo"];
+
 export class Decisions {
   base;
   pending = [];
@@ -28,6 +36,14 @@ export class Decisions {
     return this.pending[0] ?? null;
   }
 
+  /** The changes to send next, in one request; null without any. Undo and redo go alone, so that the answer shows what they changed. */
+  get batch() {
+    const [first] = this.pending;
+    if (!first) return null;
+    const past = this.pending.findIndex((change, at) => at > 0 && (at === MOST || REVERTING.includes(first.act) || !this.joins(change, first)));
+    return this.pending.slice(0, past < 0 ? undefined : past);
+  }
+
   get finished() {
     return this.base.finished;
   }
@@ -47,19 +63,24 @@ export class Decisions {
     return queued;
   }
 
-  /** The server accepted the first change. Returns other news and, after an undo or redo, the key of the touched item. */
-  accepted(state) {
-    const change = this.pending.shift();
+  /**
+   * The server answered a batch. Returns other news, the refused changes if any (`[change, {error, message}]`), and after an undo or redo the key
+   * of the touched item.
+   */
+  accepted(answer) {
+    const { outcomes = [null], steps = 1 } = answer;
+    const changes = this.pending.splice(0, outcomes.length);
     const before = this.base;
-    const news = this.take(state);
-    const steps = this.base.version - before.version;
-    const stepped = change.act === "undo" || change.act === "redo";
-    return { ...news, elsewhere: steps > 1, touched: stepped && steps === 1 ? this.difference(before) : null };
+    const news = this.take(answer);
+    const made = this.base.version - before.version;
+    const stepped = REVERTING.includes(changes[0].act) && made === 1;
+    const refused = changes.flatMap((change, at) => (outcomes[at] ? [[change, outcomes[at]]] : []));
+    return { ...news, ...(refused.length && { refused }), elsewhere: made > steps, touched: stepped && steps === 1 ? this.difference(before) : null };
   }
 
-  /** The server refused the first change for good. `state` is the current state; the changes behind it are still sent. */
-  refused(state) {
-    this.pending.shift();
+  /** The server refused the first changes for good. `state` is the current state; the changes behind them are still sent. */
+  refused(state, count = 1) {
+    this.pending.splice(0, count);
     return this.take(state);
   }
 
@@ -72,9 +93,19 @@ export class Decisions {
     // An older answer that arrives after a newer one is ignored.
     const known = this.isState(state) && state.version >= this.base.version;
     const news = { ...this.newsOf(known ? state : this.base), elsewhere: known && state.version !== this.base.version };
-    if (known) this.base = state;
+    if (known) this.base = this.merged(state);
     this.rebuild();
     return news;
+  }
+
+  /** Whether a change may be sent in the batch that begins with `_first`. @param {object} change @param {object} _first */
+  joins(change, _first) {
+    return !REVERTING.includes(change.act);
+  }
+
+  /** The whole state that a state from the server stands for. @param {any} state */
+  merged(state) {
+    return state;
   }
 
   /** The key of the item that a change decides, or null. @param {object} _change @returns {string | null} */

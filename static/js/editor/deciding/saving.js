@@ -4,6 +4,9 @@ import { Outbox } from "../outbox.js";
 import { byId } from "../dom.js";
 import { STATE_MESSAGES, words as shared } from "../words.js";
 
+// Milliseconds in which the page is drawn after a key.
+const DRAWN = 20;
+
 export class Saving {
   #api;
   #urls;
@@ -13,6 +16,7 @@ export class Saving {
   #words;
   #page;
   #outbox;
+  #sent = 0; // the number of changes in the last request
   #finishing = false;
   #refreshing = false;
   #noticeState = ""; // the state whose message was shown last, "" when all is saved
@@ -26,7 +30,7 @@ export class Saving {
    * @param {object} parts.work
    * @param {Record<string, any>} parts.words  elsewhere, finishedElsewhere, reopenedElsewhere, notFinished, finishLost
    * @param {object} parts.page  the functions of the page:
-   *   `post(change)` sends a change; `news(news)` words for changes besides decisions (optional);
+   *   `post(changes)` sends a batch; `news(news)` words for changes besides decisions (optional);
    *   `mayFinish()` whether the note can be finished, and if not, tells why; `finishData()` further data for finishing (optional);
    *   `finished(next)` goes to the next page; `notYet()` is called if finishing showed something to decide first;
    *   `listen` milliseconds between refreshes (optional)
@@ -40,8 +44,11 @@ export class Saving {
     this.#words = words;
     this.#page = page;
     this.#outbox = new Outbox({
-      queue: () => note.next,
-      post: (change) => page.post(change),
+      queue: () => note.batch,
+      post: (changes) => {
+        this.#sent = changes.length;
+        return page.post(changes);
+      },
       accepted: (answer) => this.#accepted(answer),
       refused: (answer) => this.#refused(answer),
       show: (state) => this.#show(state),
@@ -49,10 +56,10 @@ export class Saving {
     this.#listen();
   }
 
-  /** A change was queued. The request starts in the next task, so that the page is drawn first. */
+  /** A change was queued. The request starts a little later, so that the page is drawn first. */
   poke() {
     this.#show(this.#outbox.state === "saved" ? "saving" : this.#outbox.state);
-    setTimeout(() => this.#outbox.poke(), 0);
+    setTimeout(() => this.#outbox.poke(), DRAWN);
   }
 
   #listen() {
@@ -86,19 +93,28 @@ export class Saving {
     const news = this.#note.accepted(answer);
     this.#work.redraw();
     const said = this.#wordsOf(news);
-    if (said) this.#panel.tell(said);
+    if (news.refused) this.#tellRefused(news.refused, news);
+    else if (said) this.#panel.tell(said);
     else if (news.touched) this.#work.selectSpan(news.touched);
   }
 
   #refused(answer) {
-    const refused = this.#note.keyOf(this.#note.next);
-    const news = this.#note.refused(answer);
+    const refused = this.#note.pending.slice(0, this.#sent).map((change) => [change, answer]);
+    const news = this.#note.refused(answer, this.#sent);
     this.#work.redraw();
+    this.#tellRefused(refused, news);
+  }
+
+  /** Tell why changes were refused: the first, and how many more. */
+  #tellRefused(refused, news) {
+    const [[change, { error, message }]] = refused;
+    const key = this.#note.keyOf(change);
     // The page has gone on to the next item, which the person would now decide in place of the refused one.
-    if (refused && !this.#note.waiting) this.#work.selectSpan(refused);
+    if (key && !this.#note.waiting) this.#work.selectSpan(key);
     // A conflict with the code "moved" already says what others decided.
-    const more = this.#wordsOf(answer.error === "moved" ? { ...news, elsewhere: false } : news);
-    this.#panel.tell([answer.message, more].filter(Boolean).join(" "));
+    const more = this.#wordsOf(error === "moved" ? { ...news, elsewhere: false } : news);
+    this.#panel.tell([message, refused.length > 1 && shared.refusedMore(refused.length - 1), more].filter(Boolean).join(" "));
+    this.#panel.offerUndo("");
     this.#noticeState = ""; // so that the notice "saved again" doesn't replace this message
   }
 

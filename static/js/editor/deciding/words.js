@@ -16,6 +16,7 @@ export const words = {
   position: (at, total) => interpolate(gettext("%(at)s of %(total)s"), { at, total }),
   you: pgettext("who did it", "you"),
   asItWas: gettext("Nothing to change."),
+  saidNext: (done, next) => interpolate(gettext("%(done)s. Next: %(next)s"), { done, next }),
   undone: gettext("Undone"),
   redone: gettext("Redone"),
   onlySpace: gettext("The selection contains only white space."),

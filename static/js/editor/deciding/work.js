@@ -69,11 +69,6 @@ export class NoteWork {
     if (chosen) this.panel.say(this.described(chosen));
   }
 
-  /** After a decision, select the next open item; if there is none, keep the selection. */
-  onward() {
-    if (!this.walk(1, { open: true })) this.redraw();
-  }
-
   /** Clear the selected text and close the palette. */
   letGo(offset = null) {
     this.palette?.close();
@@ -116,7 +111,21 @@ export class NoteWork {
   /** Draw, announce and send a queued change. `change` is null if nothing changed. */
   made(change, said) {
     this.redraw();
-    this.panel.say(change ? said : shared.asItWas);
+    this.#tell(change, said);
+  }
+
+  /** Draw, announce and send a decision, and select the next open item; if there is none, keep the selection. */
+  decided(change, said) {
+    this.view.draw(this.painted());
+    const goesOn = this.walk(1, { open: true });
+    if (!goesOn) this.redraw();
+    this.#tell(change, said, goesOn ? this.described(this.selected) : "");
+  }
+
+  #tell(change, said, next = "") {
+    const done = change ? said : shared.asItWas;
+    this.panel.say(next ? shared.saidNext(done, next) : done);
+    this.panel.offerUndo(change && change.act !== "undo" ? done : "");
     if (change) this.saving.poke();
   }
 
