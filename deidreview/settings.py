@@ -177,6 +177,11 @@ try:
 except ValueError as error:
     raise ImproperlyConfigured(f"DEIDREVIEW_WEBHOOK_HOSTS: {error}") from error
 
+# ── Feeds: the folder in which projects may watch folders and write to others ────────────────────────────────────────
+FEED_ROOT = str(env.str("DEIDREVIEW_FEED_ROOT", default=""))
+if FEED_ROOT and not Path(FEED_ROOT).is_absolute():
+    raise ImproperlyConfigured(f"DEIDREVIEW_FEED_ROOT: “{FEED_ROOT}” is not an absolute path of a folder.")
+
 # ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 UPLOAD_MAX_BYTES = _number("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
 NOTE_MAX_BYTES = _number("DEIDREVIEW_NOTE_MB", 5) * 1024 * 1024
@@ -223,7 +228,7 @@ INSTALLED_APPS = [
     *(f"annotations.{app}" for app in ["annotate", "agreement", "review", "scores", "pairs", "release"]),
     *(f"annotations.{app}" for app in ["records", "ops"]),
     "models_runtime",
-    *(f"models_runtime.{app}" for app in ["training", "runs", "refining"]),
+    *(f"models_runtime.{app}" for app in ["training", "runs", "refining", "feeds"]),
     "deidreview",
 ]
 AUTH_USER_MODEL = "annotations.User"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from django.core.management.base import OutputWrapper
 from django.db import connection
+from django.utils import timezone
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
@@ -19,11 +20,15 @@ LOOK_EVERY = 0.3
 
 
 def wait_for(job: Job, *, tell: OutputWrapper | None) -> None:
-    """Wait until the job ends. Without a running worker, run the job here and say so on `tell`."""
+    """Wait until the job ends. Without a running worker, run the job here and say so on `tell`.
+
+    This also takes over a job whose worker was lost, since without workers there may be no relay.
+    """
     job.refresh_from_db()
     with watched(job):
         while job.state in (JobState.QUEUED, JobState.RUNNING):
-            if job.state == JobState.QUEUED and not workers_alive(job.queue):
+            lost = job.lease_until is not None and job.lease_until < timezone.now()
+            if (job.state == JobState.QUEUED or lost) and not workers_alive(job.queue):
                 if tell is not None:
                     tell.write("No worker is running, so this command runs the job itself.")
                 work(job.pk)

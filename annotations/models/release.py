@@ -63,6 +63,10 @@ class Release(Created):
     keep_names = models.BooleanField(
         default=False, help_text="Released notes keep the names of the notes, which can hold dates and identifiers."
     )
+    continues = models.ForeignKey(
+        "self", models.SET_NULL, null=True, related_name="deltas",
+        help_text="The first release of the standing release to which this one adds notes.",
+    )  # fmt: skip
     state = models.CharField(max_length=10, choices=ReleaseState, default=ReleaseState.PREPARING)
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+")
     purpose = models.CharField(max_length=300, blank=True)

@@ -40,6 +40,10 @@ class ReleasePreparedAgain(OfRelease):
     notes: int
 
 
+class ReleaseExtended(OfRelease):
+    notes: int
+
+
 class ReleaseExported(OfRelease):
     format: str
     notes: int
@@ -57,6 +61,7 @@ class ReleaseWithdrawn(OfRelease):
 
 
 POLICY_SAVED = Verb[PolicySaved]("policy.saved", _("saved a release policy"))
+RELEASE_EXTENDED = Verb[ReleaseExtended]("release.extended", _("added notes to a release"))
 RELEASE_STARTED = Verb[ReleaseStarted]("release.started", _("started a release"))
 RELEASE_DECIDED = Verb[ReleaseDecided]("release.decided", _("decided findings of the leak gate"))
 RELEASE_PREPARED_AGAIN = Verb[ReleasePreparedAgain]("release.prepared_again", _("prepared a release again"))

@@ -68,7 +68,7 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": MANAGERS, "POST": done(MANAGERS, 422)}, """
         project_settings patients labels label_edit category_add category_edit label_merge people import injections
         systemic_errors refinements run_combine run_pipeline run_tagger run_flair run_zero_shot run_remote groups
-        release_policy certificate_sign known pairs
+        release_policy certificate_sign known pairs feeds
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS)}, """
         project_archive project_restore assign_notes fill_notes category_move label_move member_role
@@ -82,6 +82,7 @@ TABLE: dict[str, dict[str, str]] = {
     """),
     **alike({"GET": MANAGERS, "POST": done(MANAGERS)}, """
         guidelines_edit skill note_delete member_remove import_preview amend run_placeholders known_upload webhook
+        feed
     """),
     **alike({"GET": MANAGERS, "POST": EVERYONE_405}, """
         skills import_report audit injection injected_errors releases release release_findings release_note

@@ -25,6 +25,7 @@ from annotations.release.services.surrogates.making import NoteMentions, surroga
 from models_runtime.core.external import ExternalModel
 from models_runtime.core.registry import EXTERNAL
 from models_runtime.models import (
+    Feed,
     InjectedRun,
     Judging,
     Refinement,
@@ -89,6 +90,10 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     )
     models.PairCandidate.objects.create(published=published, document=note, similarity=0.9)
     release = _release(project, note, manager)
+    feed = Feed.objects.create(
+        project=project, name="letters", source=f"in-{project.slug}", target=f"out-{project.slug}", run=run,
+        policy=release.policy, created_by=manager,
+    )  # fmt: skip
     # Numbers of jobs and of gold versions differ between the projects, as ids do.
     models.Project.objects.filter(pk=project.pk).update(last_job_number=models.Job.objects.count())
     job = models.Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
@@ -138,6 +143,7 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     return {
         "webhook": webhook.pk,
         "published": published.pk,
+        "feed": feed.pk,
         "delivery": delivery.pk,
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
@@ -266,6 +272,7 @@ KINDS = {
         "open_note": "changes start_annotations submit",
         "webhook": "webhook webhook_resend",
         "published": "pair_settle",
+        "feed": "feed",
         "known_upload": "known_upload",
         "group_role": "group_remove",
         "known_person": "known_person",
@@ -359,6 +366,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "known_lists": {"do": "add", "which": "deny", "terms": "Villa Verde", "label": "CITY"},
         "webhook": {"do": "off"},
         "pair_settle": {"note": "none"},
+        "feed": {"do": "pause"},
         "known_upload": {"do": "discard"},
         "known_person": {"do": "show"},
         "member_role": {"role": "viewer"},

@@ -247,6 +247,13 @@ TABLE: dict[str, Row] = {
     # Pairs. The project has no label OMISSIS.
     "pair_decisions": Row(MANAGERS, files={"pile.zip": b"x"}, upload="file").answers(409),
     "settle_pair": Row(MANAGERS, {"note": None}),
+    # Feeds. Tests allow no folder.
+    **alike(Row(MANAGERS), "list_feeds read_feed list_quarantined_files pause_feed_now continue_paused_feed"),
+    "create_feed": Row(
+        MANAGERS, {"name": "letters", "source": "in", "target": "out", "run": "rules", "policy": "mask"}
+    ).answers(422),
+    "start_feed": Row(MANAGERS).answers(202),
+    "choose_run_of_feed": Row(MANAGERS, {"run": "rules"}),
     # Webhooks. Tests list no hosts.
     "list_webhooks": Row(MANAGERS),
     "new_webhook": Row(MANAGERS, {"url": "https://hooks.example.org/", "kinds": ["job.done"]}).answers(422),

@@ -48,7 +48,8 @@ TABLE: dict[Can | RequiredStanding | str, list[str]] = {
         "models covid --download crf-1 --to {0}",
     ],
     Can.RELEASE: [
-        "audit_plan covid", "audit_plan covid --discard", "deid_records covid {0} {0}",
+        "audit_plan covid", "audit_plan covid --discard", "deid_records covid {0} {0}", "feed status covid",
+        "feed run covid letters --once",
         "release covid --set gold --policy mask --out {0}",
         "surrogates covid",
     ],

@@ -24,6 +24,7 @@ EMPTIED = {
     "annotations.Delivery": "those about the notes",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
     "annotations.Stale": "those of the notes",
+    "models_runtime.FeedFile": "names of files of the notes, and of the patient's other files; a keyed hash stays",
     "annotations.PublishedDecision": "pairs of the notes, those with a note as candidate, and those not compared yet",
 }
 # Text columns in tables that stay, with the reason. "listed" means shown at an erasure (ops.selectors.free_texts).
@@ -120,6 +121,15 @@ STAYS = {
     },
     "models_runtime.ReviewSkill": {"name": "listed with the text", "labels": "codes", "text": "listed"},
     "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},
+    "models_runtime.Feed": {
+        "name": "a manager's, of a-z, 0-9 and hyphens", "source": "a folder of the server",
+        "target": "a folder of the server", "backend": "a key or a model's name, which is listed",
+        "period": "a choice", "problem": "in plain words, without names of notes or files",
+    },
+    "models_runtime.FeedDelta": {"folder": "a day"},
+    "models_runtime.Tombstone": {
+        "path": "a day and a neutral name", "sha256": "of released text", "reason": "a choice"
+    },
     "models_runtime.LlmUsage": {"currency": "a code"},
 }  # fmt: skip
 WORDS = (models.CharField, models.TextField, models.JSONField, models.BinaryField)

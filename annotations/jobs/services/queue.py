@@ -191,28 +191,44 @@ def retry(job: Job) -> Job:
         if job.created_by is not None and job.state in ENDED:
             one_at_a_time(job.created_by)
             check_allowance(job.project, job.created_by)
-        again = Job.objects.filter(pk=job.pk, state__in=ENDED).update(
-            state=JobState.QUEUED,
-            attempt=0,
-            done=0,
-            error="",
-            result={},
-            cancel_requested=False,
-            pause_requested=False,
-            pushed_at=None,
-            started_at=None,
-            claimed_at=None,
-            claimed_done=0,
-            finished_at=None,
-            no_help_until=None,
-        )
-        if again:
-            release(Share.objects.filter(job=job))
-            if redo := kind_of(job.kind).redo:
-                load(redo)(job.params)
-            push_on_commit(job.pk)
+        if _queue_again(job, ENDED) and (redo := kind_of(job.kind).redo):
+            load(redo)(job.params)
     job.refresh_from_db()
     return job
+
+
+def continue_with_more(job: Job) -> Job:
+    """Start an ended job again, also a done one, because there is more for it to do. A live job stays as it is.
+
+    Its handler goes on from the rows that it finds. The limits on a person's jobs don't apply. Raises ProjectArchived.
+    """
+    with transaction.atomic():
+        _keep_open(job.kind, job.project_id)
+        _queue_again(job, (*ENDED, JobState.DONE))
+    job.refresh_from_db()
+    return job
+
+
+def _queue_again(job: Job, states: Iterable[str]) -> bool:
+    again = Job.objects.filter(pk=job.pk, state__in=states).update(
+        state=JobState.QUEUED,
+        attempt=0,
+        done=0,
+        error="",
+        result={},
+        cancel_requested=False,
+        pause_requested=False,
+        pushed_at=None,
+        started_at=None,
+        claimed_at=None,
+        claimed_done=0,
+        finished_at=None,
+        no_help_until=None,
+    )
+    if again:
+        release(Share.objects.filter(job=job))
+        push_on_commit(job.pk)
+    return bool(again)
 
 
 ACTS: Final[dict[str, Callable[[Job], Job]]] = {"cancel": cancel, "pause": pause, "resume": resume, "retry": retry}

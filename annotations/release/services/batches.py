@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Final, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import collector_paused, update_rows
@@ -227,10 +227,14 @@ def prepare_rows(
 
 
 def rows_and_siblings(release: Release, ids: Sequence[int]) -> tuple[list[ReleasedNote], list[ReleasedNote]]:
-    """These rows, and all other rows of the same patients, with their documents."""
-    all_rows = ReleasedNote.objects.filter(release=release).select_related("document").order_by("id")
-    all_rows = all_rows.defer("text", "spans", "exceptions")
-    rows = list(all_rows.filter(pk__in=ids))
+    """These rows, and all other rows of the same patients, with their documents.
+
+    A release that adds to a standing release also has the rows of the other parts beside its own.
+    """
+    all_rows = ReleasedNote.objects.select_related("document").order_by("id").defer("text", "spans", "exceptions")
+    rows = list(all_rows.filter(release=release, pk__in=ids))
+    first = release.continues_id or release.pk
+    all_rows = all_rows.filter(Q(release=first) | Q(release__continues=first))
     patients = {row.document.patient_id for row in rows} - {""}
     siblings: list[ReleasedNote] = []
     if patients:

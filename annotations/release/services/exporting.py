@@ -80,7 +80,7 @@ def run_release_export(claim: Claim) -> dict[str, Any]:
     release = models.Release.objects.select_related("project__label_set", "policy").get(pk=params["release_id"])
     actor = models.User.objects.filter(pk=claim.actor_id or 0).first()
     labels = ExportLabels.from_params(params["labels"]) if "labels" in params else None
-    export = _Export(release, format, bool(params.get("leave_out")), claim.progress, labels)
+    export = ReleaseExport(release, format, bool(params.get("leave_out")), claim.progress, labels)
     with tempfile.TemporaryFile() as content:
         write_zip(content, export.files())
         content.seek(0)
@@ -109,7 +109,7 @@ def export_release_to_path(
     Notes that are held back are left out. `beside` are further files that the signed list of files covers, by name.
     Nothing half-written remains. Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
     """
-    export = _Export(release, format, True, silent, labels, beside)
+    export = ReleaseExport(release, format, True, silent, labels, beside)
 
     def finish(place: Callable[[], object]) -> None:
         with transaction.atomic():
@@ -121,7 +121,7 @@ def export_release_to_path(
     return export.counts()
 
 
-class _Export:
+class ReleaseExport:
     """One export of the notes that are not held back."""
 
     def __init__(

@@ -1,7 +1,8 @@
-"""Which annotations a release uses: one choice of annotation sets, or the union of several.
+"""Which annotations a release uses: one choice of annotation sets, the union of several, or the first of several.
 
 A union is written `union:` and two or more choices with `+` between them, for example `union:gold:1+run:rules-1`. It
 covers every note that one of them covers. Its spans are the spans of all of them; a release joins those that overlap.
+With `first:` in place of `union:`, each note has the spans of the first choice that covers the note.
 A choice whose name has `+` is put in quotation marks, as in `union:gold:1+"run:rules+crf"`; a quotation mark in it is
 doubled.
 """
@@ -21,19 +22,19 @@ from annotations.gold.services.sets import SetChoice, wanted_set
 from annotations.models import Span as SpanRow
 from annotations.text.spans import Span
 
-UNION = "union:"
+UNION, FIRST = "union:", "first:"
 SUBMITTED = str(models.AnnotationSetState.SUBMITTED)
 
 
 def specs_of(spec: str) -> list[str]:
-    """The single choices of a specification; itself if it is not a union.
+    """The single choices of a specification; itself if it is neither a union nor the first of several.
 
     Raises ServiceError `set` for a quotation mark that isn't closed.
     """
-    if not spec.startswith(UNION):
+    if not spec.startswith((UNION, FIRST)):
         return [spec]
     try:
-        rows = list(csv_reading.reader([spec[len(UNION) :]], delimiter="+", skipinitialspace=True, strict=True))
+        rows = list(csv_reading.reader([spec.partition(":")[2]], delimiter="+", skipinitialspace=True, strict=True))
     except csv_reading.Error:
         message = _("A quotation mark in “%(spec)s” isn't closed, or “+” is missing after it.")
         raise ServiceError(message % {"spec": spec}, code="set") from None
@@ -44,6 +45,11 @@ def union_of(specs: Sequence[str]) -> str:
     """The specification of these choices; a union among them counts as its choices."""
     parts = [part for spec in specs for part in specs_of(spec)]
     return specs[0] if len(specs) == 1 else UNION + "+".join(map(_quoted, parts))
+
+
+def first_of(specs: Sequence[str]) -> str:
+    """The specification of the first of these choices that covers a note."""
+    return specs[0] if len(specs) == 1 else FIRST + "+".join(map(_quoted, specs))
 
 
 def _quoted(part: str) -> str:
@@ -89,7 +95,11 @@ class ReleasedAnnotations:
         """
         # Tuples are told apart and sorted in a third of the time of spans.
         found: dict[int, dict[tuple[int, int, str], Stored | None]] = {pk: {} for pk in notes}
+        left = set(notes)
         for one in self.wanted:
+            notes = sorted(left)
+            if self.spec.startswith(FIRST):
+                left -= set(self._covered(one, notes))
             if one.version is not None:
                 frozen = models.GoldVersionNote.objects.filter(version=one.version, document__in=notes).order_by()
                 for pk, spans in frozen.values_list("document_id", "spans"):
@@ -108,12 +118,21 @@ class ReleasedAnnotations:
             for pk, spans in found.items()
         }
 
+    @staticmethod
+    def _covered(one: SetChoice, notes: Sequence[int]) -> Iterable[int]:
+        """Those of these notes that a choice covers."""
+        if one.version is not None:
+            rows = models.GoldVersionNote.objects.filter(version=one.version, document__in=notes)
+            return rows.values_list("document_id", flat=True)
+        sets = models.AnnotationSet.objects.filter(author=one.author, state=SUBMITTED, document__in=notes)
+        return sets.values_list("document_id", flat=True)
+
 
 def source_of(project: models.Project, spec: str) -> ReleasedAnnotations:
     """Find what a specification names. Raises ServiceError `set` or `version`, with the possible choices."""
     parts = specs_of(spec)
-    if spec.startswith(UNION) and len(set(parts)) < 2:
-        message = _("A union has two or more different annotation sets, as in union:gold:1+run:rules-1.")
+    if spec.startswith((UNION, FIRST)) and len(set(parts)) < 2:
+        message = _("Name two or more different annotation sets, as in union:gold:1+run:rules-1.")
         raise ServiceError(message, code="set")
     try:
         return ReleasedAnnotations(spec, [wanted_set(project, part) for part in dict.fromkeys(parts)])

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError, good_name
-from annotations.jobs.services.queue import LIVE, enqueue, key_of, locked, started_with
+from annotations.jobs.services.queue import LIVE, continue_with_more, enqueue, key_of, locked, started_with
 from annotations.release.services.sources import specs_of
 from annotations.review.selectors.reviewing import WaitingCounts, waiting_of
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
@@ -204,9 +204,7 @@ def retry_failed(*, run: Run, actor: models.User | None) -> int:
     with transaction.atomic():
         models.Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
-        if held.model is not None and held.model.state == TrainedModelState.RETIRED:
-            message = _("The model “%(name)s” was retired. Start a new run with another model.")
-            raise ServiceError(message % {"name": held.model.name}, code="model")
+        _check_model(held)
         if held.job is not None and held.job.state in LIVE:
             raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItemState.DONE)
@@ -217,6 +215,32 @@ def retry_failed(*, run: Run, actor: models.User | None) -> int:
         times = models.Job.objects.filter(project=run.project, kind="run", key__startswith=again).count()
         _enqueue(held, f"{again}{times + 1}", actor, RunItem.objects.filter(run=run).count())
     return left
+
+
+def read_more(*, run: Run, notes: Collection[int]) -> int:
+    """Add notes to a run, and start its job again for what is left of them. Return how many notes were added.
+
+    A job that is at work takes the notes, too, unless it is about to end: call again while notes are left. Raises
+    ServiceError `model` where the run's model was retired.
+    """
+    with transaction.atomic():
+        models.Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
+        held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
+        _check_model(held)
+        there = set(RunItem.objects.filter(run=run, document__in=notes).values_list("document_id", flat=True))
+        new = [RunItem(run=run, document_id=pk) for pk in sorted(set(notes) - there)]
+        RunItem.objects.bulk_create(new, batch_size=500)
+        if held.job is None:
+            _enqueue(held, f"run-{run.pk}-more", None, len(new))
+        elif RunItem.objects.filter(run=run, state=RunItemState.PENDING).exists():
+            continue_with_more(held.job)
+    return len(new)
+
+
+def _check_model(run: Run) -> None:
+    if run.model is not None and run.model.state == TrainedModelState.RETIRED:
+        message = _("The model “%(name)s” was retired. Start a new run with another model.")
+        raise ServiceError(message % {"name": run.model.name}, code="model")
 
 
 # Rename runs. Files, commands and releases name a run's annotations `run:NAME`.

@@ -1,0 +1,146 @@
+"""Standing releases: a series of releases to which notes are added as they come, with a certificate for each part.
+
+Every part is a release of its own, so that the leak gate, decisions, audits, signing and erasing work as for any other.
+While a part is open, notes are added to it. Surrogates, shifted dates and neutral names depend on the project's key and
+index, so they are the same in all parts; the leak gate also looks for what is labeled in notes of earlier parts.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.locks import keep_labels
+from annotations.core.progress import silent
+from annotations.exchange.services.writing import Content
+from annotations.jobs.services.queue import LIVE, continue_with_more, key_of
+from annotations.models import (
+    Certificate,
+    Document,
+    Project,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    ReleasePolicy,
+    ReleaseState,
+    User,
+)
+from annotations.release.events import RELEASE_EXTENDED
+from annotations.release.services.certificates.signing import certify
+from annotations.release.services.exporting import ReleaseExport
+from annotations.release.services.settling import dropped
+from annotations.release.services.starting import enqueue_job, start_release
+
+FORMAT: Final = "text"
+State = ReleasedNoteState
+
+
+def start_part(
+    *, project: Project, set_spec: str, policy: ReleasePolicy, notes: Collection[int], first: Release | None,
+    actor: User | None,
+) -> Release:  # fmt: skip
+    """Start the next part of a standing release with these notes. `first` is its first part; None: this one is.
+
+    Raises ServiceError as `start_release`.
+    """
+    with transaction.atomic():
+        release = start_release(project=project, set_spec=set_spec, policy=policy, actor=actor, only=notes)
+        if first is not None:
+            release.continues = first
+            release.save(update_fields=["continues"])
+    return release
+
+
+def add_notes(*, release: Release, notes: Collection[int], actor: User | None) -> int:
+    """Add notes to a prepared part, and start its job again. Return how many were added.
+
+    The patients' other notes in this part are prepared again with them, since the gate may now find more in those.
+    Raises ServiceError `state` unless the part is prepared, its job has ended, and it is not signed.
+    """
+    with transaction.atomic():
+        keep_labels(release.project_id)
+        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        rows = Release.objects.select_for_update(of=("self",)).select_related("project", "policy", "job")
+        locked = rows.get(pk=release.pk)
+        # A job that is about to end no longer looks for notes.
+        if locked.state != ReleaseState.PREPARED or (locked.job and locked.job.state in LIVE):
+            message = _("Notes can be added to a release that is prepared and not signed. This one is: %(state)s.")
+            raise ServiceError(message % {"state": locked.get_state_display()}, code="state")
+        there = ReleasedNote.objects.filter(release=locked)
+        new = Document.objects.filter(project=locked.project_id, pk__in=list(notes)).order_by("patient_id", "pk")
+        new = new.exclude(pk__in=there.filter(document__in=list(notes)).values("document"))
+        found = list(new.values_list("pk", "name", "patient_id"))
+        if not found:
+            return 0
+        patients = {patient for _pk, _name, patient in found if patient}
+        there.filter(document__patient_id__in=patients).update(state=State.PENDING)
+        ReleasedNote.objects.bulk_create(
+            [ReleasedNote(release=locked, document_id=pk, name=name) for pk, name, _patient in found], batch_size=500
+        )
+        locked.state, locked.note_count = ReleaseState.PREPARING, locked.note_count + len(found)
+        locked.content_hash, locked.revision = "", locked.revision + 1
+        locked.figures |= {"surrogates": dropped(locked.figures.get("surrogates") or {})}
+        if locked.job is None:
+            locked.job = enqueue_job(locked, key_of("release", f"{locked.pk}-more"), actor, locked.note_count)
+        else:
+            continue_with_more(locked.job)
+        locked.save(update_fields=["state", "note_count", "content_hash", "revision", "figures", "job"])
+        RELEASE_EXTENDED.record(
+            actor=actor, project_id=locked.project_id, data={"release": locked.number, "notes": len(found)}
+        )
+    return len(found)
+
+
+def take_out_held(*, release: Release) -> list[int]:
+    """Take the notes with open findings out of a prepared part, and return their ids: a later part can have them."""
+    with transaction.atomic():
+        locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+        held = ReleasedNote.objects.filter(release=locked, state=State.HELD)
+        notes = list(held.values_list("document_id", flat=True))
+        if locked.state == ReleaseState.PREPARED and notes:
+            held.delete()
+            Release.objects.filter(pk=locked.pk).update(
+                note_count=F("note_count") - len(notes), content_hash="", revision=F("revision") + 1
+            )
+            return notes
+    return []
+
+
+def certificate_due(release: Release) -> bool:
+    """Whether a part has no certificate, or notes were erased since its newest one."""
+    newest = release.certificates.order_by("-number").first()
+    return newest is None or release.erasures.filter(at__gte=newest.signed_at).exists()
+
+
+def publish_part(*, release: Release, actor: User | None, store: Callable[[int, Mapping[str, bytes]], object]) -> None:
+    """Sign a part if that is due, and give `store` the certificate's number and the files beside those of the notes.
+
+    These are the certificate as JSON and PDF, and the signed list of all files. `store` is called in the transaction
+    that checks that no note was erased meanwhile. Raises ServiceError as `sign`, and ErasedMeanwhile.
+    """
+    if certificate_due(release):
+        certify(release, actor)
+        release.refresh_from_db()
+    newest: Certificate = release.certificates.order_by("-number")[0]
+    beside = {"certificate.json": bytes(newest.json), "certificate.pdf": bytes(newest.pdf)}
+    export = ReleaseExport(release, FORMAT, True, silent, None, beside)
+    notes = {f"{name}.txt" for name in _names(release)}
+    files = {name: _content(content) for name, content in export.files() if name not in notes}
+    with transaction.atomic():
+        export.check_still()
+        store(newest.number, files)
+        export.record(actor)
+
+
+def _names(release: Release) -> Sequence[str]:
+    return list(ReleasedNote.objects.filter(release=release, state=State.DONE).values_list("name", flat=True))
+
+
+def _content(content: Content) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    content.seek(0)
+    return content.read()

@@ -1,0 +1,121 @@
+"""Routes of feeds."""
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from ninja import Field, Query
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import named
+from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ProjectRouter
+from annotations.core.api.schemas import Answer, Body
+from annotations.jobs.api import JobItem, started
+from models_runtime.feeds import selectors
+from models_runtime.feeds.forms import FIELDS
+from models_runtime.feeds.selectors import FeedStatus
+from models_runtime.feeds.services.feeds import (
+    FeedOrder,
+    add_feed,
+    choose_run,
+    continue_feed,
+    pause_feed,
+    start_work,
+)
+from models_runtime.models import FeedPeriod
+
+router = ProjectRouter(tags=["Feeds"])
+PATH = "/projects/{slug:slug}/feeds"
+ONE = f"{PATH}/{{int:feed}}"
+
+
+class NewFeed(Body):
+    """A new feed. `source` and `target`: its incoming and outgoing folder on the server.
+
+    `run`: a run of the project, a backend or a trained model, by its name. `read_percent` of the notes are reviewed by
+    people before they are released. `period` of one certificate: day or week.
+    """
+
+    name: str = Field(max_length=80)
+    source: str = Field(max_length=500)
+    target: str = Field(max_length=500)
+    run: str = Field(max_length=120)
+    policy: str = Field(max_length=60)
+    read_percent: int = Field(100, ge=0, le=100)
+    period: FeedPeriod = FeedPeriod.DAY
+
+
+class FeedRun(Body):
+    """The run that reads the notes that come from now on."""
+
+    run: str = Field(max_length=120)
+
+
+class QuarantinedFile(Answer):
+    """A file in quarantine: its path in the incoming folder, a code of the reason, a sentence, and since when."""
+
+    id: int
+    name: str
+    kind: str
+    size: int
+    reason: str
+    detail: str
+    since: datetime
+
+
+@router.get(PATH, Can.RELEASE, response=list[FeedStatus])
+def list_feeds(request: ApiRequest, access: Access) -> list[FeedStatus]:
+    """List the feeds of the project with what waits where."""
+    return [selectors.status_of(one) for one in selectors.feeds_of(access.project)]
+
+
+@router.post(PATH, Can.RELEASE, response={201: FeedStatus})
+def create_feed(request: ApiRequest, access: Access, body: NewFeed) -> Status[FeedStatus]:
+    """Add a feed, which works with your rights. Its certificates are signed in your name."""
+    with named(FIELDS):
+        made = add_feed(project=access.project, order=FeedOrder(**body.dict()), actor=access.user)
+    return Status(201, selectors.status_of(made))
+
+
+@router.get(ONE, Can.RELEASE, response=FeedStatus)
+def read_feed(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
+    """Read where the files of a feed wait, and since when."""
+    return selectors.status_of(selectors.feed_of(access, feed))
+
+
+@router.get(f"{ONE}/quarantine", Can.RELEASE, response=Page[QuarantinedFile])
+def list_quarantined_files(
+    request: ApiRequest, access: Access, feed: int, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the files that could not be imported, with the reason."""
+    rows = selectors.quarantined(selectors.feed_of(access, feed)).order_by("pk")
+    return paged_rows(request, paging, rows, QuarantinedFile.from_orm)
+
+
+@router.post(f"{ONE}/pause", Can.RELEASE, response=FeedStatus)
+def pause_feed_now(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
+    """Pause a feed."""
+    return selectors.status_of(pause_feed(feed=selectors.feed_of(access, feed), actor=access.user))
+
+
+@router.post(f"{ONE}/continue", Can.RELEASE, response=FeedStatus)
+def continue_paused_feed(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
+    """Continue a paused feed."""
+    return selectors.status_of(continue_feed(feed=selectors.feed_of(access, feed), actor=access.user))
+
+
+@router.post(f"{ONE}/work", Can.RELEASE, response={202: JobItem})
+def start_feed(request: ApiRequest, response: HttpResponse, access: Access, feed: int) -> Status[JobItem]:
+    """Let a feed look at its folder now, and do everything that can be done."""
+    return started(response, access.slug, start_work(selectors.feed_of(access, feed)))
+
+
+@router.post(f"{ONE}/run", Can.RELEASE, response=FeedStatus)
+def choose_run_of_feed(request: ApiRequest, access: Access, feed: int, body: FeedRun) -> FeedStatus:
+    """Let another run read the notes that come from now on."""
+    found = selectors.feed_of(access, feed)
+    with named({"run": "run"}):
+        return selectors.status_of(choose_run(feed=found, run=body.run, actor=access.user))

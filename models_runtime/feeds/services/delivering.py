@@ -1,0 +1,178 @@
+"""Write the released notes of a feed to its outgoing folder, and withdraw what must no longer lie there.
+
+A row says where a file will lie before it is written. So an erasure finds every file, also one whose writer was killed.
+"""
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from annotations.core.errors import ServiceError
+from annotations.core.locks import hold
+from annotations.jobs.runner import Claim
+from annotations.jobs.services.queue import LIVE
+from annotations.models import ReleasedNote, ReleasedNoteState, ReleaseState
+from models_runtime.feeds.events import FEED_DELIVERED, FEED_WITHDRAWN
+from models_runtime.feeds.rules import folders
+from models_runtime.feeds.rules.naming import QUARANTINE, TOMBSTONES
+from models_runtime.feeds.selectors import opened_folder
+from models_runtime.models import Feed, FeedDelta, FeedFile, FeedFileState, FeedNote, FeedNoteState, Tombstone
+
+AT_ONCE: Final = 50
+"""Files of one transaction."""
+PUBLISHED: Final = ("release.json", "release.json.sig", "certificate.json", "certificate.pdf")
+State = FeedNoteState
+
+
+def deliver(feed: Feed, claim: Claim) -> int:
+    """Bring the outgoing folder up to date with the open part, and return how many files were written.
+
+    Notes that are held back again, and those of withdrawn parts, are withdrawn. Raises ServiceError `folder` or `full`.
+    """
+    for delta in FeedDelta.objects.filter(feed=feed, release__state=ReleaseState.WITHDRAWN).select_related("release"):
+        there = FeedNote.objects.filter(feed=feed, document__in=_documents(delta)).exclude(state=State.WITHDRAWN)
+        _take_back(feed, claim, there, Tombstone.Reason.WITHDRAWN, State.WITHDRAWN)
+        _unpublish(feed, delta, claim)
+    written = 0
+    for delta in FeedDelta.objects.filter(feed=feed, closed=False).select_related("release__job"):
+        release = delta.release
+        settled = release.state in (ReleaseState.PREPARED, ReleaseState.SIGNED)
+        if settled and not (release.job and release.job.state in LIVE):
+            held = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.HELD).values("document")
+            back = FeedNote.objects.filter(feed=feed, document__in=held).exclude(path="")
+            _take_back(feed, claim, back, Tombstone.Reason.HELD, State.GATE)
+            clear(feed)
+            written += _deliver(feed, delta, claim)
+    clear(feed)
+    return written
+
+
+def _documents(delta: FeedDelta) -> list[int]:
+    return list(ReleasedNote.objects.filter(release=delta.release_id).values_list("document_id", flat=True))
+
+
+def _deliver(feed: Feed, delta: FeedDelta, claim: Claim) -> int:
+    rows = ReleasedNote.objects.filter(release=delta.release_id, state=ReleasedNoteState.DONE)
+    columns = rows.values_list("document", "name", "sha256")
+    wanted = {pk: (f"{delta.folder}/{name}.txt", sha256) for pk, name, sha256 in columns}
+    notes = FeedNote.objects.filter(feed=feed, document__in=list(wanted)).order_by("pk")
+    late = [one for one in notes if one.state != State.RELEASED or (one.path, one.sha256) != wanted[one.document_id]]
+    for at in range(0, len(late), AT_ONCE):
+        some = late[at : at + AT_ONCE]
+        with claim.fenced():
+            for note in some:
+                if note.path and note.path != wanted[note.document_id][0]:
+                    entomb([note], Tombstone.Reason.HELD)
+                # The hash stays that of the file that lies there, if there is one, until the new one is written.
+                FeedNote.objects.filter(pk=note.pk).update(
+                    state=State.DELIVERING, since=timezone.now(), path=wanted[note.document_id][0]
+                )
+        _write(feed, delta, claim, [note.pk for note in some])
+    return len(late)
+
+
+def _write(feed: Feed, delta: FeedDelta, claim: Claim, ids: list[int]) -> None:
+    """Write the files of these notes in one transaction, for which an erasure waits."""
+    with opened_folder(feed.target) as target, folders.subfolder(target, delta.folder) as folder, claim.fenced():
+        hold(feed.project_id)
+        notes = FeedNote.objects.select_for_update().filter(pk__in=ids, state=State.DELIVERING)
+        path_of = dict(notes.values_list("document_id", "path"))
+        rows = ReleasedNote.objects.filter(
+            release=delta.release_id, document__in=list(path_of), state=ReleasedNoteState.DONE
+        )
+        now = timezone.now()
+        for document, text, sha256 in rows.values_list("document_id", "text", "sha256"):
+            folders.write(folder, path_of[document].rpartition("/")[2], text.encode())
+            FeedNote.objects.filter(feed=feed, document=document).update(
+                state=State.RELEASED, since=now, sha256=sha256, delivered_at=now
+            )
+        folders.sync(folder)
+        FEED_DELIVERED.record(
+            actor=feed.created_by, project_id=feed.project_id,
+            data={"feed": feed.pk, "release": delta.release.number, "delivered": len(rows)},
+        )  # fmt: skip
+
+
+def _take_back(
+    feed: Feed, claim: Claim, notes: Iterable[FeedNote], reason: Tombstone.Reason, state: FeedNoteState
+) -> None:
+    found = list(notes)
+    if not found:
+        return
+    with claim.fenced():
+        entomb([note for note in found if note.path], reason)
+        FeedNote.objects.filter(pk__in=[note.pk for note in found]).update(
+            state=state, since=timezone.now(), path="", sha256="", delivered_at=None
+        )
+        FEED_WITHDRAWN.record(
+            actor=feed.created_by, project_id=feed.project_id, data={"feed": feed.pk, "withdrawn": len(found)}
+        )
+
+
+def entomb(notes: Iterable[FeedNote], reason: Tombstone.Reason) -> None:
+    """Make the rows by which the files of these notes are removed, and listed as withdrawn."""
+    Tombstone.objects.bulk_create(
+        Tombstone(
+            feed_id=note.feed_id, path=note.path, sha256=note.sha256, delivered_at=note.delivered_at, reason=reason
+        )
+        for note in notes
+    )
+
+
+def _unpublish(feed: Feed, delta: FeedDelta, claim: Claim) -> None:
+    """Remove the certificate and the list of files of a withdrawn part."""
+    if delta.closed and not delta.certified:
+        return
+    with opened_folder(feed.target) as target:
+        for name in PUBLISHED:
+            folders.remove(target, f"{delta.folder}/{name}")
+    with claim.fenced():
+        FeedDelta.objects.filter(pk=delta.pk).update(certified=0, closed=True)
+
+
+def clear(feed: Feed) -> None:
+    """Remove the withdrawn files, write the list of them, and empty the quarantine of erased patients.
+
+    The list is made of the rows, so that writing it twice does no harm. Raises ServiceError `folder` or `full`.
+    """
+    rows = Tombstone.objects.filter(feed=feed)
+    erased = FeedFile.objects.filter(feed=feed, state=FeedFileState.WITHDRAWN, moved=True)
+    with transaction.atomic():
+        # One writer of the list at a time.
+        Feed.objects.select_for_update().get(pk=feed.pk)
+        waiting = list(rows.filter(cleared_at=None))
+        if waiting:
+            there = set(FeedNote.objects.filter(feed=feed).exclude(path="").values_list("path", flat=True))
+            with opened_folder(feed.target) as target:
+                for one in waiting:
+                    if one.path not in there:
+                        folders.remove(target, one.path)
+                lines = [_line(one) for one in rows.order_by("pk")]
+                folders.write(target, TOMBSTONES, "".join(lines).encode())
+                folders.sync(target)
+            rows.filter(pk__in=[one.pk for one in waiting]).update(cleared_at=timezone.now())
+        ids = list(erased.values_list("pk", flat=True))
+        if ids:
+            with opened_folder(feed.source) as source, folders.subfolder(source, QUARANTINE) as quarantine:
+                folders.remove_numbered(quarantine, ids)
+            erased.filter(pk__in=ids).update(moved=False)
+
+
+def _line(one: Tombstone) -> str:
+    delivered = one.delivered_at.isoformat(timespec="seconds") if one.delivered_at else None
+    about = {
+        "file": one.path, "sha256": one.sha256 or None, "delivered": delivered,
+        "withdrawn": one.withdrawn_at.isoformat(timespec="seconds"), "reason": one.reason,
+    }  # fmt: skip
+    return json.dumps(about) + "\n"
+
+
+def clear_soon(feeds: Iterable[int]) -> None:
+    """Clear the folders of feeds after an erasure, where this process can reach them. Otherwise their job does it."""
+    for feed in Feed.objects.filter(pk__in=list(feeds)):
+        with suppress(ServiceError, DatabaseError):
+            clear(feed)
