@@ -287,7 +287,7 @@ def _sources(
 
     def by_author(*conditions: Any) -> dict[int, int]:
         # A query for each count lets the database make a list of notes once, instead of looking up every set.
-        return dict(sets.filter(*conditions).values_list("author_id").annotate(n=Count("pk")))
+        return dict(sets.filter(*conditions).values_list("author_id").annotate(n=Count("*")))
 
     golden, reviewed, differing = by_author(has_gold), by_author(in_review), by_author(differ, ~has_gold, ~in_review)
     found = [

@@ -21,9 +21,9 @@ def review_queues(access: Access) -> list[overview.OverviewCard]:
     """
     authors = {author.pk: author for author in run_authors(access.project)[:RUNS]}
     sets = AnnotationSet.objects.filter(author__in=list(authors), state=AnnotationSetState.SUBMITTED).order_by()
-    total = dict(sets.values_list("author_id").annotate(n=Count("pk")))
+    total = dict(sets.values_list("author_id").annotate(n=Count("*")))
     reviews = Review.objects.filter(author__in=list(authors), finished_at__isnull=False).order_by()
-    done = dict(reviews.values_list("author_id").annotate(n=Count("pk")))
+    done = dict(reviews.values_list("author_id").annotate(n=Count("*")))
     between = waiting_of(authors, access.user)
     found = [
         (author, ReviewProgress(done.get(pk, 0), total[pk], *between.get(pk, (0, 0))))

@@ -1,17 +1,19 @@
 """Input of scores: the notes of an author that are compared with gold, and their texts and spans."""
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from annotations import models
 from annotations.core.authors import gold_sets, origin_of
+from annotations.core.bulk import among
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
 from annotations.core.spans import definitions, pairs_of
+from annotations.core.stored_figures import key_of, state_of_sets
 from annotations.gold.selectors import version_for, version_rows
 from annotations.scores.rules.tally import Criterion
 from annotations.text.hashes import text_sha256
@@ -67,14 +69,13 @@ class Reference:
 class ComparedNotes:
     """The notes that are scored, and the number of notes that are not.
 
-    `annotation_sets` maps notes to the author's sets; `golds` maps them to the gold sets, for the current gold only.
-    `drafts` and `unread` count gold notes that the author has not submitted or has no set for. `no_gold` counts notes
+    `annotation_sets` maps the `count` notes, without `failed` ones, to the author's sets. `drafts` and `unread` count gold notes that the author has not submitted or has no set for. `no_gold` counts notes
     that the author submitted and that have no gold in the reference. `failed` are gold notes for which a model gave no
     usable answer: they are scored as notes in which nothing was found, so that failures don't improve the figures.
     """
 
-    annotation_sets: dict[int, int]
-    golds: dict[int, int]
+    annotation_sets: Mapping[int, int]
+    count: int
     drafts: int
     unread: int
     no_gold: int
@@ -84,6 +85,12 @@ class ComparedNotes:
     @property
     def notes(self) -> list[int]:
         return sorted(self.failed.union(self.annotation_sets))
+
+    def only(self, notes: Collection[int]) -> Self:
+        """Those of the notes that are in `notes`, under the same key."""
+        sets = {note: pk for note, pk in self.annotation_sets.items() if note in notes}
+        failed = self.failed.intersection(notes)
+        return replace(self, annotation_sets=sets, failed=failed, count=len(sets) + len(failed))
 
 
 def scorable_authors(project: models.Project, among: QuerySet[models.Author] | None = None) -> QuerySet[models.Author]:
@@ -114,33 +121,29 @@ def compared(reference: Reference, author: models.Author, *, split: str = "", la
     With a `split` or a `language`, only these notes; notes in other languages are not counted at all.
     `key` is a hash of everything that their score depends on, except the label set.
     """
-    gold = _gold_notes(reference, split, language)
-    own = _in_language(models.AnnotationSet.objects.filter(author=author), reference.project, language)
-    sets = own.values_list("document_id", "pk", "version", "state")
-    stamp = hashlib.sha256()
-    annotation_sets: dict[int, int] = {}
-    drafts = no_gold = 0
-    for note, pk, version, state in sets.order_by("document_id"):
-        if state != SUBMITTED:
-            drafts += note in gold
-        elif note in gold:
-            annotation_sets[note] = pk
-            stamp.update(f"{note} {pk} {version} {gold[note]}\n".encode())
-        else:
-            no_gold += 1
-    failed = _failed(author).intersection(gold).difference(annotation_sets)
-    stamp.update(f"failed {[(note, gold[note]) for note in sorted(failed)]}".encode())
-    stamp.update(repr(_rewritten_key(author)).encode())
-    if reference.version:
-        stamp.update(f"gold {reference.version.pk} {reference.version.content_hash}".encode())
+    gold = _gold_rows(reference, split, language)
+    own = _in_language(models.AnnotationSet.objects.filter(author=author), reference.project, language).order_by()
+    submitted, with_gold = own.filter(state=SUBMITTED), Q(document__in=gold.values("document_id"))
+    shared, drafts = submitted.filter(with_gold), own.exclude(state=SUBMITTED).filter(with_gold).count()
+    failed: list[tuple[int, int]] = []
+    if unanswered := _failed(author):
+        without = gold.filter(document__in=among(unanswered)).exclude(document__in=submitted.values("document_id"))
+        failed = sorted(without.values_list("document_id", "pk"))
+    sets, version = state_of_sets(shared), reference.version
+    if version:
+        state: list[Any] = [version.pk, version.content_hash]
+    else:
+        state = state_of_sets(gold.filter(document__in=submitted.values("document_id")))
+        state += gold.filter(document__in=[note for note, _pk in failed]).order_by("pk").values_list("pk", "version")
     return ComparedNotes(
-        annotation_sets=annotation_sets,
-        golds={} if reference.version else {note: int(gold[note].split()[0]) for note in failed.union(annotation_sets)},
+        # The notes are read only where a score is computed.
+        annotation_sets=SimpleLazyObject(lambda: dict(shared.values_list("document_id", "pk"))),
+        count=sets[0] + len(failed),
         drafts=drafts,
-        unread=len(gold) - len(annotation_sets) - len(failed) - drafts,
-        no_gold=no_gold,
-        key=stamp.hexdigest(),
-        failed=frozenset(failed),
+        unread=gold.count() - sets[0] - len(failed) - drafts,
+        no_gold=submitted.count() - sets[0],
+        key=key_of(sets, state, failed, _rewritten_key(author)),
+        failed=frozenset(note for note, _pk in failed),
     )
 
 
@@ -160,24 +163,23 @@ def _rewritten_key(author: models.Author) -> tuple[Any, ...]:
     )
 
 
-def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, str]:
-    """Return the gold notes by id, each with a string that identifies the state of its gold."""
-    if reference.version is None:
-        rows = gold_sets(reference.project).values_list("document_id", "pk", "version")
-        rows = _in_language(rows, reference.project, language)
-        return {note: f"{pk} {version}" for note, pk, version in rows}
-    notes = models.GoldVersionNote.objects.filter(version=reference.version)
-    if split:
-        notes = notes.filter(split=split)
-    notes = _in_language(notes, reference.project, language)
-    return {note: str(pk) for note, pk in notes.values_list("document_id", "pk")}
+def _gold_rows(reference: Reference, split: str, language: str) -> QuerySet[Any, Any]:
+    """Query the notes of a version, or the current gold sets."""
+    rows: QuerySet[Any, Any] = gold_sets(reference.project)
+    if reference.version:
+        rows = models.GoldVersionNote.objects.filter(version=reference.version, **{"split": split} if split else {})
+    return _in_language(rows.order_by(), reference.project, language)
 
 
-def characters(compared: ComparedNotes) -> int:
-    """Count the characters of the compared notes, which is the cost of a score."""
-    batches = (compared.notes[at : at + 900] for at in range(0, len(compared.notes), 900))
-    rows = (models.Document.objects.filter(pk__in=notes).aggregate(total=Sum("length")) for notes in batches)
-    return sum(row["total"] or 0 for row in rows)
+def characters(compared: ComparedNotes, most: int) -> int:
+    """Count the characters of the compared notes, which is the cost of a score; stop beyond `most`."""
+    total, notes = 0, compared.notes
+    for at in range(0, len(notes), 1000):
+        rows = models.Document.objects.filter(pk__in=among(notes[at : at + 1000]))
+        total += rows.aggregate(total=Sum("length"))["total"] or 0
+        if total > most:
+            break
+    return total
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,7 @@ def note_pairs(reference: Reference, author: models.Author, compared: ComparedNo
         sets = {compared.annotation_sets[note]: note for note in batch if note in compared.annotation_sets}
         predicted = spans_by_note(sets)
         rewritten = dict(kept.filter(document__in=batch).values_list("document_id", "text")) if rewrites else {}
-        gold = _gold_spans(reference, compared, batch)
+        gold = _gold_spans(reference, batch)
         for note in batch:
             if note in texts:  # The note is missing if it was erased meanwhile.
                 yield NotePair(
@@ -226,12 +228,12 @@ def note_pairs(reference: Reference, author: models.Author, compared: ComparedNo
                 )
 
 
-def _gold_spans(reference: Reference, compared: ComparedNotes, batch: list[int]) -> dict[int, list[Sequence[Any]]]:
+def _gold_spans(reference: Reference, batch: list[int]) -> dict[int, list[Sequence[Any]]]:
     """Return the gold spans with their provenance, by note."""
     if reference.version:
         rows = models.GoldVersionNote.objects.filter(version=reference.version, document__in=batch)
         return dict(rows.values_list("document_id", "spans"))
-    note_of = {compared.golds[note]: note for note in batch}
+    note_of = dict(gold_sets(reference.project).filter(document__in=batch).values_list("pk", "document_id"))
     found: dict[int, list[Sequence[Any]]] = {}
     spans = models.Span.objects.filter(annotation_set__in=list(note_of)).order_by()
     for pk, start, end, code, made, attributes in spans.values_list(
@@ -321,8 +323,8 @@ def authors_with_notes(
         models.AnnotationSet.objects.filter(author__in=list(authors), state=SUBMITTED).order_by().values_list("author")
     )
     sets = _in_language(sets, reference.project, language)
-    submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
-    shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
+    submitted: dict[int, int] = dict(sets.annotate(n=Count("*")))
+    shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("*")))
     order = [
         models.AuthorKind.ANNOTATOR, models.AuthorKind.ADJUDICATED, models.AuthorKind.REFINED, models.AuthorKind.RUN,
         models.AuthorKind.BENCH,
@@ -337,10 +339,10 @@ def annotation_set_ids(author: models.Author, notes: set[int]) -> dict[int, int]
     return dict(sets.values_list("document_id", "pk"))
 
 
-def learned_notes(author: models.Author, notes: Iterable[int]) -> int:
+def learned_notes(author: models.Author, compared: ComparedNotes) -> int:
     """Count those of the notes from which a model behind the author's annotations learned."""
     learned = {note for answer in notes_learned_from(author=author) for note in answer}
-    return len(learned.intersection(notes)) if learned else 0
+    return len(learned.intersection(compared.notes)) if learned else 0
 
 
 def masking_threshold(author: models.Author) -> float | None:

@@ -65,12 +65,13 @@ def test_the_page_shows_what_the_command_prints(read, sign_in):
     assert "undefined" in html and "0.0000" in html
 
 
-def test_the_page_of_a_stored_score_reads_the_author_s_sets_once(read, client):
+def test_the_page_of_a_stored_score_counts_the_author_s_sets_once_and_reads_none(read, client):
     score(score_request(read.project, version=0, author_id=read.run.pk))
     with CaptureQueriesContext(connection) as made:
         assert client.get(url("score", read)).status_code == 200
     whole = f'"annotations_annotationset"."author_id" = {read.run.pk}'
-    assert len([each for each in made if whole in each["sql"]]) == 1
+    of_author = [each["sql"] for each in made if whole in each["sql"]]
+    assert all("COUNT(" in sql for sql in of_author) and len([sql for sql in of_author if "SUM(" in sql]) == 1
 
 
 def test_the_agreement_of_attributes_can_be_shown(read, client):

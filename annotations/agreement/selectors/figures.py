@@ -52,7 +52,7 @@ def left_out(project: Project) -> LeftOutSets:
     """Count the annotators' sets that don't count: drafts, and submitted sets that were seeded or not blind."""
     sets = AnnotationSet.objects.filter(author__in=_annotators(project), state__in=[State.DRAFT, State.SUBMITTED])
     not_blind = seeded = drafts = 0
-    rows = sets.order_by().values_list("state", "blind", "seeded").annotate(count=Count("id"))
+    rows = sets.order_by().values_list("state", "blind", "seeded").annotate(count=Count("*"))
     for state, was_blind, was_seeded, count in rows:
         if state == State.DRAFT:
             drafts += count
@@ -77,7 +77,7 @@ def counted_sets(project: Project) -> QuerySet[AnnotationSet]:
 
 def _shared(project: Project) -> QuerySet[AnnotationSet, int]:
     """The ids of the notes with at least two sets that count."""
-    notes = counted_sets(project).values("document").annotate(sets=Count("id")).filter(sets__gte=2)
+    notes = counted_sets(project).values("document").annotate(sets=Count("*")).filter(sets__gte=2)
     return notes.values_list("document_id", flat=True)
 
 

@@ -177,7 +177,7 @@ def submitted_sets(project: models.Project) -> QuerySet[models.AnnotationSet]:
 
 def shared_notes(project: models.Project) -> QuerySet[Any, Any]:
     """Query the notes that at least two annotators have submitted, as rows with `document_id`."""
-    notes = submitted_sets(project).values("document_id").annotate(annotators=Count("pk"))
+    notes = submitted_sets(project).values("document_id").annotate(annotators=Count("*"))
     return notes.filter(annotators__gte=2).values("document_id")
 
 

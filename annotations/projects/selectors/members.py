@@ -49,7 +49,7 @@ def members(rows: Sequence[Membership], manager: User) -> list[MemberRow]:
             project__in={row.project_id for row in rows}, user__in=[row.user_id for row in rows]
         )
         .values_list("user", "state")
-        .annotate(count=Count("id"))
+        .annotate(count=Count("*"))
         .order_by()
     }
     linkable = may_make_links(manager, [row.user for row in rows])

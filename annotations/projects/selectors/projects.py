@@ -165,7 +165,7 @@ def tally(project: models.Project) -> ProjectCounts:
             for author, state, count in models.AnnotationSet.objects.filter(author_id__in=list(authors))
             .order_by()
             .values_list("author_id", "state")
-            .annotate(count=Count("pk"))
+            .annotate(count=Count("*"))
         }
     )
     first = models.Document.objects.filter(project=project).order_by("pk").values_list("language", flat=True)
@@ -183,7 +183,7 @@ def _progress(
 ) -> list[AuthorProgress]:
     """Progress of annotators (also without annotation sets), then of models. Gold is left out."""
     rows = models.Assignment.objects.filter(project=project).order_by().values_list("user_id", "state")
-    work = Counter({(user, state): count for user, state, count in rows.annotate(count=Count("pk"))})
+    work = Counter({(user, state): count for user, state, count in rows.annotate(count=Count("*"))})
     annotators = models.Membership.objects.filter(project=project, role=models.Role.ANNOTATOR, active=True)
     members = dict(annotators.values_list("user_id", "user__username"))
 

@@ -39,7 +39,7 @@ def plain_request(access: Access, version: int, author: int) -> ScoreRequest:
 
 def too_long(wanted: ScoreRequest, notes: ComparedNotes) -> bool:
     """Whether a worker must compute the score: of much text, or with a tokenizer that only workers have."""
-    return bool(wanted.tokenizer) or characters(notes) > MOST_CHARACTERS
+    return bool(wanted.tokenizer) or characters(notes, MOST_CHARACTERS) > MOST_CHARACTERS
 
 
 def score_now(wanted: ScoreRequest) -> Score | None:
@@ -48,7 +48,7 @@ def score_now(wanted: ScoreRequest) -> Score | None:
     found = kept_score(wanted, notes)
     if found is not None:
         return found
-    return score(wanted) if notes.notes and not too_long(wanted, notes) else None
+    return score(wanted) if notes.count and not too_long(wanted, notes) else None
 
 
 def category_names(wanted: ScoreRequest) -> dict[str, str]:

@@ -136,7 +136,7 @@ def about_score(wanted: ScoreRequest, found: Score) -> dict[str, Any]:
     `notes_learned_from`: the scored notes from which the author's model learned, maybe after the score was computed.
     """
     return {
-        "notes_learned_from": learned_notes(wanted.author, notes_of(wanted).notes),
+        "notes_learned_from": learned_notes(wanted.author, notes_of(wanted)),
         "errors_by_category": error_table(wanted, found),
         "masking_threshold": masking_threshold(wanted.author),
     }

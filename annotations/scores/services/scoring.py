@@ -32,7 +32,7 @@ from annotations.text.spans import Span, masked, renamed
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 13
+REVISION = 14
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 

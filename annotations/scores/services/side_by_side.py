@@ -5,7 +5,7 @@ Figures are stored under a hash of their input, like scores.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -114,7 +114,7 @@ class CommonNotes:
 
     @property
     def notes(self) -> int:
-        return len(self.of[0].notes)
+        return self.of[0].count
 
 
 def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) -> CommonNotes:
@@ -125,15 +125,7 @@ def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) ->
     common = set.intersection(*(set(one.notes) for one in each))
     shared = common.difference(without)
     words = label_words(wanted.reference.project)
-    of = tuple(
-        replace(
-            one,
-            annotation_sets={note: pk for note, pk in one.annotation_sets.items() if note in shared},
-            golds={note: pk for note, pk in one.golds.items() if note in shared},
-            failed=one.failed & shared,
-        )
-        for one in each
-    )
+    of = tuple(one.only(shared) for one in each)
     made_of = [REVISION, sorted(common - shared), words.key, wanted.split, wanted.language, wanted.reference.number]
     made_of += [[author.pk, author.name, one.key] for author, one in zip(wanted.authors, each, strict=True)]
     return CommonNotes(of, words, key_of(*made_of))

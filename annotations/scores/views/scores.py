@@ -125,7 +125,7 @@ def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     found = kept_score(wanted, notes)
     if found is not None:
         return found.table, 0
-    cost = selectors.characters(notes)
+    cost = selectors.characters(notes, most)
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
@@ -161,13 +161,13 @@ def score_page(request: Request, access: Access, version: int, author: int) -> H
             for rule, name in COUNTINGS.items()
         ],
         "late": late,
-        "notes": len(notes.notes),
-        "learned": selectors.learned_notes(wanted.author, notes.notes),
+        "notes": notes.count,
+        "learned": selectors.learned_notes(wanted.author, notes),
         "left_out": notes,
         "token": uuid.uuid4(),
         "versions": versions(access.project),
     }
-    if found is None and not late and notes.notes:
+    if found is None and not late and notes.count:
         try:
             found = score(wanted)
         except ServiceError as error:

@@ -103,8 +103,7 @@ def _drawn(judging: Judging, notes: ComparedNotes) -> ComparedNotes:
         return notes
     by_hash = sorted(notes.notes, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
     drawn = frozenset(by_hash[: judging.most_notes])
-    sets = {pk: found for pk, found in notes.annotation_sets.items() if pk in drawn}
-    return replace(notes, annotation_sets=sets, failed=notes.failed & drawn)
+    return notes.only(drawn)
 
 
 def _store_notes(claim: Claim, rows: list[JudgedNote]) -> None:

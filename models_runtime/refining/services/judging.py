@@ -120,7 +120,7 @@ def _wanted(project: Project, gold: int, author: int, split: str) -> tuple[Score
     version = wanted.reference.version
     if version is None:
         raise ServiceError(gettext("Judges need a frozen gold version. Enter its number."), code="version")
-    if not compared(wanted.reference, wanted.author, split=split).notes:
+    if not compared(wanted.reference, wanted.author, split=split).count:
         message = gettext(
             "%(name)s has no submitted annotations of notes in this gold version. Choose another author or version."
         )

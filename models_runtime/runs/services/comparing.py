@@ -1,6 +1,6 @@
 """Rows of a comparison of runs: the figures of each author, the best of them, and the speed of runs."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +13,7 @@ from annotations.jobs.services.queue import once
 from annotations.models import Author, GoldVersion, Job, JobState, Project, User
 from annotations.scores.rules.intervals import FewNotes
 from annotations.scores.rules.side_by_side import AuthorTable
-from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
+from annotations.scores.selectors import LEVELS, ComparedNotes, Reference, characters, compared, learned_notes
 from annotations.scores.services.side_by_side import (
     MOST,
     AuthorFigures,
@@ -155,7 +155,7 @@ def pace_rows(project: Project, authors: Sequence[int]) -> list[ComparedFigure]:
     ]
 
 
-def learned_here(wanted: ComparisonRequest, notes: Collection[int]) -> dict[int, int]:
+def learned_here(wanted: ComparisonRequest, notes: ComparedNotes) -> dict[int, int]:
     """Count, for each author, the notes that the model of its run was trained on. On these its figures are too good."""
     found = {author.pk: learned_notes(author, notes) for author in wanted.authors}
     return {pk: shared for pk, shared in found.items() if shared}
@@ -210,14 +210,14 @@ def compared_strategies(
     if among is not None:
         runs = runs.filter(author__in=among)
     newest = {run.model_id: run for run in runs.select_related("author", "model__gold_version__project")}
-    chosen = [run for run in newest.values() if compared(reference, run.author, split=split, language=language).notes]
+    chosen = [run for run in newest.values() if compared(reference, run.author, split=split, language=language).count]
     if not chosen:
         return Strategies(0, [])
     wanted = ComparisonRequest(reference, tuple(run.author for run in chosen), split, language)
     notes = common_notes(wanted, without={note for run in chosen for note in learned_from(run.model)})
     if not notes.notes:
         return Strategies(0, [])
-    if kept_table(wanted, notes) is None and most is not None and characters(notes.of[0]) * len(chosen) > most:
+    if kept_table(wanted, notes) is None and most is not None and characters(notes.of[0], most) * len(chosen) > most:
         return Strategies(notes.notes, [], late=True)
     table = side_by_side(wanted, notes=notes)
     tables = [figures["table"] for figures in table["authors"]]
@@ -250,7 +250,7 @@ def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
     """Return a comparison as the command prints it. Raises ServiceError `notes` without common notes."""
     notes = common_notes(wanted)
     table = side_by_side(wanted, notes=notes)
-    learned = learned_here(wanted, notes.of[0].annotation_sets)
+    learned = learned_here(wanted, notes.of[0])
     authors = table["authors"]
     thresholds = thresholds_of(author["author_id"] for author in authors)
     rows = figure_rows(table) + pace_rows(wanted.reference.project, [author["author_id"] for author in authors])
@@ -294,7 +294,7 @@ def takes_long(wanted: ComparisonRequest, notes: CommonNotes) -> bool:
     """Return whether a worker must compute the figures."""
     if kept_table(wanted, notes) is not None:
         return False
-    return characters(notes.of[0]) * len(wanted.authors) > MOST_CHARACTERS
+    return characters(notes.of[0], MOST_CHARACTERS) * len(wanted.authors) > MOST_CHARACTERS
 
 
 def start_comparison(*, wanted: ComparisonRequest, actor: User, token: str = "") -> Job:

@@ -142,7 +142,7 @@ def run_of(access: Access, pk: int) -> Run:
 
 def run_counts(run: Run) -> dict[str, int]:
     """Count notes by state: {"pending": …, "done": …, "failed": …}."""
-    counted = dict(RunItem.objects.filter(run=run).values_list("state").annotate(count=Count("id")))
+    counted = dict(RunItem.objects.filter(run=run).values_list("state").annotate(count=Count("*")))
     return {str(state): counted.get(state, 0) for state in RunItemState.values}
 
 
@@ -179,11 +179,11 @@ def run_rows(runs: Iterable[Run], user: models.User) -> list[RunRow]:
     """Return the rows of the list for this person. The number of queries does not depend on the number of runs."""
     listed = list(runs)
     counted: dict[int, dict[str, int]] = {run.pk: {} for run in listed}
-    states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("id")).order_by()
+    states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("*")).order_by()
     for pk, state, number in states:
         counted[pk][state] = number
     finished = models.Review.objects.filter(author__in=[run.author_id for run in listed], finished_at__isnull=False)
-    reviewed = dict(finished.values_list("author").annotate(count=Count("id")).order_by())
+    reviewed = dict(finished.values_list("author").annotate(count=Count("*")).order_by())
     between = waiting_of([run.author_id for run in listed], user)
     return [
         RunRow(

@@ -135,7 +135,7 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
         return {"wanted": wanted, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
     table = side_by_side(wanted, notes=notes)
     looks = label_looks(access.project)
-    learned = comparing.learned_here(wanted, notes.of[0].annotation_sets)
+    learned = comparing.learned_here(wanted, notes.of[0])
     thresholds = comparing.thresholds_of(author.pk for author in wanted.authors)
     spans_url = reverse("compare_spans", args=[access.slug])
     return {

@@ -86,7 +86,7 @@ def _imported(access: Access, authors: list[Author]) -> list[dict[str, Any]]:
     submitted = AnnotationSet.objects.filter(author__in=authors, state=AnnotationSetState.SUBMITTED)
     finished = Review.objects.filter(author__in=authors, finished_at__isnull=False)
     notes, reviewed = (
-        dict(rows.order_by().values_list("author").annotate(count=Count("id"))) for rows in (submitted, finished)
+        dict(rows.order_by().values_list("author").annotate(count=Count("*"))) for rows in (submitted, finished)
     )
     between = waiting_of([author.pk for author in authors], access.user)
     return [

@@ -136,7 +136,7 @@ def _by_metadata(wanted: ScoreRequest, most: int) -> tuple[list[parts.Recall], i
     rows = NoteMetadata.objects.filter(document__in=notes.notes).values_list("document_id", "note_type", "site")
     groups = {pk: [f"note type {kind}"] * bool(kind) + [f"site {site}"] * bool(site) for pk, kind, site in rows}
     distinct = sorted({group for found in groups.values() for group in found})
-    cost = characters(notes) if len(distinct) > 1 else 0
+    cost = characters(notes, most) if len(distinct) > 1 else 0
     if not cost or cost > most:
         return [], 0
     mapper = label_mapper(wanted)
@@ -153,7 +153,7 @@ def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     kept = kept_score(wanted, notes)
     if kept is not None:
         return kept.table, 0
-    cost = characters(notes)
+    cost = characters(notes, most)
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
