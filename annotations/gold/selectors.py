@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
@@ -273,7 +273,8 @@ def _open_disagreements(project: Project) -> QuerySet[Comparison]:
 def _disputed(gold: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]) -> DisputedNotes:
     found = disputed.filter(~Exists(gold.filter(document_id=OuterRef("document_id")))).order_by("document_id")
     count = found.count()
-    return DisputedNotes(count, list(found.values_list("document_id", "document__name")[:LISTED]) if count else [])
+    first = list(found.values_list("document_id", flat=True)[:LISTED]) if count else []
+    return DisputedNotes(count, list(Document.objects.filter(pk__in=first).order_by("pk").values_list("pk", "name")))
 
 
 def _sources(
@@ -281,8 +282,9 @@ def _sources(
 ) -> list[GoldCandidate]:
     authors = {a.pk: a for a in Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)}
     sets = AnnotationSet.objects.filter(author_id__in=list(authors), state=SUBMITTED).order_by()
+    # Joins: the database would search a list that is too long for its memory once for every set.
     has_gold, in_review, differ = (
-        Q(document__in=rows.order_by().values("document")) for rows in (gold, drafts, disputed)
+        Exists(rows.order_by().filter(document_id=OuterRef("document_id"))) for rows in (gold, drafts, disputed)
     )
 
     def by_author(*conditions: Any) -> dict[int, int]:

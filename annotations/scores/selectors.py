@@ -69,9 +69,10 @@ class Reference:
 class ComparedNotes:
     """The notes that are scored, and the number of notes that are not.
 
-    `annotation_sets` maps the `count` notes, without `failed` ones, to the author's sets. `drafts` and `unread` count gold notes that the author has not submitted or has no set for. `no_gold` counts notes
-    that the author submitted and that have no gold in the reference. `failed` are gold notes for which a model gave no
-    usable answer: they are scored as notes in which nothing was found, so that failures don't improve the figures.
+    `annotation_sets` maps the `count` notes, without `failed` ones, to the author's sets. `drafts` and `unread` count
+    gold notes that the author has not submitted or has no set for. `no_gold` counts notes that the author submitted and
+    that have no gold in the reference. `failed` are gold notes for which a model gave no usable answer: they are scored
+    as notes in which nothing was found, so that failures don't improve the figures.
     """
 
     annotation_sets: Mapping[int, int]

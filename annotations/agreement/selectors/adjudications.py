@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.enums import TextChoices
-from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from annotations import models
@@ -18,8 +17,6 @@ from annotations.core.navigation import MOST
 from annotations.models.prepared import PreparedRead
 
 SUBMITTED = models.AnnotationSetState.SUBMITTED
-# The sort key of notes in which nobody marked anything: they come last.
-NOTHING_MARKED = 2.0
 
 
 class Show(TextChoices):
@@ -73,32 +70,30 @@ def adjudicated_id(project: models.Project) -> int:
     return authors.values_list("pk", flat=True).first() or 0
 
 
-def _notes(project: models.Project) -> "QuerySet[Any]":
-    """The notes that at least two annotators have submitted, with the state of their adjudication."""
+def _notes(project: models.Project, show: Show) -> "QuerySet[Any]":
+    """Those of the notes that at least two annotators have submitted. Conditions become joins; a value would not."""
+    found = models.Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS)
     here = {"document_id": OuterRef("document_id")}
-    return models.Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
-        state_of=Subquery(
-            models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here).values("state")[:1]
-        ),
-        heard_then=Subquery(models.Adjudication.objects.filter(**here).values("heard")[:1]),
-        order=Coalesce(F("agreement"), Value(NOTHING_MARKED), output_field=FloatField()),
-    )
+    sets = models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)
+    finished = Exists(sets.filter(state=SUBMITTED))
+    others = models.Adjudication.objects.filter(**here).exclude(heard="").exclude(heard=OuterRef("heard"))
+    conditions = {
+        Show.TODO: [~finished],
+        Show.BEGUN: [Exists(sets.filter(state=models.AnnotationSetState.DRAFT))],
+        Show.AGAIN: [finished, Exists(others)],
+        Show.FINISHED: [finished],
+        Show.ALL: [],
+    }
+    return found.filter(*conditions[show])
 
 
-_FINISHED = Q(state_of=SUBMITTED)
-_FILTERS = {
-    Show.TODO: ~_FINISHED | Q(state_of__isnull=True),
-    Show.BEGUN: Q(state_of=models.AnnotationSetState.DRAFT),
-    Show.AGAIN: _FINISHED & ~Q(heard_then=F("heard")) & ~Q(heard_then=""),
-    Show.FINISHED: _FINISHED,
-    Show.ALL: Q(),
-}
+# Lowest agreement first, as in the index; notes in which nobody marked anything come last.
+_ORDER = (F("agreement").asc(nulls_last=True), "document_id")
 
 
 def adjudication_notes(project: models.Project, show: Show) -> "QuerySet[Any]":
     """The notes in the order of the list, for `items_of`. Bring the comparisons up to date before."""
-    found = _notes(project).filter(_FILTERS[show]).select_related("document").defer("document__text")
-    return found.order_by("order", "document_id")
+    return _notes(project, show).select_related("document").defer("document__text").order_by(*_ORDER)
 
 
 def items_of(rows: Sequence[Any]) -> list[AdjudicationItem]:
@@ -110,7 +105,11 @@ def items_of(rows: Sequence[Any]) -> list[AdjudicationItem]:
 
     decided = counts(models.Resolution.objects.all())
     pending = counts(models.Assignment.objects.filter(state=models.AssignmentState.OPEN))
-    gold = counts(models.AnnotationSet.objects.filter(author__kind=models.AuthorKind.GOLD, state=SUBMITTED))
+    sets = models.AnnotationSet.objects.filter(document_id__in=ids)
+    gold = set(sets.filter(author__kind=models.AuthorKind.GOLD, state=SUBMITTED).values_list("document_id", flat=True))
+    adjudicated = sets.filter(author__kind=models.AuthorKind.ADJUDICATED)
+    states = dict(adjudicated.values_list("document_id", "state"))
+    heard = dict(models.Adjudication.objects.filter(document_id__in=ids).values_list("document_id", "heard"))
     return [
         AdjudicationItem(
             note=row.document_id,
@@ -121,28 +120,26 @@ def items_of(rows: Sequence[Any]) -> list[AdjudicationItem]:
             disputed=row.disputed,
             agreed=row.agreed,
             decided=decided.get(row.document_id, 0),
-            state=_state(row),
+            state=_state(states.get(row.document_id), heard.get(row.document_id), row.heard),
             gold=row.document_id in gold,
         )
         for row in rows
     ]
 
 
-def _state(row: Any) -> str:
-    state, heard = row.state_of, row.heard_then
+def _state(state: str | None, heard: str | None, now: str) -> str:
     if state is None:
         return "new"
     if state != SUBMITTED:
         return "begun"
-    return "finished" if heard in (row.heard, "") else "again"
+    return "finished" if heard in (now, "") else "again"
 
 
 def adjudication_counts(project: models.Project) -> AdjudicationCounts:
-    found = _notes(project)
-    by_state = {show.value: Count("document_id", filter=_FILTERS[show]) for show in Show if show != Show.ALL}
+    n = {show: _notes(project, show).count() for show in Show if show != Show.TODO}
     return AdjudicationCounts(
-        **found.aggregate(**by_state),
-        all=found.count(),
+        **{show.value: number for show, number in n.items()},
+        todo=n[Show.ALL] - n[Show.FINISHED],
         unanimous=unanimous_notes(project).count() if project.unanimous_passes else 0,
         without_gold=finished_without_gold(project),
     )
@@ -150,18 +147,20 @@ def adjudication_counts(project: models.Project) -> AdjudicationCounts:
 
 def next_to_adjudicate(project: models.Project, after: int | None) -> int | None:
     """The next unfinished note after note `after` in the order of the list; after the last, the first."""
-    todo = _notes(project).filter(_FILTERS[Show.TODO]).order_by("order", "document_id")
-    here = _notes(project).filter(document_id=after).values_list("order", flat=True).first() if after else None
+    todo = _notes(project, Show.TODO).order_by(*_ORDER).values_list("document_id", flat=True)
+    here = _notes(project, Show.ALL).filter(document_id=after).values_list("agreement", flat=True) if after else []
     found: int | None = None
-    if here is not None:
-        later = todo.filter(Q(order__gt=here) | Q(order=here, document_id__gt=after))
-        found = later.values_list("document_id", flat=True).first()
-    return found or todo.exclude(document_id=after or 0).values_list("document_id", flat=True).first()
+    for agreement in here:
+        unmarked, same = Q(agreement__isnull=True), Q(agreement=agreement, document_id__gt=after)
+        later = same if agreement is None else Q(agreement__gt=agreement) | same | unmarked
+        found = todo.filter(later).first()
+    return found or todo.exclude(document_id=after or 0).first()
 
 
 def unanimous_notes(project: models.Project) -> "QuerySet[Any]":
     """The notes without disagreements whose adjudication nobody has begun."""
-    return _notes(project).filter(disputed=0, state_of__isnull=True).order_by("document_id")
+    begun = models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), document_id=OuterRef("document_id"))
+    return _notes(project, Show.ALL).filter(~Exists(begun), disputed=0).order_by("document_id")
 
 
 def finished_without_gold(project: models.Project) -> int:
@@ -231,7 +230,6 @@ class Reason(TextChoices):
     IN_REVIEW = "in_review"
     BEGUN = "begun"
     PENDING = "pending"
-    NONE = ""
 
 
 @dataclass(frozen=True)
@@ -258,38 +256,32 @@ class MajorityPreview:
         return self.planned + self.has_gold + self.in_review + self.begun + self.pending
 
 
-def _notes_of_vote(project: models.Project) -> "QuerySet[Any]":
-    """The notes that at least two annotators have submitted, with the `reason` to skip each. Compare notes before."""
+def _skipped(project: models.Project) -> dict[Reason, Exists]:
+    """The conditions under which the vote skips a note."""
     here = {"document_id": OuterRef("document_id")}
-    adjudicated = models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)
-    pending = models.Assignment.objects.filter(state=models.AssignmentState.OPEN, **here)
-    return models.Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
-        reason=Case(
-            When(Exists(gold_sets(project).filter(**here)), then=Value(Reason.HAS_GOLD.value)),
-            When(Exists(review_drafts(project).filter(**here)), then=Value(Reason.IN_REVIEW.value)),
-            When(Exists(adjudicated), then=Value(Reason.BEGUN.value)),
-            When(Exists(pending), then=Value(Reason.PENDING.value)),
-            default=Value(Reason.NONE.value),
-        )
-    )
+    return {
+        Reason.HAS_GOLD: Exists(gold_sets(project).filter(**here)),
+        Reason.IN_REVIEW: Exists(review_drafts(project).filter(**here)),
+        Reason.BEGUN: Exists(models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)),
+        Reason.PENDING: Exists(models.Assignment.objects.filter(state=models.AssignmentState.OPEN, **here)),
+    }
 
 
 def preview(project: models.Project) -> MajorityPreview:
-    rows = (
-        _notes_of_vote(project)
-        .order_by()
-        .values_list("reason")
-        .annotate(n=Count("document_id"), with_ties=Count("document_id", filter=Q(tied__gt=0)), ties=Sum("tied"))
-    )
-    found = {reason: (n, tied, ties) for reason, n, tied, ties in rows}
-    n, tied, ties = found.pop(Reason.NONE, (0, 0, 0))
-    skipped = {reason.value: found.get(reason.value, (0,))[0] for reason in Reason if reason}
-    return MajorityPreview(whole=n - tied, tied=tied, ties=ties or 0, **skipped)
+    """Compare notes before."""
+    left, skipped = _notes(project, Show.ALL), {}
+    counts = {"n": Count("*"), "with_ties": Count("document_id", filter=Q(tied__gt=0)), "ties": Sum("tied")}
+    found = left.aggregate(**counts)
+    for reason, condition in _skipped(project).items():
+        before, left = found["n"], left.filter(~condition)
+        found = left.aggregate(**counts)
+        skipped[reason.value] = before - found["n"]
+    return MajorityPreview(found["n"] - found["with_ties"], found["with_ties"], found["ties"] or 0, **skipped)
 
 
 def free_notes(project: models.Project, among: Sequence[int] | None = None) -> list[int]:
     """The ids of the notes that the vote decides, optionally `among` some."""
-    rows = _notes_of_vote(project).filter(reason=Reason.NONE)
+    rows = _notes(project, Show.ALL).filter(*(~condition for condition in _skipped(project).values()))
     if among is not None:
         rows = rows.filter(document_id__in=among)
     return list(rows.order_by("document_id").values_list("document_id", flat=True))
