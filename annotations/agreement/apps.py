@@ -24,13 +24,19 @@ class AgreementConfig(AppConfig):
                     Can.READ_NOTES,
                     result="agreement/result.html",
                 ),
+                "comparison": JobKind(
+                    _("Comparison of annotators"),
+                    "annotations.agreement.services.comparing.run",
+                    Can.READ_NOTES,
+                    result="agreement/result.html",
+                ),
                 "majority": vote(_("Majority vote"), "run_vote", "agreement/adjudicate/majority_result.html"),
                 "majority_undo": vote(
                     _("Undo of a majority vote"), "undo_vote", "agreement/adjudicate/majority_undo_result.html"
                 ),
             }
         )
-        disagreements_shown.add("annotations.agreement.services.comparing.bring_up_to_date")
+        disagreements_shown.add("annotations.agreement.services.comparing.compare_few")
         entry, disagreements = navigation.Entry, frozenset({"disagreement_talk", "disagreement_sentences"})
         navigation.add_group(navigation.NavigationGroup("agreement", _("Agreement"), 40))
         left = "annotations.agreement.selectors.adjudications.notes_left"

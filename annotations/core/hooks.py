@@ -55,8 +55,8 @@ notes_without_answer = Hook()
 # The annotations of `author` are scored. Each answer holds the ids of notes from which a model behind them learned: its
 # figures there are too good.
 notes_learned_from = Hook()
-# A page is about to show the disagreements in a project: notes are compared for at most `seconds`. Each answer is the
-# number of notes that are still to be compared.
+# A page is about to show the disagreements in a project: a few notes may be compared now. Each answer is the number of
+# notes that are still to be compared.
 disagreements_shown = Hook()
 # The audit log shows events of `project`. Each answer holds the names of things by the key of an event's data, then by
 # the value stored there: {"model": {3: "crf-1"}}.

@@ -37,8 +37,6 @@ PAGE = 50
 BATCH = 500
 # Disputed notes that the page links to.
 LISTED = 5
-# Seconds for which a request may compare annotators.
-COMPARING = 0.15
 
 
 GoldSpan = tuple[int, int, str, dict[str, Any] | None] | tuple[int, int, str, dict[str, Any] | None, dict[str, Value]]
@@ -255,9 +253,9 @@ def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool =
 
 
 def state_for(access: Access, last: GoldVersion | None) -> GoldState:
-    """The counts for this person, without annotators whose names are hidden. Annotators are compared for a moment."""
+    """The counts for this person, without annotators whose names are hidden. A few notes are compared before."""
     compares = access.can(Can.MAKE_GOLD)
-    waiting = disagreements_shown(project=access.project, seconds=COMPARING) if compares else []
+    waiting = disagreements_shown(project=access.project) if compares else []
     return gold_state(access.project, last, annotators=not access.unnamed, waiting=sum(waiting))
 
 

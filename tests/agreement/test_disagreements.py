@@ -8,7 +8,8 @@ from django.urls import reverse
 
 from annotations.agreement.events import GUIDELINES_AMENDED
 from annotations.core.access import enter
-from annotations.models import Amendment, AnnotationSet, Cause, Comment, Event, Project
+from annotations.jobs.services.worker import perform
+from annotations.models import Amendment, AnnotationSet, Cause, Comment, Comparison, Event, Job, Project
 from annotations.notes.services.talk import ThreadSubject, add_comment
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -77,18 +78,28 @@ def test_filters(read, client):
         assert shown(client.get(f"{PAGE}?{query}")) == count, query
 
 
-def test_many_notes_are_compared_behind_a_progress_bar(read, client, monkeypatch):
-    for number in range(3):
-        make.make_set(make.make_note(read.project, TEXT, f"more-{number}"), read.ann, [], submitted=True)
-    monkeypatch.setattr("annotations.agreement.services.comparing.BATCH", 1)
-    for name in ("AT_ONCE", "IN_STEPS"):
-        monkeypatch.setattr(f"annotations.agreement.views.disagreements.{name}", 0)
-    answer = client.get(PAGE)
-    assert 'id="comparing"' in check_page(answer) and shown(answer) == 0
-    for _ in range(2):
-        assert 'id="comparing"' in check_page(client.get(PAGE, **HTMX), fragment=True)
-    assert client.get(PAGE, **HTMX).headers["HX-Refresh"] == "true"
-    assert shown(client.get(PAGE)) == 2
+@pytest.mark.queue
+def test_a_job_compares_many_notes_and_the_page_shows_its_progress(read, client, monkeypatch, no_redis):
+    monkeypatch.setattr("annotations.agreement.services.comparing.AT_ONCE", 0)
+    for page in (PAGE, reverse("disagreement_sentences", args=["covid"])):
+        answer = client.get(page)
+        assert 'id="comparing"' in check_page(answer) and shown(answer) == 0
+    assert not Comparison.objects.exists(), "a page compares nothing"
+    start = reverse("agreement_start", args=["covid"])
+    html = check_page(client.post(start, **HTMX), fragment=True)
+    assert client.post(start).url == reverse("job", args=["covid", Job.objects.get().number]), "the same job"
+    job = Job.objects.get()
+    progress = reverse("agreement_progress", args=["covid", job.number])
+    assert f'hx-get="{progress}"' in html
+    perform(job.pk)
+    assert client.get(progress, **HTMX)["HX-Refresh"] == "true"
+    job.refresh_from_db()
+    assert (job.state, job.result, job.done) == ("done", {"notes": 1}, 1) and shown(client.get(PAGE)) == 2
+    assert PAGE in check_page(client.get(reverse("job", args=["covid", job.number])))
+    AnnotationSet.objects.filter(pk=read.sets[0].pk).update(state="withdrawn")
+    assert 'id="comparing"' in check_page(client.get(PAGE))
+    client.post(start)
+    assert Job.objects.filter(kind="comparison").count() == 2
 
 
 # ── Causes ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,10 +13,14 @@ from django.db.models import OuterRef, Subquery
 from annotations.agreement.rules import disagreement
 from annotations.agreement.selectors.disagreements import spans_of_sets, submitted_sets
 from annotations.core.locks import hold
-from annotations.models import Adjudication, Comparison, Difference, Document, Project, Stale
+from annotations.jobs.runner import Claim
+from annotations.jobs.services.queue import enqueue
+from annotations.models import Adjudication, Comparison, Difference, Document, Job, JobState, Project, Stale, User
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 100
+# Requests compare at most so many notes, for about so many seconds; a job compares more.
+AT_ONCE, AT_ONCE_SECONDS = 50, 0.15
 Scope = Difference.Scope
 
 
@@ -46,6 +50,33 @@ def bring_up_to_date(project: Project, *, seconds: float | None = None) -> int:
         _compare(project, ids)
         if until is not None and time.monotonic() >= until:
             return waiting(project)
+
+
+def compare_few(project: Project) -> int:
+    """Compare the waiting notes if they are few. Return the number of notes that still wait, for `start_comparing`."""
+    left = waiting(project)
+    return bring_up_to_date(project, seconds=AT_ONCE_SECONDS) if 0 < left <= AT_ONCE else left
+
+
+def start_comparing(*, project: Project, actor: User) -> Job:
+    """The job that compares the waiting notes; the last one if it has not ended, or failed and can be restarted."""
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        made = Job.objects.filter(project=project, kind="comparison")
+        last = made.order_by("-id").first()
+        if last is not None and last.state != JobState.DONE:
+            return last
+        return enqueue(kind="comparison", project=project, params={}, key=f"comparison-{made.count()}", actor=actor)
+
+
+def run(claim: Claim) -> dict[str, int]:
+    """Compare the waiting notes as a job. A repeated job compares what is left."""
+    project = Project.objects.get(pk=claim.project_id)
+    total = waiting(project)
+    while left := bring_up_to_date(project, seconds=1.0):
+        claim.progress(max(0, total - left), total)
+    claim.progress(total, total)
+    return {"notes": total}
 
 
 def _compare(project: Project, ids: Sequence[int]) -> None:

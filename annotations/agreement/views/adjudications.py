@@ -1,6 +1,7 @@
 """The notes to adjudicate, and the majority vote over many notes: its preview, its start, and its result with undo."""
 
 import uuid
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,10 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.agreement.selectors import adjudications as adjudication_selectors
-from annotations.agreement.services.comparing import bring_up_to_date, waiting
+from annotations.agreement.services.comparing import compare_few, waiting
 from annotations.agreement.services.deciding import finish_unanimous
 from annotations.agreement.services.majority import last_job, recent_votes, start_majority, start_undo
-from annotations.agreement.views.disagreements import AT_ONCE, compared
 from annotations.core.access import Access, Can
 from annotations.core.requests import Request, error_as_message, in_project, number, paged
 from annotations.jobs.tokens import form_key
@@ -27,9 +27,7 @@ PAGE = 50
 def adjudications(request: Request, access: Access) -> HttpResponse:
     """List the notes that two or more annotators have submitted, lowest agreement first."""
     project = access.project
-    context = compared(request, access)
-    if isinstance(context, HttpResponse):
-        return context
+    context: dict[str, Any] = {"left": compare_few(access.project)}
     if not context["left"]:
         asked = request.GET.get("show", "")
         show = (
@@ -53,7 +51,7 @@ def adjudications(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.MAKE_GOLD)
 def adjudicate_next(request: Request, access: Access) -> HttpResponse:
     """Redirect to the next unfinished note after ?after=ID in the list's order, or to the list if none is left."""
-    bring_up_to_date(access.project, seconds=AT_ONCE)
+    compare_few(access.project)
     found = adjudication_selectors.next_to_adjudicate(access.project, number(request.GET, "after"))
     if found is not None:
         return redirect("adjudicate", access.slug, found)
@@ -65,7 +63,7 @@ def adjudicate_next(request: Request, access: Access) -> HttpResponse:
 def adjudicate_unanimous(request: Request, access: Access) -> HttpResponse:
     """Finish the notes on which all annotators agree, in a project that accepts unanimous annotations."""
     with error_as_message(request):
-        bring_up_to_date(access.project, seconds=AT_ONCE)
+        compare_few(access.project)
         done = finish_unanimous(project=access.project, user=access.user)
         message = ngettext("%(n)d unanimous note was finished.", "%(n)d unanimous notes were finished.", done.finished)
         messages.success(request, message % {"n": done.finished})
@@ -84,10 +82,8 @@ def adjudicate_unanimous(request: Request, access: Access) -> HttpResponse:
 
 @in_project(Can.MAKE_GOLD)
 def majority(request: Request, access: Access) -> HttpResponse:
-    """The preview of a vote. Notes with changed annotations are compared first, if many with a progress bar."""
-    context = compared(request, access)
-    if isinstance(context, HttpResponse):
-        return context
+    """The preview of a vote. Notes with changed annotations are compared first, many by a job."""
+    context: dict[str, Any] = {"left": compare_few(access.project)}
     if not context["left"]:
         recent = recent_votes(access.project)
         context |= {"found": adjudication_selectors.preview(access.project), "recent": recent, "token": uuid.uuid4()}

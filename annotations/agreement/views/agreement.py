@@ -25,6 +25,7 @@ from annotations.agreement.selectors.figures import (
     table_lines,
 )
 from annotations.agreement.services import figures as figure_services
+from annotations.agreement.services.comparing import start_comparing
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
@@ -214,13 +215,19 @@ def trend_of(rounds: Sequence[RoundFigures]) -> list[Point]:
 
 @in_project(Can.READ_NOTES, "POST")
 def agreement_start(request: Request, access: Access) -> HttpResponse:
-    """Start the job for `unit` and `tokenizer`; redirect to its page, or show its progress to htmx."""
+    """Start the job for `unit` and `tokenizer`, or without them the one that compares notes.
+
+    Redirect to its page, or show its progress to htmx.
+    """
     asked, tokenizer = request.POST.get("unit", ""), request.POST.get("tokenizer", "")
-    if asked not in list(ComparedUnit) or tokenizer not in ("", *KINDS):
+    if not request.POST.keys() & {"unit", "tokenizer"}:
+        job = start_comparing(project=access.project, actor=access.user)
+    elif asked not in list(ComparedUnit) or tokenizer not in ("", *KINDS):
         raise Http404("no such unit or tokenizer")
-    job = figure_services.start_agreement(
-        project=access.project, unit=ComparedUnit(asked), tokenizer=tokenizer, actor=access.user
-    )
+    else:
+        job = figure_services.start_agreement(
+            project=access.project, unit=ComparedUnit(asked), tokenizer=tokenizer, actor=access.user
+        )
     if not request.htmx:
         return redirect("job", access.slug, job.number)
     return _progress(request, access, job)
@@ -229,7 +236,7 @@ def agreement_start(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.READ_NOTES)
 def agreement_progress(request: Request, access: Access, number: int) -> HttpResponse:
     """Show the progress of such a job to htmx, which reloads the page when the job is done."""
-    job = get_object_or_404(Job, project=access.project, number=number, kind="agreement")
+    job = get_object_or_404(Job, project=access.project, number=number, kind__in=["agreement", "comparison"])
     if not request.htmx:
         return redirect("job", access.slug, job.number)
     return _progress(request, access, job)

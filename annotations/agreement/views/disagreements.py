@@ -12,14 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
-from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors.disagreements import NO_PAIRS, UNTAGGED, Filters, counts, differences, page, rounds
 from annotations.agreement.selectors.sentences import SENTENCES, columns, sentence_lines, sentences, used_columns
-from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.comparing import compare_few
 from annotations.agreement.services.disagreements import amend, amended, change_cause, next_number
 from annotations.agreement.templatetags.differences import KINDS
 from annotations.core.access import Access, Can, note_for
@@ -35,33 +34,16 @@ from annotations.notes.services.talk import ThreadSubject, add_comment, answer
 from annotations.text.names import MAX_OFFSET, whole
 
 CAUSES = [(kind.value, kind.label) for kind in CauseKind]
-# Seconds for which a request may compare notes: for the page itself, and for its progress bar.
-AT_ONCE, IN_STEPS = 0.15, 1.5
 
 
 @in_project(Can.READ_NOTES)
 def disagreements(request: Request, access: Access) -> HttpResponse:
-    """Show a page of locations. Notes with changed annotations are compared first, if many with a progress bar."""
-    context = compared(request, access)
-    if isinstance(context, HttpResponse):
-        return context
+    """Show a page of locations. Notes with changed annotations are compared first, many by a job."""
+    context: dict[str, Any] = {"left": compare_few(access.project)}
     filters, context["notice"] = filters_of(request, access)
     if not context["left"]:
         context |= _locations(request, access, filters)
     return render(request, "agreement/disagreements.html", context | offered(access, filters))
-
-
-def compared(request: Request, access: Access) -> dict[str, Any] | HttpResponse:
-    """Compare notes with changed annotations, some at a time. Return how many are `left`, for the page of the request.
-
-    Its progress bar asks again until none are left; the answer is for htmx then.
-    """
-    left = bring_up_to_date(access.project, seconds=IN_STEPS if request.htmx else AT_ONCE)
-    if not left:
-        return HttpResponseClientRefresh() if request.htmx else {"left": 0}
-    notes = Document.objects.filter(project=access.project).count()
-    context = {"left": left, "notes": notes, "done": max(0, notes - left)}
-    return render(request, "agreement/disagreements_comparing.html", context) if request.htmx else context
 
 
 def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
@@ -152,10 +134,8 @@ def pair_of(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
 
 @in_project(Can.READ_NOTES)
 def disagreement_sentences(request: Request, access: Access) -> HttpResponse:
-    """Show a page of sentences. Notes with changed annotations are compared first, if many with a progress bar."""
-    context = compared(request, access)
-    if isinstance(context, HttpResponse):
-        return context
+    """Show a page of sentences. Notes with changed annotations are compared first, many by a job."""
+    context: dict[str, Any] = {"left": compare_few(access.project)}
     filters, context["notice"] = filters_of(request, access)
     context["query"] = query_of(filters)
     if not context["left"]:
@@ -183,7 +163,7 @@ def _sentences(request: Request, access: Access, filters: Filters) -> dict[str, 
 def sentences_export(request: Request, access: Access) -> HttpResponse | StreamingHttpResponse:
     """The sentences that pass the filters, as CSV. The download is recorded as an event."""
     filters, _notice = filters_of(request, access)
-    if bring_up_to_date(access.project, seconds=AT_ONCE):
+    if compare_few(access.project):
         messages.info(request, _("The annotations are still being compared. Download the table after that."))
         return redirect("disagreement_sentences", access.slug)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
