@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils.functional import SimpleLazyObject
@@ -137,8 +137,8 @@ def compared(reference: Reference, author: models.Author, *, split: str = "", la
         state = state_of_sets(gold.filter(document__in=submitted.values("document_id")))
         state += gold.filter(document__in=[note for note, _pk in failed]).order_by("pk").values_list("pk", "version")
     return ComparedNotes(
-        # The notes are read only where a score is computed.
-        annotation_sets=SimpleLazyObject(lambda: dict(shared.values_list("document_id", "pk"))),
+        # To mypy this is no mapping. The notes are read only where a score is computed.
+        annotation_sets=cast(Mapping[int, int], SimpleLazyObject(lambda: dict(shared.values_list("document_id", "pk")))),
         count=sets[0] + len(failed),
         drafts=drafts,
         unread=gold.count() - sets[0] - len(failed) - drafts,

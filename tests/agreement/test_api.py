@@ -1,6 +1,7 @@
 """Figures of agreement, disagreements and amendments through the API."""
 
 import pytest
+from django.db.models import F
 
 from annotations.agreement.services import figures as service
 from annotations.models import AnnotationSet, Event
@@ -43,6 +44,27 @@ def test_figures_by_unit_pair_label_and_note(read):
     table = b"".join(read.rita.get(f"{WARD}/agreement.csv?unit=entity").streaming_content).decode().splitlines()
     assert (table[0], len(table)) == ('"note","start","end","ann","ben"', 4)
     assert Event.objects.get(verb="file.downloaded").data == {"agreement": "entity"}
+
+
+def test_figures_by_note_are_read_in_parts_and_a_cursor_belongs_to_its_annotations(read, monkeypatch):
+    monkeypatch.setattr(service, "PART", 1)
+    for number, spans in enumerate([[(*NAME, "PATIENT")], []]):
+        note = make.make_note(read.project, name=f"more-{number}")
+        for person in (read.ann, read.ben):
+            make.make_set(note, person, spans if person is read.ann else [(*NAME, "PATIENT")], submitted=True)
+    address = f"{WARD}/agreement/notes?unit=token&limit=1"
+    read.rita.get(address)
+    named, asked = service.named_notes, []
+    monkeypatch.setattr(service, "named_notes", lambda project, rows: asked.append(len(rows)) or named(project, rows))
+    pages, cursor = [], ""
+    for _ in range(3):
+        page = read.rita.get(f"{address}&cursor={cursor}").json()
+        pages, cursor = [*pages, *page["items"]], page["next"] or cursor
+    assert asked == [2, 2, 1], "never the whole table"
+    alphas = [row["alpha"] for row in pages]
+    assert len({row["note"] for row in pages}) == 3 and alphas == sorted(alphas) and page["next"] is None
+    AnnotationSet.objects.filter(pk=read.sets[0].pk).update(version=F("version") + 1)
+    assert errors_of(read.rita.get(f"{address}&cursor={cursor}")) == {"cursor"}
 
 
 def test_a_job_computes_the_figures_of_a_large_project(read, monkeypatch):

@@ -61,14 +61,19 @@ def read_agreement(request: ApiRequest, access: Access, wanted: Query[AgreementF
 def list_agreement_of_notes(
     request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[AgreementFiguresChoice]
 ) -> PageAnswer:
-    """List the figures by note, by id."""
-    table = figures.NoteTable(access.project, _figures(access.project, wanted), wanted.granularity)
-    rows = sorted(figures.named_notes(access.project, table[:]), key=lambda row: row["note"])
+    """List the figures by note, lowest alpha first. Changed annotations make a cursor invalid (422)."""
+    found = _figures(access.project, wanted)
+    table = figures.NoteTable(access.project, found, wanted.granularity)
+    # Places in the table begin with a number of its content: another table has another order.
+    first = int(found["key"][:6], 16) << 24
 
-    def fetch(after: int | None, size: int) -> Sequence[AgreementOfNote]:
-        return [row for row in rows if after is None or row["note"] > after][:size]
+    def fetch(after: int | None, size: int) -> Sequence[tuple[int, AgreementOfNote]]:
+        at = 0 if after is None else after - first
+        if not 0 <= at <= len(table):
+            raise invalid(("cursor", _("The annotations have changed. Begin again without a cursor.")))
+        return list(enumerate(figures.named_notes(access.project, table[at : at + size]), first + at + 1))
 
-    return paged(request, paging, fetch, lambda row: row, lambda row: row["note"])
+    return paged(request, paging, fetch, lambda row: row[1], lambda row: row[0])
 
 
 @router.post(f"{PATH}/compute", Can.READ_NOTES, response={202: JobItem})

@@ -77,7 +77,7 @@ def _notes(project: models.Project, show: Show) -> "QuerySet[Any]":
     sets = models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)
     finished = Exists(sets.filter(state=SUBMITTED))
     others = models.Adjudication.objects.filter(**here).exclude(heard="").exclude(heard=OuterRef("heard"))
-    conditions = {
+    conditions: dict[Show, list[Any]] = {
         Show.TODO: [~finished],
         Show.BEGUN: [Exists(sets.filter(state=models.AnnotationSetState.DRAFT))],
         Show.AGAIN: [finished, Exists(others)],
