@@ -182,14 +182,17 @@ def _statement(model: type[models.Model], columns: Sequence[str]) -> tuple[str, 
 
 
 def in_batches(rows: "models.QuerySet[Any, Any]", size: int, by: str = "pk") -> Iterator[list[Any]]:
-    """Yield the rows of a query in lists of at most `size`, by a column of whole numbers that no two rows share.
+    """Yield the rows of a query in lists of at most `size`, by a column that no two rows share.
 
-    Rows of `values_list` begin with the column.
+    Rows of `values_list` begin with the column, and rows of `values` have it. No cursor stays open on the server: the
+    garbage collector may close one that a generator left behind during another query, which hangs on PostgreSQL.
     """
-    last = 0
-    while batch := list(rows.filter(**{f"{by}__gt": last}).order_by(by)[:size]):
+    left = rows.order_by(by)
+    while batch := list(left[:size]):
         yield batch
-        last = batch[-1][0] if isinstance(batch[-1], tuple) else getattr(batch[-1], by)
+        row = batch[-1]
+        last = row[0] if isinstance(row, tuple) else row[by] if isinstance(row, dict) else getattr(row, by)
+        left = rows.filter(**{f"{by}__gt": last}).order_by(by)
 
 
 # Many values in one condition: the database gets them as one parameter.

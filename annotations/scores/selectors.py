@@ -137,8 +137,10 @@ def compared(reference: Reference, author: models.Author, *, split: str = "", la
         state = state_of_sets(gold.filter(document__in=submitted.values("document_id")))
         state += gold.filter(document__in=[note for note, _pk in failed]).order_by("pk").values_list("pk", "version")
     return ComparedNotes(
-        # To mypy this is no mapping. The notes are read only where a score is computed.
-        annotation_sets=cast(Mapping[int, int], SimpleLazyObject(lambda: dict(shared.values_list("document_id", "pk")))),
+        # Read only where a score is computed. To mypy, a lazy object is no mapping.
+        annotation_sets=cast(
+            Mapping[int, int], SimpleLazyObject(lambda: dict(shared.values_list("document_id", "pk")))
+        ),
         count=sets[0] + len(failed),
         drafts=drafts,
         unread=gold.count() - sets[0] - len(failed) - drafts,

@@ -16,8 +16,8 @@ from annotations.text.segments import around
 
 SENTENCES = 20
 """On one page."""
-# Notes that are read at once.
-BATCH = 20
+# Notes and locations that are read at once.
+BATCH, LOCATIONS = 20, 1000
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,15 @@ def _notes(
     project: Project, filters: Filters, after: tuple[int, int] | None
 ) -> Iterator[tuple[int, list[tuple[int, int]]]]:
     """Yield each note with the bounds of its locations."""
-    found = following(differences(project, filters), after).values_list("document_id", "start", "end")
-    rows = found.iterator(chunk_size=1000)
-    for document, group in groupby(rows, key=lambda row: row[0]):
+    for document, group in groupby(_locations(project, filters, after), key=lambda row: row[0]):
         yield document, [(start, end) for _document, start, end in group]
+
+
+def _locations(project: Project, filters: Filters, after: tuple[int, int] | None) -> Iterator[tuple[int, int, int]]:
+    columns = ("document_id", "start", "end")
+    while batch := list(following(differences(project, filters), after).values_list(*columns)[:LOCATIONS]):
+        yield from batch
+        after = batch[-1][:2]
 
 
 def _in_context(

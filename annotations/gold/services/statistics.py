@@ -1,11 +1,13 @@
 """Corpus statistics of a frozen gold version by split, stored until the version's notes or splits change."""
 
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Sum
 
+from annotations.core.bulk import in_batches
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
@@ -65,8 +67,9 @@ def _counted(version: GoldVersion, progress: Progress, tokenizers: Tokenizers | 
     notes = GoldVersionNote.objects.filter(version=version).order_by("document_id")
     total = notes.count()
     parts: Parts = {}
-    rows = notes.values_list("split", "document__text", "document__language", "spans").iterator(chunk_size=BATCH)
-    for done, (split, text, language, spans) in enumerate(rows, start=1):
+    rows = notes.values_list("document_id", "split", "document__text", "document__language", "spans")
+    batches = in_batches(rows, BATCH, by="document_id")
+    for done, (_note, split, text, language, spans) in enumerate(chain.from_iterable(batches), start=1):
         tokenizer = tokenizers(language or version.project.language) if tokenizers else None
         parts.setdefault(split, CorpusPart()).add_note(text, (Span(*span[:3]) for span in spans), tokenizer)
         if done % BATCH == 0 or done == total:

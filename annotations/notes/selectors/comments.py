@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import chain, groupby
 
 from django.db.models import Q, QuerySet
 from django.http import StreamingHttpResponse
@@ -15,6 +15,7 @@ from annotations import models
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.answers import csv_answer
 from annotations.core.authors import user_namer
+from annotations.core.bulk import in_batches
 from annotations.core.events import FILE_DOWNLOADED, NOTE_READ
 from annotations.core.navigation import MOST
 from annotations.formats.files.csv_files import csv_line
@@ -208,6 +209,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
+# Notes whose comments are read at once.
+BATCH = 100
+
+
 def comments_csv(access: Access) -> StreamingHttpResponse:
     """Send all comments of the project as CSV, and record that they were downloaded."""
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
@@ -223,7 +228,9 @@ def _lines(access: Access) -> Iterator[str]:
     yield csv_line(COLUMNS)
     rows = models.Comment.objects.filter(document__project=access.project).order_by("document_id", "id")
     related = rows.select_related("document", "author", "annotator", "resolved_by").defer("document__text")
-    for document, group in groupby(related.iterator(chunk_size=500), key=lambda comment: comment.document_id):
+    notes = models.Document.objects.filter(pk__in=rows.order_by().values("document_id"))
+    found = (related.filter(document__in=[pk for (pk,) in some]) for some in in_batches(notes.values_list("pk"), BATCH))
+    for document, group in groupby(chain.from_iterable(found), key=lambda comment: comment.document_id):
         comments = list(group)
         bounds = current_bounds(comments)
         called = user_namer(access, document)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations import models
+from annotations.core.bulk import in_batches
 from annotations.core.labels import UNDERLINES
 from annotations.core.spans import definitions
 from annotations.projects.selectors.projects import Amount, CappedCount
@@ -121,6 +122,9 @@ def seen_of(row: models.Category | models.Label) -> str:
 # Where a project uses a label, which decides whether the label can be deleted.
 
 
+BATCH = 1000
+
+
 def label_uses(label: models.Label) -> list[str]:
     """Say in sentences where the label is used; empty if it can be deleted."""
     return [text for source in (_in_spans, _in_decisions, _in_labels, _in_gold, _in_history) for text in source(label)]
@@ -135,16 +139,16 @@ def _in_spans(label: models.Label) -> Iterator[str]:
 
 def _in_decisions(label: models.Label) -> Iterator[str]:
     project = label.label_set.project_id
-    acts = models.BulkAct.objects.filter(project=project).values_list("rule", flat=True)
-    rows = models.Resolution.objects.filter(document__project=project).values_list("spans", "heard")
+    acts = in_batches(models.BulkAct.objects.filter(project=project).values_list("pk", "rule"), BATCH)
+    rows = models.Resolution.objects.filter(document__project=project).values_list("pk", "spans", "heard")
     if (
         models.Decision.objects.filter(label_id=label.pk).exists()
         or models.SuggestedString.objects.filter(label_id=label.pk).exists()
         or models.SuggestedLabel.objects.filter(label_id=label.pk).exists()
-        or any(label.pk in (rule.get("label"), rule.get("to")) for rule in acts.iterator())
+        or any(label.pk in (rule.get("label"), rule.get("to")) for batch in acts for _pk, rule in batch)
     ):
         yield _("Suggestions and review decisions")
-    if any(_names(each, label.pk) for row in rows.iterator() for each in row):
+    if any(_names(row[1:], label.pk) for batch in in_batches(rows, BATCH) for row in batch):
         yield _("Adjudicated locations")
 
 
@@ -156,10 +160,11 @@ def _in_labels(label: models.Label) -> Iterator[str]:
 
 
 def _in_gold(label: models.Label) -> Iterator[str]:
-    rows = models.GoldVersionNote.objects.filter(version__project=label.label_set.project_id).order_by("version")
+    rows = models.GoldVersionNote.objects.filter(version__project=label.label_set.project_id)
     found = {
         number
-        for number, spans in rows.values_list("version__number", "spans").iterator()
+        for batch in in_batches(rows.values_list("pk", "version__number", "spans"), BATCH)
+        for _pk, number, spans in batch
         if any(span[2] == label.code for span in spans)
     }
     if found:
@@ -168,7 +173,8 @@ def _in_gold(label: models.Label) -> Iterator[str]:
 
 def _in_history(label: models.Label) -> Iterator[str]:
     events = models.Event.objects.filter(project_id=label.label_set.project_id, annotation_set_id__isnull=False)
-    if any(_names(data, label.pk) for data in events.order_by().values_list("data", flat=True).iterator()):
+    rows = in_batches(events.values_list("pk", "data"), BATCH)
+    if any(_names(data, label.pk) for batch in rows for _pk, data in batch):
         yield _("Changes of annotations that people can still undo")
 
 

@@ -6,14 +6,21 @@ import json
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from annotations import models
 from annotations.agreement.rules.units import ComparedUnit
+from annotations.agreement.selectors.disagreements import Filters
+from annotations.agreement.selectors.sentences import sentence_lines
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
+from annotations.core.access import Can, enter
+from annotations.core.bulk import in_batches
+from annotations.core.progress import silent
 from annotations.core.spans import definitions
 from annotations.gold.services.making import freeze
-from annotations.ops.services.archives import tables
+from annotations.notes.selectors.comments import comments_csv
+from annotations.ops.services.archives import tables, writing
 from annotations.ops.services.archives.reading import import_archive
 from annotations.ops.services.archives.writing import write_archive
 from annotations.ops.services.erasing import erase_patient
@@ -255,3 +262,32 @@ def test_beside_the_original_project_the_copy_has_the_same_archive(world):
     rows = mapping.rows.filter(label__label_set__project=copy).values_list("label__code", "code")
     assert dict(rows) == {"PATIENT": "NAME", "AGE": ""}
     assert without_manifest(archive_of(copy)) == without_manifest(archive)
+
+
+@pytest.mark.postgresql
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no cursors on a server")
+def test_rows_are_read_without_cursors_that_stay_open(world, monkeypatch):
+    """The garbage collector may close the cursor of an abandoned generator within another query, which then hangs."""
+    access = enter(world.mia, world.project.slug, Can.MANAGE)
+    for note in models.Document.objects.filter(project=world.project):
+        models.Comment.objects.create(document=note, author=world.mia, text="Mr or Mrs?")
+    monkeypatch.setattr("annotations.agreement.selectors.sentences.BATCH", 1)
+    sources = {
+        "archive": writing._RowWriter(world.project, "default", silent).rows(models.Span),
+        "sentences": sentence_lines(world.project, Filters(), hidden=False),
+        "comments": iter(comments_csv(access).streaming_content),
+    }
+    for name, lines in sources.items():
+        assert next(lines) and next(lines), name
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_cursors")
+            assert cursor.fetchone() == (0,), name
+
+
+@pytest.mark.both_databases
+def test_batches_hold_every_row_once_whatever_the_rows_and_keys_are(world):
+    events, acts = models.Event.objects.order_by("pk"), models.BulkAct.objects.all()
+    for rows in (events, events.values_list("pk", "verb"), events.values("pk", "verb"), acts, acts.values_list("pk")):
+        batches = list(in_batches(rows, 2))
+        assert [len(batch) for batch in batches[:-1]] == [2] * (len(batches) - 1)
+        assert [row for batch in batches for row in batch] == list(rows.order_by("pk")) != []

@@ -349,8 +349,8 @@ def list_for_review(project: models.Project) -> None:
         "pk", flat=True
     ):
         listed = models.SuggestedNote.objects.filter(author=author).values("document")
-        sets = models.AnnotationSet.objects.filter(author=author).order_by("pk").values_list("pk", "document_id")
-        for batch in _batches(sets.iterator(chunk_size=BATCH)):
+        sets = models.AnnotationSet.objects.filter(author=author).values_list("pk", "document_id")
+        for batch in in_batches(sets, BATCH):
             pks = [pk for pk, _note in batch]
             add_strings(tally_of(models.Span.objects.filter(annotation_set__in=pks)))
             add_notes(author, dict(sets.filter(pk__in=pks, document__in=listed)))

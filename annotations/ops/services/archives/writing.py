@@ -4,6 +4,7 @@ import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
@@ -14,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.core.bulk import in_batches
 from annotations.core.errors import ServiceError
 from annotations.core.events import ARCHIVE_WRITTEN
 from annotations.core.locks import erasures_of, unerased
@@ -198,7 +200,8 @@ class _RowWriter:
         """The rows of a table. A row whose main subject was deleted is left out."""
         self._progress(self._done, self._total)
         rows = rows_of(model, self._project, self._using)
-        for row in rows.values(*{"pk", *(column.path for column in columns_of(model))}).iterator(chunk_size=BATCH):
+        values = rows.values(*{"pk", *(column.path for column in columns_of(model))})
+        for row in chain.from_iterable(in_batches(values, BATCH)):
             try:
                 yield self._row(model, row)
             except Gone:
