@@ -55,7 +55,10 @@ class FeedRun(Body):
 
 
 class QuarantinedFile(Answer):
-    """A file in quarantine: its path in the incoming folder, a code of the reason, a sentence, and since when."""
+    """A file in quarantine: its path in the incoming folder, a code of the reason, a sentence, and since when.
+
+    `problems`: the first refused records of the file, each with `where`, `path` and `reason`.
+    """
 
     id: int
     name: str
@@ -63,6 +66,7 @@ class QuarantinedFile(Answer):
     size: int
     reason: str
     detail: str
+    problems: list[dict[str, str]]
     since: datetime
 
 

@@ -71,7 +71,7 @@ class FeedStatus:
 
 STEPS = (
     FeedFileState.TAKEN, FeedNoteState.IMPORTED, FeedNoteState.READ, FeedNoteState.READY, FeedNoteState.GATE,
-    FeedNoteState.DELIVERING, FeedFileState.QUARANTINED, FeedNoteState.RELEASED,
+    FeedNoteState.DELIVERING, FeedNoteState.REFUSED, FeedFileState.QUARANTINED, FeedNoteState.RELEASED,
 )  # fmt: skip
 
 
@@ -148,9 +148,9 @@ def unread_notes(feed: Feed) -> QuerySet[FeedNote]:
     return FeedNote.objects.filter(feed=feed, state=FeedNoteState.IMPORTED).exclude(pk__in=_failed(feed).values("pk"))
 
 
-def open_delta(feed: Feed) -> FeedDelta | None:
-    """The part to which notes are added; None before the first one, and after the last one was closed."""
-    rows = FeedDelta.objects.filter(feed=feed, closed=False).select_related("release__job", "release__policy")
+def open_delta(feed: Feed, *, records: bool) -> FeedDelta | None:
+    """The part to which notes, or those of records, are added; None where the last one was closed."""
+    rows = FeedDelta.objects.filter(feed=feed, closed=False, records=records).select_related("release__job")
     return rows.order_by("pk").first()
 
 
@@ -223,13 +223,18 @@ def _has_rows(feed: Feed) -> bool:
     ]
     if any(rows.exists() for rows in queries) or (not busy and unread_notes(feed).exists()):
         return True
-    delta = open_delta(feed)
+    return any(_has_release(feed, records=records) for records in (False, True))
+
+
+def _has_release(feed: Feed, *, records: bool) -> bool:
+    """Whether something is ready for a part, or a part is ready for something."""
+    delta = open_delta(feed, records=records)
+    ready = FeedNote.objects.filter(feed=feed, state=FeedNoteState.READY, record=records).exists()
     if delta is None:
-        return notes.filter(state=FeedNoteState.READY).exists()
+        return ready
     release = delta.release
     if release.state == ReleaseState.PREPARING or (release.job and release.job.state in LIVE):
         return False
-    ready = notes.filter(state=FeedNoteState.READY).exists()
     return ready or delta.begins != begin_now(feed) or release.state != ReleaseState.PREPARED or undelivered(delta)
 
 

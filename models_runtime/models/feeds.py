@@ -67,6 +67,7 @@ class QuarantineReason(models.TextChoices):
     REFUSED = "refused", _("It can't be imported.")
     DUPLICATE = "duplicate", _("The project has a note with the same text.")
     EMPTY = "empty", _("It holds no note.")
+    RECORDS = "records", _("Some of its records were refused. The others were taken.")
 
 
 class FeedFile(Table):
@@ -89,6 +90,7 @@ class FeedFile(Table):
     reason = models.CharField(max_length=10, choices=QuarantineReason, blank=True)
     detail = models.CharField(max_length=300, blank=True)
     moved = models.BooleanField(default=False)
+    problems = models.JSONField(default=list, help_text="The first refused records: {where, path, reason}.")
 
     class Meta:
         ordering = ["id"]
@@ -104,6 +106,7 @@ class FeedNoteState(models.TextChoices):
     DELIVERING = "delivering", _("Being delivered")
     RELEASED = "released", _("Released")
     WITHDRAWN = "withdrawn", _("Withdrawn")
+    REFUSED = "refused", _("Can't leave")
 
 
 class FeedNote(Table):
@@ -123,6 +126,7 @@ class FeedNote(Table):
     path = models.CharField(max_length=300, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     delivered_at = models.DateTimeField(null=True)
+    record = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["id"]
@@ -138,7 +142,8 @@ class FeedDelta(Table):
     feed = models.ForeignKey(Feed, models.CASCADE, related_name="deltas")
     release = models.OneToOneField(Release, models.CASCADE, related_name="feed_delta")
     begins = models.DateField(help_text="The first day of the period.")
-    folder = models.CharField(max_length=20)
+    folder = models.CharField(max_length=30)
+    records = models.BooleanField(default=False, help_text="Its notes are those of records.")
     certified = models.PositiveIntegerField(default=0)
     closed = models.BooleanField(default=False)
 

@@ -1,6 +1,7 @@
 """A process that works on a feed is killed at each step. The next one goes on: nothing lost, nothing twice."""
 
 import importlib
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -14,11 +15,12 @@ import pytest
 from django.db import connections
 from django.test import override_settings
 
-from annotations.models import Certificate, Document, Import, Job, JobState, Release, ReleasedNote
+from annotations.models import Certificate, Document, Import, Job, JobState, Record, Release, ReleasedNote
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.feeds.rules import folders
 from models_runtime.models import FeedFile, FeedNote, RunItem, Tombstone
 from tests.feeds.feed_world import LETTERS, FeedWorld, made_project, on, states
+from tests.records.world import FLAT, VISIT, active
 from tests.worlds.queue import end_lease
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
@@ -50,7 +52,7 @@ RELEASING = [
     (f"{S}.delivering", "_write", AFTER),
 ]
 CLOSING = [
-    (f"{S}.releasing", "take_out_held", AFTER),
+    (f"{S}.releasing", "take_out", AFTER),
     (f"{R}.standing", "certify", AFTER),  # signed, and no certificate lies there
     ("models_runtime.feeds.rules.folders", "write", AFTER),
     (f"{S}.releasing", "publish_part", AFTER),  # all lies there, and the part is not closed
@@ -59,6 +61,12 @@ WITHDRAWING = [
     ("models_runtime.feeds.rules.folders", "remove", AFTER),  # the file is gone, and not listed
     ("models_runtime.feeds.rules.folders", "write", AFTER),  # … and listed
     ("models_runtime.feeds.jobs", "publish_due", BEFORE),
+]
+RECORDS = [
+    (f"{S}.taking", "Intake._make_record_notes", AFTER),  # stored, and the feed's rows are not committed
+    ("models_runtime.feeds.jobs", "release_ready", AFTER),
+    (f"{S}.delivering", "_records", AFTER),
+    (f"{S}.delivering", "record_path", AFTER),  # the note lies there, its record does not
 ]
 
 
@@ -134,3 +142,16 @@ def test_kills_at_each_step_lose_nothing_and_do_nothing_twice(world: FeedWorld):
     assert world.verified("2026-03-02") and Certificate.objects.count() == 2
     left = [path.name for path in world.root.rglob("*") if path.name.endswith(".part")]
     assert left == []
+
+
+def test_kills_lose_no_record_and_deliver_none_twice(world: FeedWorld):
+    feed = world.add()
+    active(world.project, FLAT)
+    world.put("visits.ndjson", "".join(json.dumps(VISIT | {"dataType": "visit", "weight": w}) + "\n" for w in (60, 61)))
+    with on(DAY):
+        for point in RECORDS:
+            killed(world, *point)
+        world.run()
+    assert states(feed) == {"released": 2} and world.incoming() == []
+    assert (Record.objects.count(), Release.objects.count(), ReleasedNote.objects.count()) == (2, 1, 2)
+    assert len(list(world.target.glob("2026-03-02-records-json/note-*.json"))) == len(world.delivered()) == 2

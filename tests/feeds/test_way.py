@@ -2,6 +2,8 @@
 
 from datetime import date, timedelta
 
+import pytest
+
 from annotations.models import Certificate, Document, LeakFinding, Release
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import answer_chosen
@@ -21,6 +23,7 @@ def released(world: FeedWorld, letters: dict[str, str], *, run_only: bool = Fals
         world.run()
 
 
+@pytest.mark.both_databases
 def test_deltas_by_day_with_one_certificate_each(feed_world: FeedWorld):
     feed = feed_world.add()
     feed_world.put("patients.csv", "name,patient_id\na,P-1\nb,P-1\nd,P-1\n")

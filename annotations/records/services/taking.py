@@ -161,18 +161,22 @@ def take_records(
     policy: ReleasePolicy,
     actor: User | None,
     data_type: str = "",
+    store_all: bool = False,
 ) -> Iterator[RecordOutcome]:
     """De-identify records, given as where they stand and their value, or store them with their notes.
 
     One outcome for each, in order. The same record again gives the same outcome, and is stored once. `data_type` is
-    that of records which don't say their own.
+    that of records which don't say their own. `store_all`: store the records without free text, too, so that they leave
+    through a release, and an erasure finds them; none is then ready.
     """
     reader, rows = RecordReader(project, policy, data_type), iter(records)
     while batch := list(islice(rows, BATCH)):
-        yield from _taken(reader, batch, actor)
+        yield from _taken(reader, batch, actor, store_all)
 
 
-def _taken(reader: RecordReader, batch: Sequence[tuple[str, Any]], actor: User | None) -> Iterator[RecordOutcome]:
+def _taken(
+    reader: RecordReader, batch: Sequence[tuple[str, Any]], actor: User | None, store_all: bool
+) -> Iterator[RecordOutcome]:
     found: list[ReadRecord | RecordOutcome] = []
     for where, value in batch:
         try:
@@ -181,7 +185,7 @@ def _taken(reader: RecordReader, batch: Sequence[tuple[str, Any]], actor: User |
             found.append(_refused(where, error))
     reads = [one for one in found if isinstance(one, ReadRecord)]
     reader.gate.check(reads)
-    stored = _stored(reader, [one for one in reads if one.done.free and not one.leak], actor)
+    stored = _stored(reader, [one for one in reads if (store_all or one.done.free) and not one.leak], actor)
     for one in found:
         yield one if isinstance(one, RecordOutcome) else _outcome(one, stored)
 
@@ -191,7 +195,7 @@ def _outcome(read: ReadRecord, stored: Mapping[str, int]) -> RecordOutcome:
     if read.leak:
         reason = "An identifier of this record stands in a field that passes."
         return RecordOutcome(read.where, OutcomeState.HELD, name, read.leak, reason)
-    if read.done.free:
+    if read.digest in stored:
         return RecordOutcome(read.where, OutcomeState.WAITING, name, record=stored[read.digest])
     try:
         check_output(read.plan, read.done.output)

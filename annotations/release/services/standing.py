@@ -94,14 +94,18 @@ def add_notes(*, release: Release, notes: Collection[int], actor: User | None) -
     return len(found)
 
 
-def take_out_held(*, release: Release) -> list[int]:
-    """Take the notes with open findings out of a prepared part, and return their ids: a later part can have them."""
+def take_out(*, release: Release, only: Collection[int] | None = None) -> list[int]:
+    """Take the notes with open findings, or `only` these, out of a prepared part, so that a later part can have them.
+
+    Returns their ids.
+    """
     with transaction.atomic():
         locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-        held = ReleasedNote.objects.filter(release=locked, state=State.HELD)
-        notes = list(held.values_list("document_id", flat=True))
+        rows = ReleasedNote.objects.filter(release=locked)
+        rows = rows.filter(state=State.HELD) if only is None else rows.filter(document__in=only)
+        notes = list(rows.values_list("document_id", flat=True))
         if locked.state == ReleaseState.PREPARED and notes:
-            held.delete()
+            rows.delete()
             Release.objects.filter(pk=locked.pk).update(
                 note_count=F("note_count") - len(notes), content_hash="", revision=F("revision") + 1
             )

@@ -13,6 +13,8 @@ QUARANTINE: Final = "quarantine"
 PATIENTS: Final = "patients.csv"
 """The table of patient IDs in the incoming folder, which stays there."""
 TOMBSTONES: Final = "tombstones.jsonl"
+RECORDS_MANIFEST: Final = "manifest.json"
+"""The signed list of the records of a part."""
 UNFINISHED: Final = (".part", ".partial", ".filepart", ".crdownload", ".tmp", "~")
 """Endings of names under which programs write files that are not complete yet."""
 _ENDING: Final = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
@@ -38,7 +40,7 @@ def is_ignored(path: str) -> bool:
 def kind_of(path: str) -> FileKind:
     """What a file holds, by its ending."""
     ending = PurePosixPath(path).suffix.lower().removeprefix(".")
-    if ending in ("json", "ndjson"):
+    if ending in ("json", "jsonl", "ndjson", "parquet"):
         return FileKind.RECORDS
     return FileKind.DOCUMENT if ending in DOCUMENT_EXTENSIONS else FileKind.NOTE
 
@@ -54,6 +56,18 @@ def period_begin(period: str, day: date) -> date:
     return day - timedelta(days=day.weekday()) if period == "week" else day
 
 
-def folder_name(begins: date, earlier: int) -> str:
-    """The folder of a part: its first day, with a number where the period has earlier parts."""
-    return begins.isoformat() if not earlier else f"{begins.isoformat()}-{earlier + 1}"
+def folder_name(begins: date, earlier: int, *, records: bool = False) -> str:
+    """The folder of a part: its first day, with a number where the period has earlier parts of this kind."""
+    name = begins.isoformat() + ("-records" if records else "")
+    return f"{name}-{earlier + 1}" if earlier else name
+
+
+def record_path(path: str) -> str:
+    """Where the record lies whose note lies at this path: the folder of a part has nothing but what it certifies."""
+    folder, _slash, name = path.rpartition("/")
+    return f"{record_folder(folder)}/{name.removesuffix('.txt')}.json"
+
+
+def record_folder(folder: str) -> str:
+    """The folder of the records whose notes are in this folder."""
+    return f"{folder}-json"

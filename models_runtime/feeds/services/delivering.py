@@ -5,7 +5,7 @@ A row says where a file will lie before it is written. So an erasure finds every
 
 import json
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Final
 
 from django.db import DatabaseError, transaction
@@ -15,10 +15,18 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import hold
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import LIVE
-from annotations.models import ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import Record, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.records.services.releasing import released_records
+from annotations.release.services.standing import take_out
 from models_runtime.feeds.events import FEED_DELIVERED, FEED_WITHDRAWN
 from models_runtime.feeds.rules import folders
-from models_runtime.feeds.rules.naming import QUARANTINE, TOMBSTONES
+from models_runtime.feeds.rules.naming import (
+    QUARANTINE,
+    RECORDS_MANIFEST,
+    TOMBSTONES,
+    record_folder,
+    record_path,
+)
 from models_runtime.feeds.selectors import opened_folder
 from models_runtime.models import Feed, FeedDelta, FeedFile, FeedFileState, FeedNote, FeedNoteState, Tombstone
 
@@ -77,24 +85,54 @@ def _deliver(feed: Feed, delta: FeedDelta, claim: Claim) -> int:
 
 def _write(feed: Feed, delta: FeedDelta, claim: Claim, ids: list[int]) -> None:
     """Write the files of these notes in one transaction, for which an erasure waits."""
-    with opened_folder(feed.target) as target, folders.subfolder(target, delta.folder) as folder, claim.fenced():
+    with ExitStack() as stack:
+        target = stack.enter_context(opened_folder(feed.target))
+        folder = stack.enter_context(folders.subfolder(target, delta.folder))
+        beside = folder
+        if delta.records:
+            beside = stack.enter_context(folders.subfolder(target, record_folder(delta.folder)))
+        stack.enter_context(claim.fenced())
         hold(feed.project_id)
         notes = FeedNote.objects.select_for_update().filter(pk__in=ids, state=State.DELIVERING)
         path_of = dict(notes.values_list("document_id", "path"))
         rows = ReleasedNote.objects.filter(
             release=delta.release_id, document__in=list(path_of), state=ReleasedNoteState.DONE
         )
-        now = timezone.now()
+        now, records = timezone.now(), _records(delta, list(path_of)) if delta.records else {}
         for document, text, sha256 in rows.values_list("document_id", "text", "sha256"):
-            folders.write(folder, path_of[document].rpartition("/")[2], text.encode())
+            name = path_of[document].rpartition("/")[2]
+            if delta.records and document not in records:
+                _refuse(feed, delta, document)
+                continue
+            folders.write(folder, name, text.encode())
+            if delta.records:
+                folders.write(beside, record_path(path_of[document]).rpartition("/")[2], records[document])
             FeedNote.objects.filter(feed=feed, document=document).update(
                 state=State.RELEASED, since=now, sha256=sha256, delivered_at=now
             )
         folders.sync(folder)
+        folders.sync(beside)
         FEED_DELIVERED.record(
             actor=feed.created_by, project_id=feed.project_id,
             data={"feed": feed.pk, "release": delta.release.number, "delivered": len(rows)},
         )  # fmt: skip
+
+
+def _records(delta: FeedDelta, documents: list[int]) -> dict[int, bytes]:
+    """The records of these notes, put together with what was released, as JSON. Those that can't leave are missing."""
+    pks = dict(Record.objects.filter(document__in=documents).values_list("pk", "document_id"))
+    found = released_records(delta.release, only=list(pks))
+    outputs = {pks[one.record]: one.output for one in found if one.output is not None}
+    return {pk: json.dumps(output, ensure_ascii=False).encode() + b"\n" for pk, output in outputs.items()}
+
+
+def _refuse(feed: Feed, delta: FeedDelta, document: int) -> None:
+    """Take a record out of its part for good, since an identifier stands in a field that passes."""
+    take_out(release=delta.release, only=[document])
+    Record.objects.filter(document=document).update(release=None)
+    FeedNote.objects.filter(feed=feed, document=document).update(
+        state=State.REFUSED, since=timezone.now(), path="", sha256=""
+    )
 
 
 def _take_back(
@@ -116,10 +154,9 @@ def _take_back(
 def entomb(notes: Iterable[FeedNote], reason: Tombstone.Reason) -> None:
     """Make the rows by which the files of these notes are removed, and listed as withdrawn."""
     Tombstone.objects.bulk_create(
-        Tombstone(
-            feed_id=note.feed_id, path=note.path, sha256=note.sha256, delivered_at=note.delivered_at, reason=reason
-        )
+        Tombstone(feed_id=note.feed_id, path=path, sha256=sha256, delivered_at=note.delivered_at, reason=reason)
         for note in notes
+        for path, sha256 in [(note.path, note.sha256), *([(record_path(note.path), "")] if note.record else [])]
     )
 
 
@@ -130,6 +167,8 @@ def _unpublish(feed: Feed, delta: FeedDelta, claim: Claim) -> None:
     with opened_folder(feed.target) as target:
         for name in PUBLISHED:
             folders.remove(target, f"{delta.folder}/{name}")
+        for name in (RECORDS_MANIFEST, f"{RECORDS_MANIFEST}.sig") if delta.records else ():
+            folders.remove(target, f"{record_folder(delta.folder)}/{name}")
     with claim.fenced():
         FeedDelta.objects.filter(pk=delta.pk).update(certified=0, closed=True)
 
@@ -147,6 +186,7 @@ def clear(feed: Feed) -> None:
         waiting = list(rows.filter(cleared_at=None))
         if waiting:
             there = set(FeedNote.objects.filter(feed=feed).exclude(path="").values_list("path", flat=True))
+            there |= set(map(record_path, there))
             with opened_folder(feed.target) as target:
                 for one in waiting:
                     if one.path not in there:

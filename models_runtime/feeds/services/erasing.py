@@ -25,6 +25,6 @@ def erase_from_feeds(*, project: Project, notes: Collection[int], patient: str, 
         own |= Q(patient=patient)
     files = FeedFile.objects.filter(own, feed__project=project)
     feeds = {note.feed_id for note in found} | set(files.values_list("feed_id", flat=True))
-    files.update(state=FeedFileState.WITHDRAWN, since=timezone.now(), name="", patient="", detail="")
+    files.update(state=FeedFileState.WITHDRAWN, since=timezone.now(), name="", patient="", detail="", problems=[])
     if feeds:
         transaction.on_commit(partial(clear_soon, sorted(feeds)), robust=True)

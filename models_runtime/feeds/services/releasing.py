@@ -1,5 +1,7 @@
 """Add the ready notes of a feed to its standing release, and close each part at the end of its period."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,14 +11,16 @@ from annotations.core.authors import gold_author
 from annotations.core.locks import ErasedMeanwhile
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import LIVE
-from annotations.models import AuthorKind, Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import AuthorKind, Record, Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.records.selectors import AUTHOR
+from annotations.release.services.certificates.signing import sign_files
 from annotations.release.services.exporting import withdraw
 from annotations.release.services.policies import policy_named
-from annotations.release.services.sources import first_of
-from annotations.release.services.standing import add_notes, publish_part, start_part, take_out_held
+from annotations.release.services.sources import first_of, union_of
+from annotations.release.services.standing import add_notes, publish_part, start_part, take_out
 from annotations.release.services.starting import outdated, prepare_again
 from models_runtime.feeds.rules import folders
-from models_runtime.feeds.rules.naming import folder_name
+from models_runtime.feeds.rules.naming import RECORDS_MANIFEST, folder_name, record_folder, record_path
 from models_runtime.feeds.selectors import begin_now, due_deltas, open_delta, opened_folder, undelivered
 from models_runtime.models import Feed, FeedDelta, FeedNote, FeedNoteState
 
@@ -24,51 +28,61 @@ AT_ONCE: Final = 500
 
 
 def release_ready(feed: Feed, claim: Claim) -> None:
-    """Close the part of an earlier period, and add what is ready to the present one.
+    """Close the parts of an earlier period, and add what is ready to the present ones: notes, and those of records.
 
     A part whose notes are being prepared is left alone. Raises ServiceError as `start_release` and `sign`.
     """
-    delta = open_delta(feed)
-    spec = _set_spec(feed)
+    gold_author(feed.project)
     policy = policy_named(feed.project, feed.policy.slug, actor=feed.created_by)
     if policy.pk != feed.policy_id:
         with claim.fenced():
             Feed.objects.filter(pk=feed.pk).update(policy=policy)
         feed.policy = policy
+    for records in (False, True):
+        _release(feed, claim, records=records)
+
+
+def _release(feed: Feed, claim: Claim, *, records: bool) -> None:
+    delta = open_delta(feed, records=records)
+    ready = FeedNote.objects.filter(feed=feed, state=FeedNoteState.READY, record=records)
+    if delta is None and not ready.exists():
+        return
+    spec = _set_spec(feed, records=records)
     if delta is not None:
         release = delta.release
         if release.state == ReleaseState.PREPARING or (release.job and release.job.state in LIVE):
             return
-        other = (delta.begins, release.set_spec, release.policy_id) != (begin_now(feed), spec, policy.pk)
+        other = (delta.begins, release.set_spec, release.policy_id) != (begin_now(feed), spec, feed.policy_id)
         if other or release.state != ReleaseState.PREPARED:
             if not _close(feed, delta, claim):
                 return
             delta = None
-    ready = FeedNote.objects.filter(feed=feed, state=FeedNoteState.READY).order_by("document__patient_id", "pk")
-    notes = list(ready.values_list("document_id", flat=True)[:AT_ONCE])
+    notes = list(ready.order_by("document__patient_id", "pk").values_list("document_id", flat=True)[:AT_ONCE])
     if not notes:
         return
     with claim.fenced():
         if delta is None:
-            _start(feed, spec, notes)
+            delta = _start(feed, spec, notes, records=records)
         else:
             add_notes(release=delta.release, notes=notes, actor=feed.created_by)
+        Record.objects.filter(document__in=notes).update(release=delta.release_id)
         FeedNote.objects.filter(feed=feed, document__in=notes, state=FeedNoteState.READY).update(
             state=FeedNoteState.GATE, since=timezone.now()
         )
 
 
-def _set_spec(feed: Feed) -> str:
-    """The annotations that the feed releases: gold, and where not all is reviewed, else what its runs suggest."""
-    gold_author(feed.project)
-    if feed.read_percent == 100:
-        return "gold"
-    runs = FeedNote.objects.filter(feed=feed, run__author__kind=AuthorKind.RUN).order_by()
+def _set_spec(feed: Feed, *, records: bool) -> str:
+    """The annotations that the feed releases: gold, and where not all is reviewed, else what its runs suggest.
+
+    Those of records also have the identifiers of fields, which their schemas name.
+    """
+    runs = FeedNote.objects.filter(feed=feed, run__author__kind=AuthorKind.RUN, record=records).order_by()
     names = sorted(set(runs.values_list("run__author__name", flat=True).distinct()))
-    return first_of(["gold", *(f"run:{name}" for name in names)])
+    by_runs = [f"run:{name}" for name in names] if feed.read_percent < 100 else []
+    return union_of(["gold", f"run:{AUTHOR}", *by_runs]) if records else first_of(["gold", *by_runs])
 
 
-def _start(feed: Feed, spec: str, notes: list[int]) -> None:
+def _start(feed: Feed, spec: str, notes: list[int], *, records: bool) -> FeedDelta:
     release = start_part(
         project=feed.project, set_spec=spec, policy=feed.policy, notes=notes, first=feed.continues,
         actor=feed.created_by,
@@ -77,8 +91,9 @@ def _start(feed: Feed, spec: str, notes: list[int]) -> None:
         feed.continues = release
         feed.save(update_fields=["continues"])
     begins = begin_now(feed)
-    earlier = FeedDelta.objects.filter(feed=feed, begins=begins).count()
-    FeedDelta.objects.create(feed=feed, release=release, begins=begins, folder=folder_name(begins, earlier))
+    earlier = FeedDelta.objects.filter(feed=feed, begins=begins, records=records).count()
+    folder = folder_name(begins, earlier, records=records)
+    return FeedDelta.objects.create(feed=feed, release=release, begins=begins, folder=folder, records=records)
 
 
 def _close(feed: Feed, delta: FeedDelta, claim: Claim) -> bool:
@@ -86,7 +101,8 @@ def _close(feed: Feed, delta: FeedDelta, claim: Claim) -> bool:
     release = delta.release
     if release.state == ReleaseState.PREPARED:
         with claim.fenced():
-            held = take_out_held(release=release)
+            held = take_out(release=release)
+            Record.objects.filter(document__in=held).update(release=None)
             FeedNote.objects.filter(feed=feed, document__in=held).update(
                 state=FeedNoteState.READY, since=timezone.now()
             )
@@ -121,6 +137,8 @@ def _publish(feed: Feed, delta: FeedDelta, claim: Claim) -> bool:
             for name, content in files.items():
                 folders.write(folder, name, content)
             folders.sync(folder)
+        if delta.records:
+            _sign_records(feed, delta, number)
         FeedDelta.objects.filter(pk=delta.pk).update(certified=number)
 
     try:
@@ -128,3 +146,20 @@ def _publish(feed: Feed, delta: FeedDelta, claim: Claim) -> bool:
     except ErasedMeanwhile:
         return False
     return True
+
+
+def _sign_records(feed: Feed, delta: FeedDelta, certificate: int) -> None:
+    """Write the signed list of the records of a part, whose notes the certificate covers."""
+    there = FeedNote.objects.filter(feed=feed, document__record__release=delta.release_id, state=FeedNoteState.RELEASED)
+    paths = [record_path(path) for path in there.order_by("path").values_list("path", flat=True)]
+    with opened_folder(feed.target) as target, folders.subfolder(target, record_folder(delta.folder)) as folder:
+        contents = ((name, folders.content_of(folder, name)) for name in (path.rpartition("/")[2] for path in paths))
+        files = [
+            {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in contents
+        ]
+        about = {"release": delta.release.number, "certificate": certificate, "files": files}
+        manifest = json.dumps(about, indent=1).encode() + b"\n"
+        folders.write(folder, RECORDS_MANIFEST, manifest)
+        folders.write(folder, f"{RECORDS_MANIFEST}.sig", sign_files(hashlib.sha256(manifest).digest()))
+        folders.sync(folder)

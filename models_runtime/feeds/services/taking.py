@@ -7,9 +7,10 @@ nothing, and takes nothing twice.
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
-from typing import Any
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -17,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.locks import ProjectArchived
+from annotations.core.locks import ProjectArchived, hold
 from annotations.core.sealing import project_key
 from annotations.exchange.services.import_plan import new_import
 from annotations.exchange.services.importing import run_import, undo_import
@@ -25,16 +26,21 @@ from annotations.exchange.services.sources import MemorySource, parse_patients
 from annotations.formats import DETECT
 from annotations.formats.notes import NoteError, check_name
 from annotations.jobs.runner import Claim
-from annotations.models import Document, Import, ImportState
+from annotations.models import Document, Import, ImportState, Record
+from annotations.records.selectors import active_schemas
+from annotations.records.services.reading import read_records
+from annotations.records.services.taking import take_records
 from annotations.text.names import shown
 from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.folders import Entry
-from models_runtime.feeds.rules.naming import PATIENTS, QUARANTINE, kind_of, quarantined_name
+from models_runtime.feeds.rules.naming import PATIENTS, QUARANTINE, FileKind, kind_of, quarantined_name
 from models_runtime.feeds.selectors import opened_folder
-from models_runtime.models import Feed, FeedFile, FeedFileState, FeedNote
+from models_runtime.models import Feed, FeedFile, FeedFileState, FeedNote, FeedNoteState
 from models_runtime.models import QuarantineReason as Reason
 
 State = FeedFileState
+MOST_PROBLEMS: Final = 100
+"""How many refused records of a file are listed."""
 
 
 class Intake:
@@ -93,12 +99,16 @@ class Intake:
             row, _made = FeedFile.objects.get_or_create(feed=self._feed, key=key, defaults=about)
             if row.state == State.QUARANTINED and row.moved:
                 row.state, row.moved, row.reason, row.detail = State.TAKEN, False, "", ""
+                row.problems = []
                 row.since, row.name, row.patient = timezone.now(), name, about["patient"] or row.patient
                 row.save()
         return row
 
     def _import(self, row: FeedFile, path: str, content: bytes) -> None:
         """Import a file whole, or put it aside. The last transaction of the import makes the rows of its notes."""
+        if row.kind == FileKind.RECORDS and active_schemas(self._feed.project):
+            self._take_records(row, path, content)
+            return
         try:
             name = f"{self._feed.name}/{path}"
             if FeedFile.objects.filter(feed=self._feed, name=row.name, pk__lt=row.pk).exists():
@@ -125,6 +135,56 @@ class Intake:
             reason = reasons.get(problem["code"], Reason.REFUSED)
             # The importer's sentence about equal texts names another note, perhaps of another patient.
             self._put_aside(row, reason, problem["message"] if reason == Reason.REFUSED else "")
+
+    def _take_records(self, row: FeedFile, path: str, content: bytes) -> None:
+        """Store the records of a file with their notes. Refused ones keep the file in quarantine; the others go on.
+
+        A record is stored once, whatever is repeated.
+        """
+        stored: list[int] = []
+        refused: list[dict[str, str]] = []
+        try:
+            with tempfile.NamedTemporaryFile(suffix=PurePosixPath(path).suffix) as copy:
+                copy.write(content)
+                copy.flush()
+                for one in take_records(
+                    project=self._feed.project, records=read_records(Path(copy.name)), policy=self._feed.policy,
+                    actor=self._feed.created_by, store_all=True,
+                ):  # fmt: skip
+                    self._claim.check()
+                    if one.record is not None:
+                        stored.append(one.record)
+                    else:
+                        refused.append({"where": one.where, "path": one.path, "reason": one.reason})
+        except ProjectArchived:
+            raise
+        except ServiceError:
+            self._put_aside(row, Reason.REFUSED, _("It is no JSON, JSON Lines or Parquet that can be read."))
+            return
+        if not stored:
+            self._put_aside(row, Reason.RECORDS if refused else Reason.EMPTY, "", problems=refused)
+            return
+        with self._claim.fenced():
+            hold(self._feed.project_id)
+            self._make_record_notes(row, stored)
+            if refused:
+                self._put_aside(row, Reason.RECORDS, "", problems=refused)
+            else:
+                FeedFile.objects.filter(pk=row.pk, state=State.TAKEN).update(state=State.IMPORTED, since=timezone.now())
+        row.refresh_from_db()
+
+    def _make_record_notes(self, row: FeedFile, stored: list[int]) -> None:
+        """Make the rows of records' notes; those without free text need no run and no review."""
+        for at in range(0, len(stored), 500):
+            rows = Record.objects.filter(pk__in=stored[at : at + 500], document__feed_note=None).order_by("pk")
+            FeedNote.objects.bulk_create(
+                FeedNote(
+                    file=row, feed=self._feed, document_id=pk, record=True,
+                    reviewed=has_text and self._is_reviewed(pk),
+                    state=FeedNoteState.IMPORTED if has_text else FeedNoteState.READY,
+                )
+                for pk, has_text in rows.values_list("document_id", "has_text")
+            )  # fmt: skip
 
     @staticmethod
     def _report(row: FeedFile) -> Mapping[str, Any]:
@@ -164,19 +224,22 @@ class Intake:
         """Whether people review a note: drawn by a keyed hash, so that nobody can choose which."""
         return self._key.number("feed read", str(document)) % 100 < self._feed.read_percent
 
-    def _put_aside(self, row: FeedFile, reason: Reason, detail: str) -> None:
+    def _put_aside(
+        self, row: FeedFile, reason: Reason, detail: str, problems: Sequence[Mapping[str, str]] = ()
+    ) -> None:
         """Say that a file belongs into quarantine, and take back what its import wrote, in one transaction."""
         with self._claim.fenced():
             if row.imported_by_id is not None:
                 undo_import(import_id=row.imported_by_id, state=ImportState.FAILED)
             row.state, row.since, row.reason, row.detail = State.QUARANTINED, timezone.now(), reason, detail[:300]
-            row.imported_by = None
+            row.imported_by, row.problems = None, [dict(one) for one in problems[:MOST_PROBLEMS]]
             row.save()
 
     def _quarantine(self, row: FeedFile, entry: Entry, folder: int) -> None:
         """Move a file into quarantine, beside a file with its reason."""
         name = quarantined_name(row.pk, entry.path)
-        about = {"name": row.name, "reason": row.reason, "detail": row.detail, "at": row.since.isoformat()}
+        about: dict[str, Any] = {"name": row.name, "reason": row.reason, "detail": row.detail}
+        about |= {"records": row.problems, "at": row.since.isoformat()}
         with folders.subfolder(folder, QUARANTINE) as quarantine:
             folders.write(quarantine, f"{name}.reason.json", json.dumps(about, ensure_ascii=False).encode() + b"\n")
             entry.move(quarantine, name)

@@ -84,8 +84,8 @@ class Command(ProjectCommand):
             if job.state == JobState.FAILED:
                 raise ServiceError(f"The feed “{feed.name}” stopped. {job.error}", code="job")
             feed = _feed(feed.project, feed.name)
-            delta = open_delta(feed)
-            others = [feed.run.job if feed.run else None, delta.release.job if delta else None]
+            deltas = filter(None, (open_delta(feed, records=records) for records in (False, True)))
+            others = [feed.run.job if feed.run else None, *(delta.release.job for delta in deltas)]
             live = [one for one in others if one is not None and one.state in LIVE]
             for other in live:
                 wait_for(other, tell=None)
