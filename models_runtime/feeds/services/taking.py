@@ -28,7 +28,6 @@ from annotations.formats.notes import NoteError, check_name
 from annotations.jobs.runner import Claim
 from annotations.models import Document, Import, ImportState, Record
 from annotations.records.selectors import active_schemas
-from annotations.records.services.reading import read_records
 from annotations.records.services.taking import take_records
 from annotations.text.names import shown
 from models_runtime.feeds.rules import folders
@@ -141,6 +140,9 @@ class Intake:
 
         A record is stored once, whatever is repeated.
         """
+        # The library that reads Parquet loads numpy, and only files of records need it.
+        from annotations.records.services.reading import read_records
+
         stored: list[int] = []
         refused: list[dict[str, str]] = []
         try:
