@@ -7,13 +7,14 @@ STAMPS := $(VENV)/stamps
 # npm writes this file when an installation is complete.
 NODE_TOOLS := node_modules/.package-lock.json
 
-.PHONY: help run setup setup-dev setup-models setup-ldap test-tools test test-all mutants coverage lint shell debug bench bench-size bench-compare quality lock clean
+.PHONY: help run setup setup-dev setup-models setup-audio setup-ldap test-tools test test-all mutants coverage lint shell debug bench bench-size bench-compare quality lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run           set up and start on http://127.0.0.1:8000 (PORT, HOST, DEIDREVIEW_DATA)"
 	@echo "make setup         install the packages for running"
 	@echo "make setup-models  add the packages for model workers (torch, transformers, spaCy)"
+	@echo "make setup-audio   add the packages for recordings (soundfile, pocketsphinx, Silero, faster-whisper)"
 	@echo "make setup-ldap    add the packages for sign-in by LDAP (compiled: needs Debian's libldap-dev and libsasl2-dev)"
 	@echo "make setup-dev     add the packages for tests and linters"
 	@echo "make test          run the tests that decide whether a change is right"
@@ -38,6 +39,9 @@ setup: $(STAMPS)/base
 setup-models: $(STAMPS)/models
 	@:
 
+setup-audio: $(STAMPS)/audio
+	@:
+
 setup-ldap: $(STAMPS)/ldap
 	@:
 
@@ -48,16 +52,16 @@ test-tools: $(STAMPS)/dev
 	@.ci/dev-packages
 	@$(MAKE) --no-print-directory $(STAMPS)/ldap
 
-test: test-tools setup-models
+test: test-tools setup-models setup-audio
 	@$(PY) -m tests.run
 
-test-all: test-tools setup-models
+test-all: test-tools setup-models setup-audio
 	@$(PY) -m tests.run --all
 
-mutants: test-tools setup-models
+mutants: test-tools setup-models setup-audio
 	@$(PY) -m tests.mutants
 
-coverage: test-tools setup-models
+coverage: test-tools setup-models setup-audio
 	@$(PY) -m coverage run -m pytest -q $(or $(WHAT),tests)
 	@$(PY) -m coverage report
 
@@ -99,6 +103,11 @@ $(STAMPS)/base: requirements.lock $(STAMPS)/venv
 $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/base
 	@echo "Installing the test tools"
 	@$(INSTALL) -r requirements-dev.lock
+	@touch $@
+
+$(STAMPS)/audio: requirements-audio.lock $(STAMPS)/base
+	@echo "Installing the packages for recordings"
+	@$(INSTALL) -r requirements-audio.lock
 	@touch $@
 
 $(STAMPS)/ldap: requirements-ldap.lock $(STAMPS)/base

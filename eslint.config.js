@@ -46,6 +46,10 @@ export default [
     languageOptions: { sourceType: "script", globals: { ...globals.browser, htmx: "readonly", Idiomorph: "readonly" } },
   },
   {
+    files: ["static/js/audio/*.js"],
+    languageOptions: { globals: { ...globals.browser, WaveSurfer: "readonly" } },
+  },
+  {
     files: ["tests/**/*.mjs", "fixtures/**/*.mjs", "*.config.js"],
     rules: { ...rules, "no-console": "off", "no-promise-executor-return": "off" },
     languageOptions: { ecmaVersion: 2023, sourceType: "module", globals: { ...globals.node } },

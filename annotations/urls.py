@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver
 
 from annotations.agreement.urls import urlpatterns as agreement
 from annotations.annotate.urls import urlpatterns as annotate
+from annotations.audio.urls import urlpatterns as audio
 from annotations.exchange.urls import urlpatterns as exchange
 from annotations.gold.urls import urlpatterns as gold
 from annotations.jobs.urls import urlpatterns as jobs
@@ -25,6 +26,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *gold,
     *exchange,
     *pairs,
+    *audio,
     *release,
     *ops,
     *projects,

@@ -226,9 +226,9 @@ INSTALLED_APPS = [
     "annotations",
     *(f"annotations.{app}" for app in ["core", "jobs", "projects", "notes", "gold", "exchange"]),
     *(f"annotations.{app}" for app in ["annotate", "agreement", "review", "scores", "pairs", "release"]),
-    *(f"annotations.{app}" for app in ["records", "ops"]),
+    *(f"annotations.{app}" for app in ["records", "audio", "ops"]),
     "models_runtime",
-    *(f"models_runtime.{app}" for app in ["training", "runs", "refining", "feeds"]),
+    *(f"models_runtime.{app}" for app in ["training", "runs", "refining", "speech", "feeds"]),
     "deidreview",
 ]
 AUTH_USER_MODEL = "annotations.User"

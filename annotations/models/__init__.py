@@ -1,5 +1,6 @@
 """The database models of `annotations`, one subject per module."""
 
+from annotations.models.audio import *  # noqa: F403
 from annotations.models.audits import *  # noqa: F403
 from annotations.models.gold import *  # noqa: F403
 from annotations.models.job import *  # noqa: F403

@@ -98,3 +98,6 @@ declare const htmx: {
 declare const Idiomorph: {
   morph(old: Element, content: HTMLCollection, options: object): Node[];
 };
+
+/** wavesurfer.js, vendored: the page of a recording loads it before its script. */
+declare var WaveSurfer: { create(options: object): any; Regions: { create(): any } };

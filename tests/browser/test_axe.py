@@ -27,7 +27,7 @@ NO_PAGES = {
     "healthz", "metrics", "script_words", "note_data", "spans", "talk", "comments_export", "guidelines_beside",
     "import_report", "note_original", "source_page", "file_download", "decisions_export", "agreement_table",
     "sentences_export", "adjudicate_state", "run_rewritten", "model_file", "review_state", "api_openapi",
-    "certificate_json", "certificate_pdf", "archive_file", "signing_key_pem", "known_lists_csv",
+    "certificate_json", "certificate_pdf", "archive_file", "recording_file", "signing_key_pem", "known_lists_csv",
 }  # fmt: skip
 # Forms of one template.
 ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_errors", "category_edit", "release_policy"}
@@ -35,7 +35,7 @@ ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_err
 BY_DAY = {
     "projects", "project_new", "project", "project_settings", "notes", "note", "annotate", "people", "import", "review",
     "review_string", "adjudicate", "runs", "models", "model", "gold_statistics", "release_new", "release_findings",
-    "release_note", "audit_read", "pairs", "feed",
+    "release_note", "audit_read", "pairs", "feed", "recording", "recording_import",
 }  # fmt: skip
 # A page in another theme and width has the same elements: only rules on colors and sizes can find more.
 LOOKS = {"runOnly": ["color-contrast", "scrollable-region-focusable", "link-in-text-block"]}

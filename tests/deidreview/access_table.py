@@ -68,7 +68,7 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": MANAGERS, "POST": done(MANAGERS, 422)}, """
         project_settings patients labels label_edit category_add category_edit label_merge people import injections
         systemic_errors refinements run_combine run_pipeline run_tagger run_flair run_zero_shot run_remote groups
-        release_policy certificate_sign known pairs feeds
+        release_policy certificate_sign known pairs feeds recording_import
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS)}, """
         project_archive project_restore assign_notes fill_notes category_move label_move member_role
@@ -91,9 +91,10 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": ALL_NOTES, "POST": EVERYONE_405}, """
         note gold gold_version gold_changes gold_statistics scores score acceptance agreement disagreements
         disagreement_sentences runs run judgings judging judging_entities runs_compare strategies loop models model
-        backends calibration jobs job
+        backends calibration jobs job recordings recording recording_file
     """),
     **alike({"GET": EVERYONE_405, "POST": done(REVIEWERS)}, """
+        region_mark region_decide
         note_gold note_gold_withdraw gold_freeze score_error_cause bulk_start bulk_undo disagreement_cause
         adjudicate_unanimous majority_undo adjudicate_finish adjudicate_reopen runs_together review_finish
         review_reopen job_cancel job_pause job_resume job_retry job_start_export job_start_gold audit_next audit_mark

@@ -134,6 +134,7 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
     original = models.StoredFile.objects.create(project=project, kind=models.StoredFileKind.ORIGINAL, name="a.png")
     models.DocumentSource.objects.create(document=note, original=original, name="a.png", kind="image")
+    region = _recording(project, open_note)
     webhook = models.Webhook.objects.create(
         project=project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"]
     )
@@ -144,6 +145,7 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
         "webhook": webhook.pk,
         "published": published.pk,
         "feed": feed.pk,
+        "region": region.pk,
         "delivery": delivery.pk,
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
@@ -269,7 +271,7 @@ KINDS = {
             "review_reopen adjudicate adjudicate_decide adjudicate_cause adjudicate_state adjudicate_finish "
             "adjudicate_reopen disagreement_cause disagreement_talk outcome"
         ),
-        "open_note": "changes start_annotations submit",
+        "open_note": "changes start_annotations submit recording recording_file region_mark region_decide",
         "webhook": "webhook webhook_resend",
         "published": "pair_settle",
         "feed": "feed",
@@ -339,12 +341,28 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "format": "csv",
         "name": "locations" if name == "skill" else "small",
         "policy": "mask",
+        "region": ids["region"],
         "start": 0,
         "end": 11,
         "page": 1,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
     }
     return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(values[found[1]]), ROUTES[name])
+
+
+def _recording(project: models.Project, note: models.Document) -> models.AudioRegion:
+    """A recording of one second, whose transcript is the note, with a region."""
+    stored = models.StoredFile.objects.create(
+        project=project, kind=models.StoredFileKind.ORIGINAL, name="a.wav", size=4
+    )
+    models.StoredChunk.objects.create(file=stored, number=0, data=b"RIFF")
+    models.DocumentSource.objects.create(document=note, original=stored, name="a.wav", kind="audio")
+    row = models.Import.objects.create(project=project, format="text", state=models.ImportState.DONE)
+    recording = models.Recording.objects.create(
+        document=note, imported_by=row, format="WAV", subtype="PCM_16", rate=8000, channels=1, frames=8000,
+        source="file of words", margin=0.2, words=[[0, 11, 0.2, 0.7, None, "", False]], peaks=[0, 50],
+    )  # fmt: skip
+    return models.AudioRegion.objects.create(recording=recording, start=0.7, end=0.9, cause="gap")
 
 
 def form_of(name: str, world: World, objects: str = "ours") -> dict:
@@ -367,6 +385,8 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "webhook": {"do": "off"},
         "pair_settle": {"note": "none"},
         "feed": {"do": "pause"},
+        "region_mark": {"start": "0.1", "end": "0.2"},
+        "region_decide": {"start": "0.1", "end": "0.2", "decision": "accepted"},
         "known_upload": {"do": "discard"},
         "known_person": {"do": "show"},
         "member_role": {"role": "viewer"},

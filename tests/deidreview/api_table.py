@@ -254,6 +254,12 @@ TABLE: dict[str, Row] = {
     ).answers(422),
     "start_feed": Row(MANAGERS).answers(202),
     "choose_run_of_feed": Row(MANAGERS, {"run": "rules"}),
+    # Recordings. Nothing can be decoded.
+    "import_recording": Row(MANAGERS, files={"a.wav": b"x"}, upload="file").answers(422),
+    "list_recordings": Row(ALL_NOTES),
+    "list_audio_regions": Row(ALL_NOTES, objects=OPEN),
+    "mark_audio_region": Row(REVIEWERS, {"start": 0.1, "end": 0.2}, objects=OPEN).answers(201),
+    "decide_audio_region": Row(REVIEWERS, {"start": 0.1, "end": 0.2, "decision": "accepted"}, objects=OPEN),
     # Webhooks. Tests list no hosts.
     "list_webhooks": Row(MANAGERS),
     "new_webhook": Row(MANAGERS, {"url": "https://hooks.example.org/", "kinds": ["job.done"]}).answers(422),

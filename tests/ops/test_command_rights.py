@@ -54,8 +54,9 @@ TABLE: dict[Can | RequiredStanding | str, list[str]] = {
         "surrogates covid",
     ],
     Can.MANAGE: [
-        "add_member covid out --role manager", "calibrate covid --run a --gold 1",
+        "add_member covid out --role manager", "deid_audio covid {0} --out {0}", "calibrate covid --run a --gold 1",
         "erase_patient covid P-1 --yes", "import_documents covid {0} --format text",
+        "import_audio covid {0} --words {0}", "judge_gaps covid a --server s", "transcribe covid {0}",
         "known_identifiers covid",
         "labels covid --delete CITY", "labels covid --move CITY --position 2",
         "map_group covid a b --role viewer", "merge_labels covid CITY HOSPITAL", "models covid --retire crf-1",

@@ -110,7 +110,7 @@ def listen(caplog):
 
 def fill(world):
     """Rows of everything but releases."""
-    for part in (talk, jobs, language_models, trainings, uploads):
+    for part in (talk, jobs, language_models, trainings, uploads, recordings):
         part(world)
 
 
@@ -154,6 +154,16 @@ def language_models(world):
     models.Record.objects.create(
         project=world.project, schema=schema, document=world.note, content_hash="0" * 64, record={"name": WORD}
     )
+
+
+def recordings(world):
+    row = models.Import.objects.create(project=world.project, format="text", state=models.ImportState.DONE)
+    recording = models.Recording.objects.create(
+        document=world.note, imported_by=row, format="WAV", subtype="PCM_16", rate=8000, channels=1, frames=8000,
+        source="file of words", margin=0.2, words=[[0, 3, 0.2, 0.7, None, WORD, False]], peaks=[0, 50],
+    )  # fmt: skip
+    models.RecordingBlock.objects.create(recording=recording, end=1.0, words=[[WORD, 0, 1, None, "", False]])
+    models.AudioRegion.objects.create(recording=recording, start=0.7, end=0.9, cause="gap", verdict=WORD)
 
 
 def trainings(world):

@@ -26,6 +26,9 @@ EMPTIED = {
     "annotations.Stale": "those of the notes",
     "models_runtime.FeedFile": "names of files of the notes, and of the patient's other files; a keyed hash stays",
     "annotations.PublishedDecision": "pairs of the notes, those with a note as candidate, and those not compared yet",
+    "annotations.Recording": "with its note; an erasure waits for the job that makes the note",
+    "annotations.RecordingBlock": "with its recording",
+    "annotations.AudioRegion": "with its recording",
 }
 # Text columns in tables that stay, with the reason. "listed" means shown at an erasure (ops.selectors.free_texts).
 STAYS = {

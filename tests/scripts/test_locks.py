@@ -3,6 +3,7 @@
 import importlib.metadata
 import re
 import tomllib
+from itertools import combinations
 
 import pytest
 from packaging.requirements import Requirement
@@ -13,7 +14,7 @@ from annotations.installation import CODE
 pytestmark = pytest.mark.product
 
 PROJECT = tomllib.loads((CODE / "pyproject.toml").read_text())["project"]
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-models.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-audio.lock", "requirements-models.lock")
 
 
 def test_the_locks_hold_versions_with_hashes_and_no_addresses():
@@ -33,7 +34,8 @@ def test_torch_is_in_no_lock_since_builds_differ():
 
 
 def test_the_locks_cover_what_pyproject_asks_for():
-    extras = {f"requirements-{extra}.lock": PROJECT["optional-dependencies"][extra] for extra in ("dev", "models")}
+    extras = PROJECT["optional-dependencies"]
+    extras = {f"requirements-{extra}.lock": extras[extra] for extra in ("dev", "audio", "models")}
     wanted = {"requirements.lock": PROJECT["dependencies"]} | extras
     base = pins("requirements.lock")
     for name, needs in wanted.items():
@@ -59,8 +61,9 @@ def pins(name: str) -> dict[str, str]:
 
 def test_a_package_in_two_locks_has_one_version():
     """Else one installation would replace what the other installed."""
-    dev, models = pins("requirements-dev.lock"), pins("requirements-models.lock")
-    assert all(dev[name] == models[name] for name in dev.keys() & models.keys())
+    locks = [pins(name) for name in LOCKS[1:]]
+    for one, other in combinations(locks, 2):
+        assert all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
 def bare_name(requirement: str) -> str:

@@ -172,7 +172,7 @@ OUT = {
     "Delivery", "Difference", "DocumentSource", "Event", "Figures", "GroupRole", "Import", "Job", "KnownPerson",
     "KnownUpload", "LeakFinding", "ListedTerm", "NoteIndex", "PersonalKey", "ProjectKey", "ProviderAccount",
     "ProviderSession", "ProvisionedGroup", "ProvisionedUser", "Release", "ReleaseErasure", "ReleasePolicy",
-    "ReleasedNote", "RemovalDecision", "Search",
+    "Recording", "RecordingBlock", "AudioRegion", "ReleasedNote", "RemovalDecision", "Search",
     "Share", "SigningKey", "Stale", "StoredChunk", "StoredFile", "SuggestedLabel", "SuggestedString", "SurrogateEntity",
     "SurrogateKey", "SurrogateMention", "UsedToken", "User", "Webhook",
 }  # fmt: skip

@@ -1,0 +1,58 @@
+"""Decide about the regions of a recording, and mark others by hand."""
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.audio.events import REGION_CHANGED
+from annotations.core.errors import ServiceError
+from annotations.core.locks import check_open
+from annotations.models import AudioRegion, Recording, RegionCause, RegionDecision, RegionSort, User
+
+MOST_BY_HAND = 5000
+
+
+def mark_region(*, recording: Recording, start: float, end: float, actor: User) -> AudioRegion:
+    """Mute a part of a recording. Bounds in seconds. Raises ServiceError `bounds`, or `many` for too many regions."""
+    if recording.regions.filter(cause=RegionCause.PERSON).count() >= MOST_BY_HAND:
+        message = _("This recording has %(most)s parts marked by hand. Extend one of them.")
+        raise ServiceError(message % {"most": MOST_BY_HAND}, code="many")
+    region = AudioRegion(recording=recording, cause=RegionCause.PERSON)
+    return _store(region, start, end, RegionDecision.ACCEPTED, RegionSort.NAME, actor)
+
+
+def decide_region(
+    *, region: AudioRegion, start: float, end: float, decision: str, sort: str, actor: User
+) -> AudioRegion:
+    """Change the bounds (seconds), the decision and the sort of a region; an empty decision opens it again.
+
+    Raises ServiceError `bounds`, or `gone` if the region was deleted.
+    """
+    with transaction.atomic():
+        rows = AudioRegion.objects.select_for_update(of=("self",)).select_related("recording__document")
+        locked = rows.filter(pk=region.pk).first()
+        if locked is None:
+            raise ServiceError(_("This part of the recording was deleted. Reload the page."), code="gone")
+        return _store(locked, start, end, decision, sort, actor)
+
+
+def _store(region: AudioRegion, start: float, end: float, decision: str, sort: str, actor: User) -> AudioRegion:
+    recording = region.recording
+    note = recording.document
+    assert note is not None
+    end = min(end, recording.duration)
+    if not 0 <= start < end:
+        message = _("A part must begin before it ends, inside the recording of %(seconds)s s.")
+        raise ServiceError(message % {"seconds": f"{recording.duration:.2f}"}, code="bounds")
+    with transaction.atomic():
+        check_open(note.project_id)
+        region.start, region.end, region.decision, region.sort = round(start, 3), end, decision, sort
+        region.decided_by, region.decided_at = (actor, timezone.now()) if decision else (None, None)
+        region.save()
+        REGION_CHANGED.record(
+            actor=actor, project_id=note.project_id, document_id=note.pk,
+            data={
+                "region": region.pk, "start": region.start, "end": region.end, "decision": decision, "sort": sort,
+            },
+        )  # fmt: skip
+    return region

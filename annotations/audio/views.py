@@ -1,0 +1,187 @@
+"""Pages of recordings: the list, the import, and the player with transcript and regions."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from csp.constants import NONCE, SELF
+from csp.decorators import csp_update
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from annotations.audio import selectors
+from annotations.audio.forms import RecordingForm, RegionForm
+from annotations.audio.rules.intervals import seconds_of
+from annotations.audio.rules.sound import AudioMissing, library
+from annotations.audio.services.regions import decide_region, mark_region
+from annotations.audio.services.starting import start_recording
+from annotations.core.access import Access, Can
+from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
+from annotations.core.forms import error_beside
+from annotations.core.requests import FORM, Request, in_project, number, paged, takes_uploads
+from annotations.core.stored_files import CHUNK
+from annotations.models import Recording, RegionDecision, RegionSort, StoredFile
+
+ROWS = 50
+REGIONS = 50
+TYPES = {"FLAC": "audio/flac", "MP3": "audio/mpeg", "OGG": "audio/ogg"}
+
+
+def lacking() -> str:
+    """What this server lacks for recordings, as a sentence; empty if nothing."""
+    try:
+        library()
+    except AudioMissing as error:
+        return str(error)
+    return ""
+
+
+@in_project(Can.READ_NOTES)
+def recordings(request: Request, access: Access) -> HttpResponse:
+    """List the recordings with their notes."""
+    rows = selectors.recordings(access.project).order_by("-pk")
+    return render(request, "audio/recordings.html", {"page": paged(request, rows, ROWS), "lacking": lacking()})
+
+
+@takes_uploads(Can.MANAGE)
+@in_project(Can.MANAGE, *FORM)
+def recording_import(request: Request, access: Access) -> HttpResponse:
+    """Upload a recording, and start the job that makes a note of it."""
+    form = RecordingForm()
+    if request.method == "POST":
+        form = RecordingForm(request.POST, request.FILES)
+        if form.is_valid():
+            beside = {"audio": "file", "name": "file", "words": "words", "recognizer": "folder"}
+            with error_beside(form, beside | {"margin": "margin", "patient": "patient"}):
+                job = start_recording(project=access.project, actor=access.user, **form.chosen)
+                return redirect("job", access.slug, job.number)
+    context = {"form": form, "lacking": lacking()}
+    return render(request, "audio/import.html", context, status=422 if form.errors else 200)
+
+
+@csp_update({"style-src": [NONCE], "media-src": [SELF]})
+@in_project(Can.READ_NOTES)
+def recording(request: Request, access: Access, pk: int) -> HttpResponse:
+    """Show the player, the transcript and the regions. `set`: the annotation set that is muted, too."""
+    row = selectors.recording_for(access, pk)
+    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={})
+    regions = list(row.regions.all())
+    context = _context(request, access, row) | {
+        "turns": selectors.turns_of(row, regions),
+        "data": {
+            "duration": row.duration,
+            "peaks": row.peaks,
+            "words": [[word.begin, word.finish] for word in selectors.words_of(row)],
+        },
+    }
+    return render(request, "audio/recording.html", context)
+
+
+def _context(request: Request, access: Access, row: Recording, problem: str = "") -> dict[str, Any]:
+    """What the regions show: those of a page, and everything that is muted now."""
+    sets = selectors.shown_sets(access, row)
+    chosen = next((one for one in sets if one.pk == number(request.GET, "set")), None)
+    intervals = selectors.muted_intervals(row, selectors.spans_in(chosen.pk) if chosen else [])
+    only_open = request.GET.get("show") != "all"
+    rows = row.regions.filter(decision="") if only_open else row.regions.all()
+    page = paged(request, rows, REGIONS)
+    state = {
+        "intervals": intervals,
+        "regions": [[one.pk, one.start, one.end, one.cause, selectors.is_muted(one)] for one in row.regions.all()],
+    }
+    return {
+        "recording": row,
+        "note": row.document,
+        "page": page,
+        "only_open": only_open,
+        "open_count": row.regions.filter(decision="").count(),
+        "sets": sets,
+        "chosen": chosen,
+        "state": json.dumps(state),
+        "muted_seconds": seconds_of(intervals),
+        "sorts": RegionSort.choices,
+        "decisions": RegionDecision,
+        "may_decide": access.can(Can.MAKE_GOLD),
+        "query": request.GET.urlencode(),
+        "problem": problem,
+    }
+
+
+@in_project(Can.MAKE_GOLD, "POST")
+def region_mark(request: Request, access: Access, pk: int) -> HttpResponse:
+    """Mute `start` to `end` (seconds)."""
+    row = selectors.recording_for(access, pk)
+    return _changed(request, access, row, lambda given: mark_region(recording=row, **given, actor=access.user))
+
+
+@in_project(Can.MAKE_GOLD, "POST")
+def region_decide(request: Request, access: Access, pk: int, region: int) -> HttpResponse:
+    """Change a region, or decide about it."""
+    row = selectors.recording_for(access, pk)
+    found = selectors.region_of(row, region)
+    return _changed(
+        request, access, row,
+        lambda given: decide_region(
+            region=found, **given, decision=request.POST.get("decision", ""), sort=request.POST.get("sort", ""),
+            actor=access.user,
+        ),
+    )  # fmt: skip
+
+
+def _changed(request: Request, access: Access, row: Recording, change: Any) -> HttpResponse:
+    """Change a region as the form says, and show the regions; a page without scripts goes back to the recording."""
+    form, problem = RegionForm(request.POST), ""
+    if form.is_valid():
+        try:
+            change({"start": form.cleaned_data["start"], "end": form.cleaned_data["end"]})
+        except ServiceError as error:
+            problem = str(error)
+    else:
+        problem = _("Give the begin and the end in seconds.")
+    if not request.htmx and not problem:
+        return redirect("recording", access.slug, row.document_id)
+    context = _context(request, access, row, problem)
+    # htmx shows the answer to a refused change, too.
+    return render(request, "audio/regions.html", context, status=200 if request.htmx or not problem else 422)
+
+
+@in_project(Can.READ_NOTES)
+def recording_file(request: Request, access: Access, pk: int) -> HttpResponseBase:
+    """Send the recording, or the part of it that the header Range names."""
+    row = selectors.recording_for(access, pk)
+    stored = selectors.original_of(row)
+    start, end = _range(request.headers.get("Range", ""), stored.size)
+    if start is None:
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{stored.size}"})
+    partial = "Range" in request.headers
+    response = StreamingHttpResponse(
+        _bytes(stored, start, end), status=206 if partial else 200, content_type=TYPES.get(row.format, "audio/wav")
+    )
+    response["Accept-Ranges"] = "bytes"
+    response["Cache-Control"] = "no-store, private"
+    response["Content-Disposition"] = "inline"
+    response["Content-Length"] = end - start
+    if partial:
+        response["Content-Range"] = f"bytes {start}-{end - 1}/{stored.size}"
+    return response
+
+
+def _range(header: str, size: int) -> tuple[int | None, int]:
+    """The first and the last byte (exclusive) that a header asks for; None if it can't be satisfied."""
+    unit, _equals, bounds = header.partition("=")
+    first, _dash, last = bounds.partition("-")
+    if unit.strip() != "bytes" or not (first + last).isdecimal() or not (first + last).isascii():
+        return (0, size) if size else (None, 0)
+    if not first:
+        return max(0, size - int(last)), size
+    start, end = int(first), min(int(last) + 1 if last else size, size)
+    return (start, end) if start < end else (None, 0)
+
+
+def _bytes(stored: StoredFile, start: int, end: int) -> Iterator[bytes]:
+    """The bytes of a stored file, with one chunk in memory."""
+    for at in range(start // CHUNK, -(-end // CHUNK)):
+        data = bytes(stored.chunks.values_list("data", flat=True).get(number=at))
+        yield data[max(0, start - at * CHUNK) : end - at * CHUNK]

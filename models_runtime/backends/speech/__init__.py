@@ -1,0 +1,1 @@
+"""Recordings in, words with times out. Workers and commands load these modules; none knows Django."""

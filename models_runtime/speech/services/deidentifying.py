@@ -1,0 +1,84 @@
+"""De-identify one recording from its file to its muted copy."""
+
+import hashlib
+import uuid
+from io import BufferedReader
+from pathlib import Path, PurePath
+from typing import Any
+
+from django.core.management.base import OutputWrapper
+from django.utils.translation import gettext as _
+
+from annotations.audio.selectors import original_of
+from annotations.audio.services.exporting import check_margin, write_copy
+from annotations.audio.services.starting import start_recording
+from annotations.core.errors import ServiceError
+from annotations.exchange.services.writing import check_out
+from annotations.jobs.waiting import end
+from annotations.models import AnnotationSet, AnnotationSetState, Author, Job, Project, Recording, User
+from annotations.release.services.sources import source_of
+from models_runtime.runs.services.backends import chosen
+from models_runtime.runs.services.runs import started
+
+
+def deidentify(
+    *,
+    project: Project,
+    name: str,
+    content: BufferedReader,
+    words: tuple[str, bytes] | None,
+    recognizer: str,
+    run: str,
+    set_spec: str,
+    margin: float,
+    tone: bool,
+    patient: str,
+    out: Path,
+    actor: User | None,
+    tell: OutputWrapper | None,
+) -> dict[str, Any]:
+    """Import or find a recording, label its transcript, and write the muted copy. Return what was muted.
+
+    `margin`: seconds. Raises ServiceError; then nothing is written to `out`.
+    """
+    check_out(out)
+    check_margin(margin)
+    recording = _known(project, name, content)
+    if recording is None:
+        content.seek(0)
+        job = start_recording(
+            project=project, name=name, content=content, actor=actor, words=words, recognizer=recognizer,
+            patient=patient, margin=margin,
+        )  # fmt: skip
+        end(job, "The transcript", code="speech", tell=tell)
+        recording = Recording.objects.get(document=job.result["note"])
+    elif words is not None:
+        message = _("The project has this recording already. Leave out the words, or rename the file.")
+        raise ServiceError(message, code="words")
+    spec = set_spec or f"run:{_read(recording, run, actor, tell)}"
+    spans = source_of(project, spec).spans([recording.document_id or 0])[recording.document_id or 0]
+    return write_copy(recording=recording, spans=spans, margin=margin, tone=tone, out=out, actor=actor)
+
+
+def _known(project: Project, name: str, content: BufferedReader) -> Recording | None:
+    """The recording of the note with this name, if it is of the same file. Another file is refused later."""
+    row = Recording.objects.filter(document__project=project, document__name=PurePath(name).stem).first()
+    if row is None or original_of(row).sha256 != hashlib.file_digest(content, "sha256").hexdigest():
+        return None
+    return row
+
+
+def _read(recording: Recording, run: str, actor: User | None, tell: OutputWrapper | None) -> str:
+    """The name of a run that covers the note: this one, or a new run of the backend with this name over the note."""
+    note = recording.document
+    assert note is not None
+    authors = Author.objects.filter(project=note.project_id, kind__in=Author.MODELS, name=run)
+    sets = AnnotationSet.objects.filter(document=note, author__in=authors, state=AnnotationSetState.SUBMITTED)
+    if sets.exists():
+        return run
+    new = started(
+        project=note.project, choice=chosen(note.project, run), actor=actor, name="", params={}, key=uuid.uuid4().hex,
+        only=[note.pk],
+    )  # fmt: skip
+    end(Job.objects.get(run=new), "The run", code="run", tell=tell)
+    return new.author.name

@@ -1,0 +1,223 @@
+/** The page of a recording: waveform, transcript in step with the sound, and the parts beside the words. */
+
+/** @typedef {{ duration: number, peaks: number[], words: [number, number][] }} RecordingData */
+/** @typedef {[number, number, number, string, boolean]} RegionState id, start, end (seconds), cause, muted */
+/** @typedef {{ intervals: [number, number, string][], regions: RegionState[] }} MutingState */
+
+const STEP = 0.1; // seconds
+const NEAREST = 20; // pixels a second of the widest zoom out, if the recording is long
+const player = document.getElementById("player");
+const audio = /** @type {HTMLAudioElement} */ (document.getElementById("audio"));
+const transcript = document.getElementById("transcript");
+const mark = /** @type {HTMLFormElement | null} */ (document.getElementById("mark"));
+const asMuted = /** @type {HTMLInputElement} */ (document.getElementById("as-muted"));
+const words = transcript.querySelectorAll(".audio-word");
+/** @type {RecordingData} */
+const data = JSON.parse(document.getElementById("recording-data").textContent);
+
+/** A color of the page as a canvas takes it: the value of a custom property may be a function. */
+function color(name) {
+  player.style.color = `var(${name})`;
+  const found = getComputedStyle(player).color;
+  player.style.color = "";
+  return found;
+}
+
+const regions = WaveSurfer.Regions.create();
+const wave = WaveSurfer.create({
+  container: "#wave",
+  media: audio,
+  peaks: [data.peaks.map((peak) => peak / 100)],
+  duration: data.duration,
+  height: 96,
+  normalize: true,
+  waveColor: color("--text-mute"),
+  progressColor: color("--accent"),
+  cursorColor: color("--text"),
+  cspNonce: player.dataset.nonce,
+  plugins: [regions],
+});
+
+/** @type {MutingState} */
+let state = { intervals: [], regions: [] };
+/** @type {RegionState | null} */
+let looped = null;
+let selectedWord = -1;
+let selectedRegion = 0;
+let zoom = 0;
+let playing = -1;
+
+const rows = () => [...document.querySelectorAll(".audio-region")];
+const rowOf = (id) => /** @type {HTMLFormElement | null} */ (document.querySelector(`.audio-region[data-region="${id}"]`));
+const inputOf = (form, name) => /** @type {HTMLInputElement} */ (form.elements.namedItem(name));
+
+/** Show what is muted now, in the waveform and in the transcript. */
+function showState() {
+  state = JSON.parse(document.getElementById("regions").dataset.state);
+  let at = 0;
+  for (const word of words) {
+    const [begin, finish] = data.words[Number(word.dataset.at)];
+    while (at < state.intervals.length && state.intervals[at][1] <= begin) at += 1;
+    word.classList.toggle("is-muted", state.intervals.slice(at).some(([start, end]) => start < finish && begin < end));
+  }
+  regions.clearRegions();
+  for (const [start, end] of state.intervals)
+    regions.addRegion({ start, end, drag: false, resize: false, color: "rgb(200 40 40 / 22%)" });
+  for (const [id, start, end, , muted] of state.regions)
+    regions.addRegion({
+      id: `part-${id}`,
+      start,
+      end,
+      drag: false,
+      resize: Boolean(mark && rowOf(id)),
+      color: muted ? "rgb(200 120 0 / 25%)" : "rgb(0 120 200 / 18%)",
+    });
+}
+
+function playFrom(seconds) {
+  audio.currentTime = seconds;
+  void audio.play();
+}
+
+/** @param {RegionState | null} region */
+function loop(region) {
+  looped = region;
+  document.getElementById("loop-state").textContent = region ? `${region[1].toFixed(2)} – ${region[2].toFixed(2)} s` : "";
+  if (region) playFrom(region[1]);
+  else audio.pause();
+}
+
+function selectWord(at) {
+  if (at < 0 || at >= words.length) return;
+  words[selectedWord]?.classList.remove("is-selected");
+  selectedWord = at;
+  words[at].classList.add("is-selected");
+  words[at].scrollIntoView({ block: "nearest" });
+}
+
+function selectRegion(id) {
+  selectedRegion = id;
+  for (const row of rows()) row.classList.toggle("is-selected", Number(row.dataset.region) === id);
+  rowOf(id)?.scrollIntoView({ block: "nearest" });
+  const found = state.regions.find((region) => region[0] === id);
+  if (found) audio.currentTime = found[1];
+}
+
+function decide(id, decision) {
+  const button = /** @type {HTMLButtonElement | null} */ (rowOf(id)?.querySelector(`[name=decision][value="${decision}"]`));
+  button?.click();
+}
+
+/** Move the selected part's begin or end outwards; it is stored with the decision. */
+function extend(name, by) {
+  const row = rowOf(selectedRegion);
+  if (!row) return;
+  const input = inputOf(row, name);
+  input.value = Math.min(data.duration, Math.max(0, Number(input.value) + by)).toFixed(3);
+}
+
+const KEYS = {
+  " ": () => (audio.paused ? void audio.play() : audio.pause()),
+  n: () => step(1),
+  p: () => step(-1),
+  l: () => loop(looped ? null : (state.regions.find((region) => region[0] === selectedRegion) ?? null)),
+  a: () => decide(selectedRegion, "accepted"),
+  x: () => decide(selectedRegion, "rejected"),
+  "[": () => extend("start", -STEP),
+  "]": () => extend("end", STEP),
+};
+
+function step(by) {
+  const ids = rows().map((row) => Number(row.dataset.region));
+  const at = ids.indexOf(selectedRegion) + by;
+  if (ids.length) selectRegion(ids[at < -1 ? ids.length - 1 : Math.max(0, Math.min(at, ids.length - 1))]);
+}
+
+document.addEventListener("keydown", (event) => {
+  const from = /** @type {HTMLElement} */ (event.target);
+  const typing = from.matches("input:not([type=checkbox]), select, textarea");
+  if (typing || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.key === " " && from.matches("button, a, input, audio, summary")) return;
+  const act = KEYS[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+transcript.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+    event.preventDefault();
+    selectWord(selectedWord + (event.key === "ArrowRight" ? 1 : -1));
+  } else if (event.key === "Enter" && event.target === transcript && selectedWord >= 0) {
+    playFrom(data.words[selectedWord][0]);
+  }
+});
+
+document.addEventListener("click", (event) => {
+  const from = /** @type {HTMLElement} */ (event.target);
+  const word = from.closest(".audio-word");
+  const gap = from.closest(".audio-gap");
+  const row = from.closest(".audio-region");
+  if (word) {
+    selectWord(Number(word.dataset.at));
+    playFrom(data.words[selectedWord][0]);
+  } else if (gap) {
+    selectRegion(Number(gap.dataset.region));
+    loop(state.regions.find((region) => region[0] === selectedRegion) ?? null);
+  } else if (row) {
+    selectedRegion = Number(row.dataset.region);
+    if (from.closest("[data-loop]")) loop(looped ? null : (state.regions.find((one) => one[0] === selectedRegion) ?? null));
+  }
+});
+
+wave.on("timeupdate", (now) => {
+  if (looped && now >= looped[2]) audio.currentTime = looped[1];
+  audio.muted = asMuted.checked && state.intervals.some(([start, end]) => start <= now && now < end);
+  const at = data.words.findLastIndex(([begin, finish]) => begin <= now && now < finish);
+  if (at === playing) return;
+  words[playing]?.classList.remove("is-playing");
+  words[at]?.classList.add("is-playing");
+  playing = at;
+});
+
+for (const [id, by] of /** @type {[string, number][]} */ ([["wider", 2], ["narrower", 0.5]])) {
+  document.getElementById(id).addEventListener("click", () => {
+    zoom = Math.max(NEAREST, Math.min(1000, (zoom || NEAREST) * by));
+    wave.zoom(zoom);
+  });
+}
+
+if (mark) {
+  let ready = false;
+  regions.enableDragSelection({ color: "rgb(200 40 40 / 30%)" });
+  regions.on("region-created", (region) => {
+    if (!ready || region.id.startsWith("part-") || !region.drag) return;
+    inputOf(mark, "start").value = region.start.toFixed(3);
+    inputOf(mark, "end").value = region.end.toFixed(3);
+    region.remove();
+    mark.requestSubmit();
+  });
+  regions.on("region-updated", (region) => {
+    const id = Number(region.id.replace("part-", ""));
+    const row = rowOf(id);
+    if (!row) return;
+    inputOf(row, "start").value = region.start.toFixed(3);
+    inputOf(row, "end").value = region.end.toFixed(3);
+    decide(id, "accepted");
+  });
+  ready = true;
+}
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target.id !== "regions") return;
+  const before = selectedRegion;
+  showState();
+  const ids = rows().map((row) => Number(row.dataset.region));
+  if (ids.length && !ids.includes(before)) selectRegion(ids.find((id) => id > before) ?? ids[0]);
+});
+
+showState();
+// Only now does the waveform take regions.
+wave.on("ready", showState);
+
+export {};

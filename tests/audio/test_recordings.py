@@ -1,0 +1,171 @@
+"""From a recording to a note with word times: words of a file or of a recognizer, kill, resume and cancel."""
+
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+
+from annotations.audio.selectors import muted_intervals, words_of
+from annotations.audio.services.starting import start_recording
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import HandBack
+from annotations.jobs.runner import run as work
+from annotations.models import (
+    AudioRegion,
+    Document,
+    Import,
+    JobState,
+    Recording,
+    RecordingBlock,
+    StoredFile,
+)
+from annotations.projects.services.projects import create_project
+from models_runtime.backends.speech.sphinx import SphinxRecognizer
+from tests.audio.conftest import SAID, store
+from tests.audio.speech import RATE
+from tests.factories import make_project
+
+pytestmark = pytest.mark.django_db
+
+
+def test_words_of_a_file_become_a_note_with_times(speech):
+    project = make_project("ward")
+    job, recording = store(project, speech, patient="P1")
+    assert job.state == JobState.DONE, job.error
+    note = recording.document
+    assert (note.name, note.text, note.patient_id) == ("visit", SAID, "P1")
+    assert [note.text[one.start : one.end] for one in words_of(recording)] == SAID.split()
+    assert (recording.rate, recording.frames, recording.voice) == (RATE, len(speech.samples), "silero")
+    assert len(recording.peaks) == pytest.approx(recording.duration * 20, abs=1)
+    assert note.source.original.kind == "original"
+    assert note.source.original.expires_at is None
+    assert job.result["words"] == 9
+    assert not RecordingBlock.objects.exists()
+
+
+def test_a_word_that_nobody_transcribed_is_a_gap_that_is_muted(speech):
+    kept = [word for word in speech.as_json if word["word"] not in ("Doctor", "Smith")]
+    _job, recording = store(make_project("ward"), speech, words=("w.json", json.dumps(kept).encode()))
+    (gap,) = recording.regions.filter(cause="gap", start__lt=kept[0]["start"])
+    said = speech.as_json[1]
+    assert gap.start < said["start"]
+    assert gap.end == pytest.approx(said["end"], abs=0.01)
+    assert any(one.start <= said["start"] and said["end"] <= one.end for one in muted_intervals(recording, []))
+
+
+def test_pocketsphinx_transcribes_and_uncertain_words_are_muted(speech):
+    job, recording = store(make_project("ward"), speech, words=False, recognizer="pocketsphinx")
+    assert job.state == JobState.DONE, job.error
+    words = words_of(recording)
+    assert len(words) > 2
+    assert all(0 <= word.confidence <= 1 for word in words)
+    uncertain = [word for word in words if word.confidence < 0.5]
+    muted = [(one.start, one.end) for one in recording.regions.filter(cause="confidence")]
+    assert uncertain
+    assert all(any(start <= one.begin and one.finish <= end for start, end in muted) for one in uncertain)
+
+
+def test_a_killed_worker_loses_one_part_at_most(speech, monkeypatch):
+    monkeypatch.setattr("models_runtime.backends.speech.parts.LONGEST", 2)
+    monkeypatch.setattr("models_runtime.backends.speech.parts.SHORTEST", 1)
+    seen = []
+    heard = SphinxRecognizer.recognize
+
+    def recognize(self, samples):
+        seen.append(len(samples))
+        if len(seen) == 2:
+            raise HandBack
+        return heard(self, samples)
+
+    monkeypatch.setattr(SphinxRecognizer, "recognize", recognize)
+    project = make_project("ward")
+    job, recording = store(project, speech, words=False, recognizer="pocketsphinx")
+    assert (job.state, recording, RecordingBlock.objects.count()) == (JobState.QUEUED, None, 1)
+    work(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.DONE, job.error
+    assert seen[2] == seen[1]  # the part that was interrupted, and no other one
+    begins = [word.begin for word in words_of(Recording.objects.get())]
+    assert begins == sorted(begins)
+
+
+def test_a_canceled_job_leaves_nothing(speech):
+    job, _none = store(make_project("ward"), speech, run=False)
+    job.cancel_requested = True
+    job.save()
+    work(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELED
+    assert Import.objects.get().state == "canceled"
+    assert not any(table.objects.exists() for table in (Recording, RecordingBlock, Document, StoredFile, AudioRegion))
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"content": io.BytesIO(b"no audio")}, "audio"),
+        ({"words": ("w.json", b"{")}, "words"),
+        ({"words": None, "recognizer": "siri"}, "recognizer"),
+        ({"words": None, "recognizer": "faster-whisper:../x"}, "recognizer"),
+        ({"name": "known.wav"}, "name"),
+        ({"margin": 99}, "margin"),
+        ({"patient": "x" * 81}, "patient"),
+    ],
+)
+def test_what_is_refused_stores_nothing(speech, change, code):
+    from tests.factories import make_note
+
+    project = make_project("ward")
+    make_note(project, name="known")
+    given = {"name": "a.wav", "content": speech.file(), "words": ("w.json", b'[{"word": "a"}]')} | change
+    with pytest.raises(ServiceError) as error:
+        start_recording(project=project, actor=None, **given)
+    assert error.value.code == code
+    assert not StoredFile.objects.exists()
+
+
+def test_a_missing_folder_of_weights_ends_the_job_with_a_sentence(speech):
+    job, recording = store(make_project("ward"), speech, words=False, recognizer="faster-whisper:none")
+    assert (job.state, recording) == (JobState.FAILED, None)
+    assert "none" in job.error
+
+
+def called(name, *args):
+    out = io.StringIO()
+    call_command(name, *args, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def files_of(tmp_path, speech):
+    audio, words = tmp_path / "visit.wav", tmp_path / "words.json"
+    audio.write_bytes(speech.file().getvalue())
+    words.write_text(json.dumps(speech.as_json))
+    return str(audio), str(words)
+
+
+def test_the_commands_from_a_file_to_a_muted_copy(tmp_path, speech):
+    import numpy
+    import soundfile
+
+    project = create_project(name="Ward", slug="ward", label_set_key="i2b2-2014")
+    audio, words = files_of(tmp_path, speech)
+    assert called("import_audio", "ward", audio, "--words", words)["words"] == 9
+    out = tmp_path / "out"
+    result = called("deid_audio", "ward", audio, "--margin", "100", "--out", str(out))
+    assert Document.objects.filter(project=project).count() == 1
+    assert set(result) == {"files", "muted", "muted_seconds", "gaps", "intervals"}
+    assert result["muted"] == len(result["intervals"]) > 0
+    smith = speech.as_json[1]
+    hit = [one for one in result["intervals"] if one[0] <= smith["start"] and smith["end"] <= one[1]]
+    assert hit and "DOCTOR" in hit[0][2]
+    after, rate = soundfile.read(out / "visit.wav", dtype="int16")
+    inside = numpy.zeros(len(after), bool)
+    for start, end, _cause in result["intervals"]:
+        inside[int(start * rate) : int(-(-end * rate // 1))] = True
+    assert not after[inside].any()
+    assert (after[~inside] == speech.samples[~inside]).all()
+    text = (out / "visit.txt").read_text()
+    assert "Smith" not in text
+    assert "saw the patient" in text
+    assert json.loads((out / "visit.intervals.json").read_text())["voice"] == "kept"

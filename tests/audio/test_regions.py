@@ -1,0 +1,169 @@
+"""Parts of a recording beside its words: deciding, marking, a model's verdicts, and who hears it."""
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from annotations.audio.selectors import muted_intervals, turns_of
+from annotations.audio.services.regions import decide_region, mark_region
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.models import AudioRegion, Event, JobState
+from models_runtime.speech.services.judging import start_judging
+from tests.audio.conftest import store
+from tests.backends.llm.scripted import note_of
+from tests.factories import make_member, make_project, make_set
+from tests.refining.judging.world import ward
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def heard(speech):
+    """A recording in which two words were not transcribed."""
+    project = make_project("ward")
+    kept = [word for word in speech.as_json if word["word"] not in ("Smith", "Boston")]
+    _job, recording = store(project, speech, words=("w.json", json.dumps(kept).encode()))
+    return recording
+
+
+def inside(recording, seconds):
+    return any(one.start <= seconds < one.end for one in muted_intervals(recording, []))
+
+
+def test_a_person_decides_extends_and_marks(heard):
+    mia = make_member(heard.document.project, "reviewer")
+    smith, boston = heard.regions.filter(end__gt=0.5).order_by("start")[:2]
+    middle = (smith.start + smith.end) / 2
+    assert inside(heard, middle)
+    about = {"sort": "noise", "actor": mia}
+    decide_region(region=smith, start=smith.start, end=smith.end, decision="rejected", **about)
+    assert not inside(heard, middle)
+    decide_region(region=boston, start=boston.start - 0.3, end=boston.end, decision="accepted", **about)
+    assert inside(heard, boston.start - 0.4)
+    decide_region(region=smith, start=smith.start, end=smith.end, decision="", sort="", actor=mia)
+    smith.refresh_from_db()
+    assert inside(heard, middle) and smith.decided_by is None
+    made = mark_region(recording=heard, start=0.01, end=0.02, actor=mia)
+    assert (made.cause, made.decision, made.decided_by) == ("person", "accepted", mia)
+    verbs = Event.objects.filter(verb="audio_region.changed").values_list("data", flat=True)
+    assert [one["decision"] for one in verbs] == ["rejected", "accepted", "", "accepted"]
+
+
+@pytest.mark.parametrize(("start", "end"), [(1, 1), (2, 1), (99, 100), (float("nan"), 1)])
+def test_wrong_bounds_are_refused(heard, start, end):
+    mia = make_member(heard.document.project, "reviewer")
+    with pytest.raises(ServiceError) as error:
+        mark_region(recording=heard, start=start, end=end, actor=mia)
+    assert error.value.code == "bounds"
+
+
+def test_a_language_model_sorts_gaps_and_only_its_harmless_ones_stay_audible(heard, settings):
+    smith, boston = heard.regions.filter(cause="gap", end__gt=0.5).order_by("start")[:2]
+    asked = []
+
+    def script(body):
+        asked.append(note_of(body))
+        keys = [part.partition(")")[0] for part in asked[-1].split("<human_timestamp_(")[1:]]
+        said = dict.fromkeys(keys, "NON-PHI")
+        said[keys[-1]] = "FISH"  # no type of the list
+        said[keys[0]] = "DOCTOR"
+        return json.dumps(said)
+
+    heard.regions.exclude(pk__in=[smith.pk, boston.pk]).delete()
+    extra = AudioRegion.objects.create(recording=heard, start=2.9, end=3.0, cause="gap")
+    with ward(settings, script):
+        job = start_judging(recording=heard, given={"server": "ward", "model": "one"}, may_leave=False, actor=None)
+        work(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.DONE, job.error
+    found = list(heard.regions.order_by("start").values_list("verdict", "sort"))
+    assert found == [("DOCTOR", "name"), ("NON-PHI", "noise"), ("UNKNOWN", "")]
+    assert job.result["harmless"] == 1
+    assert [inside(heard, (one.start + one.end) / 2) for one in (smith, boston, extra)] == [True, False, True]
+    assert "Doctor <human_timestamp" in asked[0]
+
+
+def test_an_unreachable_model_changes_nothing(heard, settings):
+    with ward(settings, lambda body: "{}"):
+        job = start_judging(recording=heard, given={"server": "ward"}, may_leave=False, actor=None)
+    work(job.pk)
+    job.refresh_from_db()
+    assert job.state != JobState.DONE
+    assert set(heard.regions.values_list("verdict", flat=True)) == {""}
+
+
+def test_speakers_are_turns(speech):
+    said = [{**word, "speaker": "A" if at < 4 else "Dr <b>"} for at, word in enumerate(speech.as_json)]
+    _job, recording = store(make_project("ward"), speech, words=("w.json", json.dumps(said).encode()))
+    turns = turns_of(recording, list(recording.regions.all()))
+    assert [turn.speaker for turn in turns] == ["A", "Dr <b>"]
+    assert "".join(part.text for part in turns[0].parts) == "DoctorSmithsawthe"
+
+
+@pytest.fixture
+def client_of(heard, client):
+    def signed_in(role):
+        client.force_login(make_member(heard.document.project, role))
+        return client
+
+    return signed_in
+
+
+@pytest.mark.parametrize(
+    ("header", "status", "bounds"),
+    [
+        (None, 200, (0, None)), ("bytes=0-9", 206, (0, 10)), ("bytes=44-", 206, (44, None)),
+        ("bytes=-5", 206, (-5, None)),
+        ("bytes=99999999-", 416, None), ("lines=1-2", 206, (0, None)),
+    ],
+)  # fmt: skip
+def test_the_recording_is_sent_in_ranges_and_never_stored(heard, speech, client_of, header, status, bounds):
+    url = reverse("recording_file", args=["ward", heard.document_id])
+    response = client_of("viewer").get(url, headers={"Range": header} if header else {})
+    assert response.status_code == status
+    if bounds:
+        content = b"".join(response.streaming_content)
+        assert content == speech.file().getvalue()[slice(*bounds)]
+        assert int(response["Content-Length"]) == len(content)
+        assert "no-store" in response["Cache-Control"]
+
+
+def test_the_page_shows_what_a_set_mutes(heard, client_of):
+    note = heard.document
+    run = make_member(note.project, "annotator", "ann")
+    made = make_set(note, run, [(0, 6, "DOCTOR")], submitted=True)
+    client = client_of("reviewer")
+    page = client.get(reverse("recording", args=["ward", note.pk]), {"set": made.pk})
+    state = json.loads(page.context["state"])
+    assert any("DOCTOR" in cause for _start, _end, cause in state["intervals"])
+    region = heard.regions.first()
+    url = reverse("region_decide", args=["ward", note.pk, region.pk])
+    data = {"start": region.start, "end": region.end, "decision": "rejected", "sort": "noise"}
+    part = client.post(f"{url}?set={made.pk}", data, headers={"HX-Request": "true"})
+    assert part.status_code == 200 and b'id="regions"' in part.content
+    assert heard.regions.get(pk=region.pk).sort == "noise"
+    refused = client.post(url, data | {"end": "0"}, headers={"HX-Request": "true"})
+    assert refused.context["problem"]
+
+
+def test_the_import_page_starts_the_job_and_refuses_what_is_no_recording(speech, client_of):
+    client = client_of("manager")
+    url = reverse("recording_import", args=["ward"])
+    file = speech.file()
+    file.name = "second.wav"
+    answer = client.post(url, {"file": file, "recognizer": "pocketsphinx", "margin": "100"})
+    assert answer.status_code == 302 and "/jobs/" in answer.url
+    file = speech.file()
+    file.name = "visit.wav"
+    assert client.post(url, {"file": file, "recognizer": "pocketsphinx"}).status_code == 422
+
+
+def test_pages_say_what_a_base_installation_lacks(client_of, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "soundfile", None)
+    client = client_of("manager")
+    assert b"data-lacking" in client.get(reverse("recording_import", args=["ward"])).content
+    assert b"setup-audio" in client.get(reverse("recordings", args=["ward"])).content
