@@ -12,6 +12,7 @@ from annotations.notes.urls import urlpatterns as notes
 from annotations.ops.urls import urlpatterns as ops
 from annotations.pairs.urls import urlpatterns as pairs
 from annotations.projects.urls import urlpatterns as projects
+from annotations.records.urls import urlpatterns as records
 from annotations.release.urls import urlpatterns as release
 from annotations.review.urls import urlpatterns as review
 from annotations.scores.urls import urlpatterns as scores
@@ -28,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *pairs,
     *audio,
     *release,
+    *records,
     *ops,
     *projects,
 ]

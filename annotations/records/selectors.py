@@ -1,8 +1,9 @@
 """What pages, routes and services read about records and their schemas."""
 
+from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from annotations.core.access import Access
@@ -16,6 +17,7 @@ from annotations.models import (
     Record,
     RecordSchema,
     RecordSchemaState,
+    Release,
     ReleaseState,
 )
 
@@ -84,3 +86,34 @@ def record_of(access: Access, pk: int) -> Record:
     rows = Record.objects.filter(project=access.project).select_related("schema", "document", "release__policy")
     found: Record = get_object_or_404(rows, pk=pk)
     return found
+
+
+def reading_authors(project: Project) -> list[str]:
+    """The names of the runs that have read notes of waiting records."""
+    read = AnnotationSet.objects.filter(
+        document__record__in=waiting_records(project).values("pk"), author__kind=AuthorKind.RUN,
+        state=AnnotationSetState.SUBMITTED,
+    )  # fmt: skip
+    return list(read.order_by("author__name").values_list("author__name", flat=True).distinct())
+
+
+@dataclass(frozen=True)
+class RecordCounts:
+    """The stored records by state: ready to be released, waiting for a review, in a release."""
+
+    ready: int
+    waiting: int
+    released: int
+
+
+def record_counts(project: Project) -> RecordCounts:
+    """Count the stored records."""
+    total = Record.objects.filter(project=project).count()
+    waiting, ready = waiting_records(project).count(), ready_records(project).count()
+    return RecordCounts(ready, waiting - ready, total - waiting)
+
+
+def record_releases(project: Project) -> QuerySet[Release]:
+    """The releases that hold records, the newest first, each with `record_count`."""
+    rows = Release.objects.filter(project=project, records__isnull=False).exclude(state=ReleaseState.WITHDRAWN)
+    return rows.annotate(record_count=Count("records")).select_related("policy").order_by("-number")

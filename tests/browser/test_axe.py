@@ -35,7 +35,8 @@ ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_err
 BY_DAY = {
     "projects", "project_new", "project", "project_settings", "notes", "note", "annotate", "people", "import", "review",
     "review_string", "adjudicate", "runs", "models", "model", "gold_statistics", "release_new", "release_findings",
-    "release_note", "audit_read", "pairs", "feed", "recording", "recording_import",
+    "release_note", "audit_read", "pairs", "feed", "recording", "recording_import", "records", "record_schema",
+    "record",
 }  # fmt: skip
 # A page in another theme and width has the same elements: only rules on colors and sizes can find more.
 LOOKS = {"runOnly": ["color-contrast", "scrollable-region-focusable", "link-in-text-block"]}

@@ -68,25 +68,25 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": MANAGERS, "POST": done(MANAGERS, 422)}, """
         project_settings patients labels label_edit category_add category_edit label_merge people import injections
         systemic_errors refinements run_combine run_pipeline run_tagger run_flair run_zero_shot run_remote groups
-        release_policy certificate_sign known pairs feeds recording_import
+        release_policy certificate_sign known pairs feeds recording_import records record_schemas
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS)}, """
         project_archive project_restore assign_notes fill_notes category_move label_move member_role
         label_mapping_delete judging_again run_start run_rename run_retry model_rename model_retire model_enough
         calibration_start calibration_withdraw job_start_import group_remove release_export release_prepare
         release_withdraw release_decide archive_start known_lists webhook_resend audit_start audit_discard
-        audit_decide pair_settle
+        audit_decide pair_settle record_release record_export
     """),
     **alike({"GET": EVERYONE_405, "POST": done(ANNOTATORS)}, """
         take_back_notes start_annotations submit reopen comments flag
     """),
     **alike({"GET": MANAGERS, "POST": done(MANAGERS)}, """
         guidelines_edit skill note_delete member_remove import_preview amend run_placeholders known_upload webhook
-        feed
+        feed record_schema
     """),
     **alike({"GET": MANAGERS, "POST": EVERYONE_405}, """
         skills import_report audit injection injected_errors releases release release_findings release_note
-        release_policies archive_file known_lists_csv known_people audit_leaks
+        release_policies archive_file known_lists_csv known_people audit_leaks record
     """),
     **alike({"GET": ALL_NOTES, "POST": EVERYONE_405}, """
         note gold gold_version gold_changes gold_statistics scores score acceptance agreement disagreements

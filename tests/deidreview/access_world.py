@@ -37,6 +37,7 @@ from models_runtime.models import (
 )
 from tests import factories
 from tests.exchange.brat_files import stage
+from tests.records.world import FLAT, VISIT
 
 
 def routes() -> dict[str, str]:
@@ -89,6 +90,12 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
         project=project, name="published", sha256="0" * 64, text="OMISSIS", state="ambiguous"
     )
     models.PairCandidate.objects.create(published=published, document=note, similarity=0.9)
+    schema = models.RecordSchema.objects.create(
+        project=project, data_type="visit", number=1, schema=FLAT, created_by=None, state="active"
+    )
+    record = models.Record.objects.create(
+        project=project, schema=schema, document=note, content_hash="0" * 64, record=VISIT, sections=[]
+    )
     release = _release(project, note, manager)
     feed = Feed.objects.create(
         project=project, name="letters", source=f"in-{project.slug}", target=f"out-{project.slug}", run=run,
@@ -146,6 +153,8 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
         "published": published.pk,
         "feed": feed.pk,
         "region": region.pk,
+        "record": record.pk,
+        "record_schema": schema.pk,
         "delivery": delivery.pk,
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
@@ -275,13 +284,15 @@ KINDS = {
         "webhook": "webhook webhook_resend",
         "published": "pair_settle",
         "feed": "feed",
+        "record": "record",
+        "record_schema": "record_schema",
         "known_upload": "known_upload",
         "group_role": "group_remove",
         "known_person": "known_person",
         "release": (
             "release release_export release_prepare release_withdraw surrogate_scores_start release_findings "
             "release_decide release_note release_audit audit_start audit_discard audit_next audit_read audit_mark "
-            "audit_unmark audit_finish audit_reopen audit_leaks audit_decide"
+            "audit_unmark audit_finish audit_reopen audit_leaks audit_decide record_export"
         ),
         "import": "import_preview import_report job_start_import job_of_import",
         "mapping": "label_mapping label_mapping_delete",
@@ -387,6 +398,8 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "feed": {"do": "pause"},
         "region_mark": {"start": "0.1", "end": "0.2"},
         "region_decide": {"start": "0.1", "end": "0.2", "decision": "accepted"},
+        "record_schema": {"act": "activate"},
+        "record_release": {"policy": "mask"},
         "known_upload": {"do": "discard"},
         "known_person": {"do": "show"},
         "member_role": {"role": "viewer"},

@@ -60,7 +60,8 @@ TABLE: dict[str, Row] = {
         list_language_model_servers list_placeholders retire_model_now read_training_choices list_skills read_skill
         list_skill_versions withdraw_calibration list_injections read_injection list_clusters list_systemic_errors
         list_refinements read_refinement list_pairs read_pair_statistics list_pair_candidates read_webhook
-        renew_webhook_secret list_deliveries
+        renew_webhook_secret list_deliveries list_record_schemas read_record_schema review_record_schema
+        activate_record_schema list_waiting_records
     """),
     **alike(Row(MANAGERS).answers(409), """
         remove_category preview_audit import_master confirm_archive_import read_injection_score list_injected_errors
@@ -93,7 +94,7 @@ TABLE: dict[str, Row] = {
         finish_adjudicating start_majority_vote reopen_audit_note export_score_errors
     """),
     **alike(Row(MANAGERS).answers(202), """
-        prepare_release write_archive ask_judges_again send_webhook_test resend_delivery
+        export_records prepare_release write_archive ask_judges_again send_webhook_test resend_delivery
     """),
     **alike(Row(REVIEWERS).answers(404), """
         read_audit_note unmark_leak
@@ -244,6 +245,10 @@ TABLE: dict[str, Row] = {
     # The project has no gold.
     "begin_loop_round": Row(REVIEWERS, {}).answers(409),
     "start_model_scores": Row(MANAGERS, {"backend": "rules"}).answers(202),
+    # Records. The only record was not taken from a file, so that nothing labels its fields.
+    "add_record_schema": Row(MANAGERS, {"text": "shipped:Patient"}).answers(201),
+    "deidentify_records": Row(MANAGERS, files={"in.ndjson": b"{}"}, upload="file").answers(202),
+    "release_records": Row(MANAGERS, {"policy": "mask"}).answers(409),
     # Pairs. The project has no label OMISSIS.
     "pair_decisions": Row(MANAGERS, files={"pile.zip": b"x"}, upload="file").answers(409),
     "settle_pair": Row(MANAGERS, {"note": None}),

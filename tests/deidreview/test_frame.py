@@ -27,14 +27,14 @@ SECOND = {
     "Review": ["By note", "By string", "In bulk", "Acceptance"],
     "Models": ["Loop", "Runs", "Trained", "Backends", "Compare", "Refinements", "Injected errors"],
     "Gold": ["Gold set", "Versions", "Statistics", "Scores", "Judges", "Export"],
-    "Release": ["Releases", "Feeds", "Policies", "Audits", "Surrogates"],
+    "Release": ["Releases", "Feeds", "Policies", "Audits", "Surrogates", "Records", "Schemas"],
 }
 # What other roles don't see, of both levels.
 FOR_MANAGERS = {"For agents", "Injected errors", "Refinements", "Import", "Labels"}
 LESS = {
     "viewer": {*FOR_MANAGERS, "Adjudicate", "Release", "By note", "By string", "In bulk", "Export"},
     "annotator": {*FOR_MANAGERS, *list(SECOND)[3:]},
-    "reviewer": {*FOR_MANAGERS, "Releases", "Feeds", "Policies", "Surrogates"},
+    "reviewer": {*FOR_MANAGERS, "Releases", "Feeds", "Policies", "Surrogates", "Records", "Schemas"},
     "manager": set(),
 }
 GEAR = ["Settings", "People", "Assignment", "Patients", "Known identifiers", "Audit", "Webhooks"]

@@ -50,7 +50,10 @@ def signed_in(project):
     return browser_of(make_member(project, "manager", make_user("mia")))
 
 
-UPLOADS = ("import", "pairs", "recording_import", "patients", "model_upload", "known", "known_lists", "injections")
+UPLOADS = (
+    "import", "pairs", "recording_import", "patients", "model_upload", "known", "known_lists", "injections", "records",
+    "record_schemas",
+)  # fmt: skip
 # Everyone who can sign in may send files there; nothing of them is stored.
 OF_NO_PROJECT = ("certificate_verify", "archive_import")
 

@@ -3,8 +3,12 @@
 import json
 
 import pytest
+from fhir.resources.R4B.bundle import Bundle
 
 from annotations.models import Event, Record, Release
+from annotations.records.rules.fhir import RESOURCES
+from annotations.records.services.schemas import activate_schema, add_schema
+from tests.records import fhir
 from tests.records.world import (
     LISTING_1,
     LISTING_2,
@@ -50,3 +54,29 @@ def test_the_record_of_the_source_waits_for_review_and_leaves_masked(project, tm
     manifest = json.loads((tmp_path / "out.ndjson.manifest.json").read_text())
     assert manifest["release"]["number"] == Release.objects.get().number and manifest["records"] == 1
     assert Event.objects.filter(verb="records.written").count() == 2
+
+
+def fhir_ready(project, *types):
+    for name in types:
+        activate_schema(schema=add_schema(project=project, text=f"shipped:{name}", actor=None), actor=None)
+
+
+def test_a_bundle_of_a_thousand_resources_stays_valid_and_its_links_hold(project, tmp_path):
+    fhir_ready(project, *RESOURCES)
+    resources = [fhir.patient(), *fhir.others(), *(fhir.observation(number) for number in range(993))]
+    source = tmp_path / "in.json"
+    source.write_text(json.dumps(fhir.bundle(resources)))
+    result = answered("deid_records", "ward", source, tmp_path / "out.json", "--policy", "safe-harbor")
+    assert (result["records"], result["refused"], result["leaks"]) == (1, 0, 0), result["problems"]
+    text = (tmp_path / "out.json").read_text()
+    found = json.loads(text)
+    Bundle.model_validate(found)
+    first, *rest = [entry["resource"] for entry in found["entry"]]
+    assert len(rest) == 999 and {one["subject"]["reference"] for one in rest} == {f"Patient/{first['id']}"}
+    assert found["entry"][0]["fullUrl"] == f"https://fhir.invalid/Patient/{first['id']}"
+    weight = rest[-1]
+    assert weight["valueQuantity"]["value"] == 61.5 and weight["effectiveDateTime"] == "2024"
+    assert weight["issued"] == "2024-01-01T00:00:00Z", "an instant can't be a year alone"
+    assert not [
+        word for word in ("Rossi", "Maria", "pat-1", "obs-", "Torino", "650 555", "A98765", "TWFy") if word in text
+    ]

@@ -25,6 +25,7 @@ HASH_DIGITS: Final = 32
 _DAY: Final = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(T.*)?)?)?", re.DOTALL)
 _REFERENCE: Final = re.compile(r"(?:.*/)?([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[^/]+)?", re.DOTALL)
 _OLDEST: Final = 89
+_FIRST: Final = {ValueType.DAY: "-01-01", ValueType.INSTANT: "-01-01T00:00:00Z"}
 _ACTIONS: Final = {
     Action.KEEP: FieldRule.PASS, Action.MASK: FieldRule.MASK, Action.REMOVE: FieldRule.REMOVE,
     Action.HASH: FieldRule.HASH, Action.SHIFT: FieldRule.SHIFT, Action.GENERALIZE: FieldRule.GENERALIZE,
@@ -101,13 +102,16 @@ def _hashed(value: Any, type: ValueType, domain: str, key: Digest) -> Any:
 
 
 def hashed_reference(value: str, key: Digest) -> Any:
-    """A reference whose id is hashed as the id of the resource is. The address of a server is removed."""
+    """A reference whose id is hashed as the id of the resource is. The address of a server becomes a neutral one."""
     if value.startswith("#"):
         return value
     if value.startswith("urn:uuid:"):
         return f"urn:uuid:{UUID(key.hexdigest('record', 'urn:uuid', value)[:32])}"
     match = _REFERENCE.fullmatch(value)
-    return f"{match[1]}/{key.hexdigest('record', match[1], match[2])[:HASH_DIGITS]}" if match else GONE
+    if match is None:
+        return GONE
+    server = "https://fhir.invalid/" if "://" in value else ""
+    return f"{server}{match[1]}/{key.hexdigest('record', match[1], match[2])[:HASH_DIGITS]}"
 
 
 def reference_id(value: str) -> str:
@@ -148,11 +152,11 @@ def _shifted(match: "re.Match[str]", days: int) -> str:
 
 
 def _year(match: "re.Match[str]", type: ValueType, now: int) -> str | None:
-    """The year alone, as precise as the date must be; None if it tells an age over 89 (45 CFR 164.514(b)(2)(i)(C))."""
+    """The year, where need be as its first day; None if it tells an age over 89 (45 CFR 164.514(b)(2)(i)(C))."""
     if int(match[1]) < now - _OLDEST:
         return None
     date(int(match[1]), int(match[2] or 1), int(match[3] or 1))  # the day exists
-    return match[1]
+    return match[1] + _FIRST.get(type, "")
 
 
 def _never(_mention: Mention) -> Any:

@@ -38,6 +38,8 @@ _WORDS: Final = {
     type(None): "null",
 }  # fmt: skip
 DEEPEST: Final = 60
+FORMATS: Final = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json", ".parquet": "parquet"}
+"""The formats of files of records by their endings."""
 
 
 class RecordError(ValueError):

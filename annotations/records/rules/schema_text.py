@@ -51,12 +51,27 @@ def read_schema(text: str) -> SchemaText:
                 value["patient"] = f"/{name}"
                 repairs.append(f"The field “{name}” was taken for the id of the patient.")
                 break
+    _without_brackets(value, "", repairs)
     return SchemaText(value, repairs)
+
+
+def _without_brackets(part: Any, path: str, repairs: list[str]) -> None:
+    """Write the label of a field without the brackets of its placeholder."""
+    if isinstance(part, list):
+        part = dict(enumerate(part))
+    if not isinstance(part, dict):
+        return
+    entity = part.get("entity_type")
+    if isinstance(entity, str) and entity.startswith("["):
+        part["entity_type"] = entity.strip("[] ")
+        repairs.append(f"{path}: the brackets of “{entity}” were removed.")
+    for name, inner in part.items():
+        _without_brackets(inner, path if name in ("properties", "items") else f"{path}/{name}", repairs)
 
 
 def _repaired(text: str, repairs: list[str]) -> str:
     if match := _ASSIGNMENT.match(text):
-        repairs.append("Line 1: the assignment before the object was removed.")
+        repairs.append(f"Line {match[0].rstrip().count(chr(10)) + 1}: the assignment before the object was removed.")
         text = "\n" * match[0].count("\n") + text[match.end() :]
     parts = []
     for at, part, is_string in _parts(text):

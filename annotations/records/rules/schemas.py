@@ -33,10 +33,12 @@ class FieldRule(StrEnum):
 
 
 class ValueType(StrEnum):
-    """What a value is, which decides how it is masked."""
+    """What a value is, which decides how it is masked. A date may name its year alone; a day and an instant may not."""
 
     TEXT = "text"
     DATE = "date"
+    DAY = "day"
+    INSTANT = "instant"
     CODE = "code"
     ID = "id"
     REFERENCE = "reference"
@@ -86,11 +88,12 @@ _WITH_KIND: Final = frozenset({FieldRule.MASK, FieldRule.GENERALIZE, FieldRule.S
 _MIXED: Final = (
     "anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "prefixItems", "dependentSchemas", "$dynamicRef",
 )  # fmt: skip
-_FORMATS: Final = {"date": ValueType.DATE, "date-time": ValueType.DATE}
+_FORMATS: Final = {"date": ValueType.DAY, "date-time": ValueType.INSTANT}
+DATES: Final = frozenset({ValueType.DATE, ValueType.DAY, ValueType.INSTANT})
 _TYPES: Final = {"number": ValueType.NUMBER, "integer": ValueType.INTEGER, "boolean": ValueType.BOOLEAN}
 _FHIR: Final = {
     "string": ValueType.TEXT, "markdown": ValueType.TEXT, "date": ValueType.DATE, "dateTime": ValueType.DATE,
-    "instant": ValueType.DATE, "id": ValueType.ID, "reference": ValueType.REFERENCE, "boolean": ValueType.BOOLEAN,
+    "instant": ValueType.INSTANT, "id": ValueType.ID, "reference": ValueType.REFERENCE, "boolean": ValueType.BOOLEAN,
     "decimal": ValueType.NUMBER, "integer": ValueType.INTEGER, "positiveInt": ValueType.INTEGER,
     "unsignedInt": ValueType.INTEGER,
 }  # fmt: skip
@@ -164,7 +167,7 @@ def _leaf(part: Mapping[str, Any], path: str) -> SchemaLeaf:
     leaf = SchemaLeaf(path, type_of(part), rule_of(part, path), str(part.get("description", "")))
     if leaf.rule.rule is FieldRule.AUTO and leaf.type is not ValueType.TEXT:
         raise SchemaError(path, f"Only text can have the rule “auto”, and this is a {leaf.type}.")
-    if leaf.rule.rule is FieldRule.SHIFT and leaf.type not in (ValueType.DATE, ValueType.TEXT):
+    if leaf.rule.rule is FieldRule.SHIFT and leaf.type not in (*DATES, ValueType.TEXT):
         raise SchemaError(path, f"Only dates can be shifted, and this is a {leaf.type}.")
     return leaf
 
@@ -211,7 +214,7 @@ def rule_of(part: Mapping[str, Any], path: str) -> LeafRule:
         raise SchemaError(path, f"This field has several rules: {', '.join(sorted(chosen))}. Keep one of them.")
     entity = part.get("entity_type")
     rule = LeafRule(chosen.pop())
-    return rule._replace(what=entity.strip(" []")) if isinstance(entity, str) and rule.rule in _WITH_KIND else rule
+    return rule._replace(what=entity) if isinstance(entity, str) and rule.rule in _WITH_KIND else rule
 
 
 class LeafChange(NamedTuple):

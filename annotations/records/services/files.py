@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from django.db import transaction
+
 from annotations.core.bulk import among
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
+from annotations.core.progress import Progress, silent
 from annotations.models import LeakFinding, Project, Record, RecordSchema, Release, ReleasePolicy, User
 from annotations.records.events import RECORDS_WRITTEN
 from annotations.records.selectors import active_schemas, ready_records, waiting_records
@@ -24,6 +28,7 @@ from annotations.records.services.reading import (
 from annotations.records.services.releasing import PREPARED, ReleasedRecord, released_records, start_record_release
 from annotations.records.services.taking import OutcomeState, RecordOutcome, content_hash, take_records
 from annotations.release.services.certificates.signing import sign_files
+from annotations.release.services.settling import settle
 from annotations.release.services.waiting import prepare_here
 
 MANIFEST: Final = ".manifest.json"
@@ -71,19 +76,23 @@ def deidentify_file(
     data_type: str = "",
     unreviewed: bool = False,
     read: ReadNotes | None = None,
+    releases: bool = True,
+    progress: Progress = silent,
 ) -> RecordReport:
     """De-identify the records of a file into a new file of the same or another format.
 
     Records without free text are written at once. The others are stored, and written after them if their notes are
     reviewed, or if the run `read` decides: with `unreviewed`, or where their schema lets it. The rest waits for its
-    review; call this again afterwards. Raises ServiceError; no file is left then.
+    review; call this again afterwards. Without `releases`, only what was released before is written of them. Raises
+    ServiceError, and ErasedMeanwhile if a note was erased meanwhile; no file is left then.
     """
+    begun = erasures_of(project.pk)
     if not active_schemas(project):
         raise ServiceError("No schema is active. Add one with “schema add”, review and activate it.", code="schema")
     report, kind = RecordReport(), format_of(out)
     beside = [out.with_name(out.name + ending) for ending in (MANIFEST, SIGNATURE)]
-    if taken := next((path for path in beside if path.exists()), None):
-        raise ServiceError(f"“{taken}” exists. Nothing was written. Choose another name.", code="out")
+    if there := next((path for path in beside if path.exists()), None):
+        raise ServiceError(f"“{there}” exists. Nothing was written. Choose another name.", code="out")
     alone = is_single(source) if source.is_file() else False
     with new_file(out) as file:
         writer = writer_for(kind, file, alone=alone)
@@ -92,26 +101,17 @@ def deidentify_file(
             project=project, records=read_records(source), policy=policy, actor=actor, data_type=data_type
         ):
             _count(report, outcome, writer, stored)
+            taken = report.records + report.refused + report.held + stored.total()
+            progress(taken, taken + 1)
+        if releases:
+            _release_ready(project, policy, stored, actor, unreviewed, read, report)
         release = None
-        for release, one in _released(project, policy, stored, actor, unreviewed, read, report):
+        for release, one in _released(project, policy, stored, report):
             _write(report, one, writer, stored[one.record], release)
         writer.close()
-    digest = hashlib.sha256()
-    with out.open("rb") as written:
-        while data := written.read(1 << 20):
-            digest.update(data)
-    report.sha256 = digest.hexdigest()
-    manifest = _manifest(project, out, policy, release, report)
-    beside[0].write_bytes(manifest)
-    beside[1].write_bytes(sign_files(hashlib.sha256(manifest).digest()))
-    RECORDS_WRITTEN.record(
-        actor=actor,
-        project_id=project.pk,
-        data={
-            "records": report.records, "refused": report.refused, "waiting": report.waiting, "leaks": report.leaks,
-            "release": report.release, "policy": policy.pk, "sha256": report.sha256,
-        },
-    )  # fmt: skip
+        with transaction.atomic():
+            unerased(project.pk, begun)
+    _finish(report, project, out, policy, release, actor)
     return report
 
 
@@ -126,7 +126,7 @@ def _count(report: RecordReport, outcome: RecordOutcome, writer: RecordWriter, s
         report.refuse(outcome.where, outcome.path, outcome.reason, leaks=leaks)
 
 
-def _released(
+def _release_ready(
     project: Project,
     policy: ReleasePolicy,
     stored: Counter[int],
@@ -134,34 +134,38 @@ def _released(
     unreviewed: bool,
     read: ReadNotes | None,
     report: RecordReport,
-) -> Iterator[tuple[Release, ReleasedRecord]]:
-    """Release what is ready of the stored records, and put together what is released."""
-    ids = list(stored)
-    if not ids:
-        return
-    waiting = waiting_records(project).filter(pk__in=among(ids))
+) -> None:
+    """Let the run read the notes of the stored records that wait for it, and release those that are ready."""
+    waiting = waiting_records(project).filter(pk__in=among(stored))
     if read is not None:
         unread = waiting.exclude(pk__in=ready_records(project).values("pk"))
         report.runs = read(list(unread.values_list("document", flat=True)))
     runs = tuple(report.runs)
-    ready = list(ready_records(project, runs=runs, unreviewed=unreviewed).filter(pk__in=among(ids)).values_list("pk"))
-    if ready:
+    ready = ready_records(project, runs=runs, unreviewed=unreviewed).filter(pk__in=among(stored))
+    if records := list(ready.values_list("pk", flat=True)):
         release = start_record_release(
-            project=project, policy=policy, records=[pk for (pk,) in ready], actor=actor, runs=runs,
-            unreviewed=unreviewed,
-        )  # fmt: skip
+            project=project, policy=policy, records=records, actor=actor, runs=runs, unreviewed=unreviewed
+        )
         prepare_here(release)
         report.release = release.number
-    report.waiting = sum(stored[pk] for pk in waiting.values_list("pk", flat=True))
-    rows = Record.objects.filter(pk__in=among(ids), release__state__in=PREPARED, release__policy=policy)
-    releases = dict.fromkeys(rows.order_by("release").values_list("release", flat=True))
-    for release in Release.objects.filter(pk__in=releases).select_related("project", "policy").order_by("pk"):
-        for one in released_records(release, only=ids):
+
+
+def _released(
+    project: Project, policy: ReleasePolicy, stored: Counter[int], report: RecordReport
+) -> Iterator[tuple[Release, ReleasedRecord]]:
+    """Put together what is released of the stored records, and count the others."""
+    own = Record.objects.filter(pk__in=among(stored))
+    waiting = set(waiting_records(project).filter(pk__in=among(stored)).values_list("pk", flat=True))
+    done = own.filter(release__state__in=PREPARED, release__policy=policy)
+    for pk in dict.fromkeys(done.order_by("release").values_list("release", flat=True)):
+        release = Release.objects.select_related("project", "policy").get(pk=pk)
+        for one in released_records(release, only=stored):
             yield release, one
-    others = Record.objects.filter(pk__in=among(ids), release__isnull=False).exclude(pk__in=rows.values("pk"))
-    for row in others.exclude(pk__in=waiting.values("pk")).select_related("release__policy", "document"):
+    report.waiting = sum(stored[pk] for pk in waiting)
+    others = own.exclude(pk__in=done.values("pk")).exclude(pk__in=among(waiting))
+    for row in others.select_related("release", "document"):
         assert row.release is not None
-        reason = f"It was released under another policy, in release {row.release.number}. Withdraw that one first."
+        reason = f"Release {row.release.number} has it, under another policy or unfinished. Withdraw that one first."
         report.refuse(row.document.name, "", reason, times=stored[row.pk])
 
 
@@ -176,6 +180,48 @@ def _write(report: RecordReport, one: ReleasedRecord, writer: RecordWriter, time
         report.refuse(one.where, "", reason, leaks=max(found.count(), 1), times=times)
     else:
         report.refuse(one.where, one.path, one.reason, leaks=int(one.leak), times=times)
+
+
+def _finish(
+    report: RecordReport,
+    project: Project,
+    out: Path,
+    policy: ReleasePolicy,
+    release: Release | None,
+    actor: User | None,
+) -> None:
+    """Write the manifest of a new file and its signature, and record what left."""
+    digest = hashlib.sha256()
+    with out.open("rb") as written:
+        while data := written.read(1 << 20):
+            digest.update(data)
+    report.sha256 = digest.hexdigest()
+    manifest = _manifest(project, out, policy, release, report)
+    out.with_name(out.name + MANIFEST).write_bytes(manifest)
+    out.with_name(out.name + SIGNATURE).write_bytes(sign_files(hashlib.sha256(manifest).digest()))
+    RECORDS_WRITTEN.record(
+        actor=actor,
+        project_id=project.pk,
+        data={
+            "records": report.records, "refused": report.refused, "waiting": report.waiting, "leaks": report.leaks,
+            "release": report.release, "policy": policy.pk, "sha256": report.sha256,
+        },
+    )  # fmt: skip
+
+
+def write_release(*, release: Release, out: Path, actor: User | None) -> RecordReport:
+    """Write all records of a prepared release into a new file. Raises ServiceError `state`; nothing is left then."""
+    if release.state not in PREPARED:
+        raise ServiceError(f"Release {release.number} is not prepared, or was withdrawn.", code="state")
+    report = RecordReport(release=release.number)
+    release = settle(release=release)
+    with new_file(out) as file:
+        writer = writer_for(format_of(out), file)
+        for one in released_records(release):
+            _write(report, one, writer, 1, release)
+        writer.close()
+    _finish(report, release.project, out, release.policy, release, actor)
+    return report
 
 
 def _manifest(

@@ -46,7 +46,7 @@ class NamedKinds:
 
     def _found(self, name: str) -> NamedKind:
         code = name if name in self._placeholders else self._codes.get(name, "")
-        if code and name not in _KINDS:
+        if code in self._rules and name not in _KINDS:
             rule = self._rules[code]
             return NamedKind(rule.kind, code, self._placeholders[code], rule.action)
         kind = _KINDS.get(name) or kind_of(name) or IdentifierType.OTHER

@@ -12,9 +12,8 @@ import pyarrow
 import pyarrow.parquet
 
 from annotations.core.errors import ServiceError
-from annotations.records.rules.plans import Unreadable
+from annotations.records.rules.plans import FORMATS, Unreadable
 
-FORMATS: Final = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json", ".parquet": "parquet"}
 ROWS: Final = 1000
 COLUMN: Final = "record"
 """A Parquet file with this column of JSON texts holds a record in each; of others, each row is a record."""

@@ -24,7 +24,7 @@ from annotations.models import (
     ReleaseState,
     User,
 )
-from annotations.records.rules.plans import RecordError
+from annotations.records.rules.plans import FieldChange, RecordError
 from annotations.records.selectors import AUTHOR, ready_records
 from annotations.records.services.taking import RecordReader
 from annotations.records.services.validating import check_output
@@ -137,3 +137,15 @@ def texts_of(row: Record, note: ReleasedNote) -> dict[str, str]:
     """What a released note says, by the JSON pointers of its record."""
     pieces = [ReplacedPiece._make((*piece[:5], Action(piece[5]))) for piece in note.pieces]
     return {pointer: note.text[slice(*span_to_released(pieces, start, end))] for start, end, pointer in row.sections}
+
+
+def field_changes(row: Record, policy: ReleasePolicy) -> list[FieldChange]:
+    """What becomes of each field of a stored record: as it was released, else under the policy, without its note."""
+    release = row.release if row.release and row.release.state in PREPARED else None
+    note = ReleasedNote.objects.filter(release=release, document=row.document_id).first() if release else None
+    done = note is not None and note.state == ReleasedNoteState.DONE
+    reader = RecordReader(row.project, release.policy if release else policy)
+    texts = texts_of(row, note) if note is not None and done else {}
+    read = reader.complete(row, texts, changes=True)
+    waiting = set() if done else {pointer for _start, _end, pointer in row.sections}
+    return [change._replace(after=None) if change.pointer in waiting else change for change in read.done.changes or ()]

@@ -244,7 +244,10 @@ def withdraw(*, release: models.Release, actor: models.User | None) -> models.Re
         if locked.state != models.ReleaseState.WITHDRAWN:
             locked.state = models.ReleaseState.WITHDRAWN
             locked.save(update_fields=["state"])
-            exports = models.Job.objects.filter(project=release.project_id, kind=EXPORT, params__release_id=release.pk)
+            # Those of a higher feature, too, such as of records.
+            exports = models.Job.objects.filter(
+                project=release.project_id, kind__endswith="_export", params__release_id=release.pk
+            )
             files = [job.result["file_id"] for job in exports if "file_id" in job.result]
             stored = models.StoredFile.objects.filter(
                 project=release.project_id, kind=models.StoredFileKind.RELEASE, pk__in=files

@@ -1,0 +1,99 @@
+"""Pages and routes of records, from the schema that two people need to the exported file."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from annotations.core.stored_files import open_stored
+from annotations.jobs.runner import run as work
+from annotations.models import Job, Record, RecordSchema, Release, StoredFile
+from annotations.ops.services.erasing import erase_patient
+from tests.factories import make_member
+from tests.records.world import LISTING_1, LISTING_2, STRINGS, active, label_strings, ward
+from tests.worlds.checks import check_page
+from tests.worlds.pages import signed_in
+from tests.worlds.programs import Program
+
+pytestmark = pytest.mark.django_db
+
+
+def page(name, *parts):
+    return reverse(name, args=["ward", *parts])
+
+
+@pytest.fixture
+def project(db):
+    return ward()
+
+
+@pytest.fixture
+def mia(project):
+    return make_member(project, "manager", "mia")
+
+
+def upload(text):
+    return SimpleUploadedFile("in.ndjson", text.encode())
+
+
+def test_a_schema_needs_a_second_person_and_its_changes_are_shown(project, mia):
+    other = make_member(project, "manager", "noa")
+    client = signed_in(mia)
+    assert "No schemas yet" in check_page(client.get(page("record_schemas")))
+    assert client.post(page("record_schemas"), {}).status_code == 422
+    answer = client.post(page("record_schemas"), {"file": upload(LISTING_1)})
+    first = RecordSchema.objects.get()
+    assert answer["Location"] == page("record_schema", first.pk) and first.state == "draft"
+    assert "a missing comma was added" in check_page(client.get(answer["Location"]))
+    client.post(answer["Location"], {"act": "review"})
+    client.post(answer["Location"], {"act": "activate"})
+    assert RecordSchema.objects.get().state == "draft", "who added it can't review it"
+    assert client.post(answer["Location"], {}).status_code == 404
+    again = signed_in(other)
+    again.post(answer["Location"], {"act": "review"})
+    again.post(answer["Location"], {"act": "activate"})
+    first.refresh_from_db()
+    assert (first.state, first.reviewed_by, first.created_by) == ("active", other, mia)
+    api = Program(mia)
+    changed = json.dumps(first.schema | {"recordVersion": "2.0"})
+    added = api.post("/projects/ward/record-schemas", {"text": changed}).json()
+    assert added["number"] == 2 and {"path": "recordVersion", "before": "1.0", "after": "2.0"} in added["changes"]
+    assert api.post(f"/projects/ward/record-schemas/{added['id']}/activate").status_code == 409
+    assert api.post("/projects/ward/record-schemas", {"text": "{}"}).status_code == 422
+    assert "data-changed" in check_page(again.get(page("record_schema", added["id"])))
+
+
+def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
+    active(project, LISTING_1)
+    client = signed_in(mia)
+    sent = {"file": upload(json.dumps(LISTING_2) + "\n{}\n"), "data_type": "clinicalRecord", "policy": "mask:1"}
+    answer = client.post(page("records"), sent)
+    job = Job.objects.get()
+    assert answer["Location"] == page("job", job.number)
+    work(job.pk)
+    job.refresh_from_db()
+    assert (job.result["waiting"], job.result["records"], job.result["refused"]) == (1, 1, 0), job.error
+    check_page(client.get(answer["Location"]))
+    record = Record.objects.select_related("document").get()
+    html = check_page(client.get(page("records")))
+    assert 'data-waiting="1"' in html and 'data-ready="0"' in html
+    assert "waits" in check_page(client.get(page("record", record.pk)))
+    client.post(page("record_release"), {"policy": "mask:1"})
+    assert not Release.objects.exists(), "nothing is ready"
+    label_strings(record.document, STRINGS)
+    answer = client.post(page("record_release"), {"policy": "mask:1"})
+    release = Release.objects.get()
+    work(release.job_id)
+    assert answer["Location"] == page("release", release.number) and release.note_count == 1
+    shown = check_page(client.get(page("record", record.pk)))
+    assert "presented to [HOSPITAL]" in shown and "123456789" in shown
+    client.post(page("record_export", release.number))
+    job = Job.objects.get(kind="records_export")
+    work(job.pk)
+    job.refresh_from_db()
+    content = open_stored(StoredFile.objects.get(pk=job.result["file_id"])).read()
+    assert job.result["records"] == 1 and b"records.ndjson.manifest.json.sig" in content
+    assert Program(mia).get("/projects/ward/records").json()["items"] == []
+    erase_patient(project=project, patient_id="123456789", actor=mia)
+    assert not Record.objects.exists() and not StoredFile.objects.exists()
