@@ -99,19 +99,32 @@ def compare(ward, sign_in, unit, granularity):
     result = answered("agreement", "covid", "--unit", unit, "--granularity", granularity, "--per", "note")
     alpha, (recall, _exact) = result["alpha"], result["recall"]
     expected = [
-        f"{alpha['value']:.3f} 95% interval [{alpha['low']:.3f}, {alpha['high']:.3f}] {result['words']}",
-        f"Fleiss' κ {result['fleiss']['value']:.3f}",
+        f"{alpha['value']:.2f} 95% interval [{alpha['low']:.2f}, {alpha['high']:.2f}] {result['words']}",
+        f"Fleiss' κ {result['fleiss']['value']:.2f}",
         f"One annotator finds about {100 * recall['annotators'][0]['value']:.0f}%",
     ]
     for row in result["pairs"]:
-        expected.append(" ".join(f"{row[name]['value']:.3f}" for name in ("observed", "exact", "overlap")))
-        expected.append(f"{row['a']} · {row['b']} {row['kappa']['value']:.3f}")
+        expected.append(" ".join(f"{row[name]['value']:.2f}" for name in ("observed", "exact", "overlap")))
+        expected.append(f"{row['a']} · {row['b']} {row['kappa']['value']:.2f}")
     if granularity != "binary":
-        expected += [f" {row['alpha']['value']:.3f} " for row in result["labels"]]
+        expected += [f" {row['alpha']['value']:.2f} " for row in result["labels"]]
     assert [words for words in expected if words not in shown] == []
     for row in result["per_note"]:
-        assert f"{row['name']} {row['alpha']:.3f}" in shown.replace(f" disagreements in {row['name']}", "")
+        assert f"{row['name']} {row['alpha']:.2f}" in shown.replace(f" disagreements in {row['name']}", "")
     assert [row["round"] for row in result["rounds"]] == [1]
+
+
+def test_the_page_begins_with_what_the_figures_say(ward, sign_in):
+    html = check_page(sign_in(ward.mia).get(url))
+    first = html.split('id="answer-title"')[1].split("</section>")[0]
+    result = answered("agreement", "covid")
+    assert 'data-verdict="poor"' in first and f"Not good enough yet: α {result['alpha']['value']:.2f}." in first
+    most = max(result["labels"], key=lambda row: row["units"] - row["full"])
+    assert f"Most disagreement: {most['value']}, in {most['units'] - most['full']} of {most['units']}" in first
+    assert reverse("disagreements", args=["covid"]) in first
+    assert "<details open" not in html.split("folds")[1].replace(' id="left-out"', "")
+    asked = check_page(sign_in(ward.mia).get(url, {"unit": "entity", "measure": "exact"})).split("folds")[1]
+    assert 'id="pairs" open' in asked and "<details open" in asked, "what was asked for is unfolded"
 
 
 # ── What isn't there ─────────────────────────────────────────────────────────────────────────────────────────────────

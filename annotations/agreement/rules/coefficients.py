@@ -7,6 +7,8 @@ for a project, a round or a note. An undefined coefficient is None, with a reaso
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
 from annotations.agreement.rules.units import Pattern
 from annotations.text.bio import OUTSIDE
@@ -239,6 +241,31 @@ def one_by_one(counted: Mapping[Pattern, int]) -> dict[str, OneValue]:
 def apart(n: int, size: int) -> float:
     """The weight off the diagonal if `n` of `size` annotators gave a value and the others didn't."""
     return 2 * n * (size - n) / (size - 1)
+
+
+RELIABLE: Final = 0.8
+"""From this α on, data are reliable (Krippendorff 2004, page 241)."""
+TENTATIVE: Final = 0.667
+"""Below this α, data allow no conclusion; below RELIABLE, tentative ones only (Krippendorff 2004, page 241)."""
+
+
+class Verdict(StrEnum):
+    """What an α and its interval say of the data. UNSURE: reliable, but the interval reaches below RELIABLE."""
+
+    GOOD = "good"
+    UNSURE = "unsure"
+    TENTATIVE = "tentative"
+    POOR = "poor"
+    UNDEFINED = "undefined"
+
+
+def verdict(alpha: float | None, low: float | None) -> Verdict:
+    """Judge an α by its value and the lower end of its interval; None: there is none."""
+    if alpha is None:
+        return Verdict.UNDEFINED
+    if alpha >= RELIABLE:
+        return Verdict.GOOD if low is not None and low >= RELIABLE else Verdict.UNSURE
+    return Verdict.TENTATIVE if alpha >= TENTATIVE else Verdict.POOR
 
 
 def in_words(coefficient: float) -> str:

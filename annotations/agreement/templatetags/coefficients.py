@@ -18,7 +18,7 @@ NOTHING = SafeString("")
 
 
 @register.simple_tag
-def coefficient(figure: dict[str, Any], url: str = "", digits: int = 3, name: str = "") -> SafeString:
+def coefficient(figure: dict[str, Any], url: str = "", digits: int = 2, name: str = "") -> SafeString:
     """Show the value, linked where there is a `url`; `name` describes the link for screen readers."""
     shown = undefined(figure) if figure["value"] is None else SafeString(plain(figure["value"], digits))
     if not url:
@@ -38,7 +38,7 @@ def undefined(figure: dict[str, Any]) -> SafeString:
 
 
 @register.simple_tag
-def around(figure: dict[str, Any], digits: int = 3) -> SafeString:
+def around(figure: dict[str, Any], digits: int = 2) -> SafeString:
     """Show the interval of a coefficient, or nothing without one."""
     if figure.get("low") is None or figure.get("high") is None:
         return NOTHING
@@ -51,7 +51,7 @@ def around(figure: dict[str, Any], digits: int = 3) -> SafeString:
 
 
 @register.filter
-def plain(value: float | None, digits: int = 3) -> str:
+def plain(value: float | None, digits: int = 2) -> str:
     """Format a number with a real minus sign; empty for None."""
     if value is None:
         return ""

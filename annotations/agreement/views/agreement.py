@@ -13,6 +13,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotations.agreement.rules.coefficients import Verdict, verdict
 from annotations.agreement.rules.shown import AgreementFigure, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
 from annotations.agreement.selectors.figures import (
@@ -26,6 +27,7 @@ from annotations.agreement.selectors.figures import (
 )
 from annotations.agreement.services import figures as figure_services
 from annotations.agreement.services.comparing import start_comparing
+from annotations.agreement.templatetags import coefficients
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
@@ -33,12 +35,22 @@ from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.labels import UNDERLINES
 from annotations.core.requests import Request, in_project, paged
 from annotations.core.templatetags.plots import Point
+from annotations.core.templatetags.reasons import reason
 from annotations.core.tokenizers import KINDS
 from annotations.jobs.services.status import status_of
 from annotations.models import Category, Job, JobState, Label, Project
 from annotations.text.bio import OUTSIDE
 
 NOTES = 25
+DIFFERING = 8
+"""Labels in the plot of those with most disagreement."""
+ANSWERS = {
+    Verdict.GOOD: gettext_lazy("Good enough to go on: α %(alpha)s"),
+    Verdict.UNSURE: gettext_lazy("Probably good enough: α %(alpha)s, but it may be below 0.80. Compare more notes."),
+    Verdict.TENTATIVE: gettext_lazy("Usable with caution: α %(alpha)s. Clarify the guidelines where people differ."),
+    Verdict.POOR: gettext_lazy("Not good enough yet: α %(alpha)s. Discuss the differences and amend the guidelines."),
+    Verdict.UNDEFINED: gettext_lazy("α is undefined: %(why)s"),
+}
 ON_TOKENS = (ComparedUnit.TOKEN, ComparedUnit.MARKED)
 Measure = Literal["kappa", "observed", "exact", "overlap"]
 MEASURES: dict[Measure, tuple[object, object]] = {
@@ -131,10 +143,19 @@ def _figures(
         "matrix": _matrix(report, authors, measure),
         "pairs": [(row, _pair(authors, row["a"], row["b"])) for row in report["pairs"]],
         **_labels(access.project, report, granularity),
+        **_answer(report),
         "trend": trend_of(report["rounds"]),
         "page": page,
         "note_rows": figure_services.named_notes(access.project, list(page)),
     }
+
+
+def _answer(report: Agreement) -> dict[str, Any]:
+    """What the figures say, in one sentence."""
+    alpha = report["alpha"]
+    judged = verdict(alpha["value"], alpha["low"])
+    words = {"alpha": coefficients.plain(alpha["value"]), "why": reason(alpha["why"])}
+    return {"verdict": judged, "answer": ANSWERS[judged] % words}
 
 
 def _pair(authors: Mapping[str, int], a: str, b: str) -> str:
@@ -162,11 +183,19 @@ def _labels(project: Project, report: Agreement, granularity: Granularity) -> di
         return {}
     looks = _looks(project, granularity)
     used = {row["value"] for row in report["labels"]}
+    labels = [
+        {
+            **row,
+            "look": looks.get(row["value"], {"name": row["value"]}),
+            "share": row["full"] / row["units"],
+            "differing": row["units"] - row["full"],
+        }
+        for row in report["labels"]
+    ]
+    differing = [row for row in labels if row["differing"]]
     return {
-        "labels": [
-            {**row, "look": looks.get(row["value"], {"name": row["value"]}), "share": row["full"] / row["units"]}
-            for row in report["labels"]
-        ],
+        "labels": labels,
+        "differing_most": sorted(differing, key=lambda row: -row["differing"])[:DIFFERING],
         "unused": [look["name"] for value, look in looks.items() if value not in used]
         if granularity is not Granularity.BIO
         else [],

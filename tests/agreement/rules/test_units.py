@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules.coefficients import cohen, fleiss, in_words, one_by_one, sums_of
+from annotations.agreement.rules.coefficients import cohen, fleiss, in_words, one_by_one, sums_of, verdict
 from annotations.agreement.rules.counting import AgreementCounts
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Setup, compared
 from annotations.text.bio import OUTSIDE, encode
@@ -162,6 +162,12 @@ def test_fleiss_published_example():
     # Words of Landis and Koch
     words = {-0.1: "poor", 0.0: "slight", 0.2: "slight", 0.21: "fair", 0.6: "moderate", 0.71: "substantial"}
     assert {value: in_words(value) for value in words} == words
+
+
+def test_alpha_is_judged_by_its_interval_too():
+    judged = {(0.91, 0.85): "good", (0.85, 0.7): "unsure", (0.85, None): "unsure", (0.7, 0.6): "tentative",
+              (0.6, 0.5): "poor", (-0.1, None): "poor", (None, None): "undefined"}  # fmt: skip
+    assert {pair: verdict(*pair) for pair in judged} == judged
 
 
 def test_cohen_by_hand():
