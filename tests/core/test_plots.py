@@ -11,13 +11,13 @@ from annotations.core.templatetags.plots import Point, trend_plot
 
 
 def test_coefficients():
-    assert (plain(-0.1234), plain(-0.0001)) == ("−0.123", "0.000")
+    assert (plain(-0.1234), plain(-0.0001)) == ("−0.12", "0.00")
     figure = {"value": None, "why": "<only> one value", "low": None, "high": None}
     assert coefficient(figure) == '<span class="mute" title="&lt;only&gt; one value">undefined</span>'
     assert around(figure) == ""
     known = {"value": 0.5, "why": "", "low": -0.25, "high": 0.75}
-    assert coefficient(known, "/x?a=1&b=2") == '<a href="/x?a=1&amp;b=2">0.500</a>'
-    assert "[−0.250, 0.750]" in around(known)
+    assert coefficient(known, "/x?a=1&b=2") == '<a href="/x?a=1&amp;b=2">0.50</a>'
+    assert "[−0.25, 0.75]" in around(known)
 
 
 def test_a_trend_plot_gives_its_values_and_stays_within_its_scale():

@@ -87,7 +87,7 @@ def test_few_held_out_notes_have_intervals(manager, model):
     scores = model.card["scores"]
     few, f1 = scores["few_notes"], scores["levels"][0]["micro"]["f1"]
     assert model.card["held_out"] == 4 and few["low"] <= f1 <= few["high"]
-    around = f"[{few['low']:.3f}, {few['high']:.3f}]"
+    around = f"[{few['low']:.2f}, {few['high']:.2f}]"
     assert [html.count(around) for html in pages()] == [2, 1], "in the headline, the table of levels, and the list"
     assert f"F1 {f1:.4f} (few notes: " in printed() and f"{few['low']:.4f} to {few['high']:.4f})" in printed()
     masked = [of for row in scores["labels"] if (of := row.pop("fully_masked"))["notes"]]

@@ -30,10 +30,10 @@ class ChartRow:
 
 @register.filter
 def fig(value: float | None) -> str | SafeString:
-    """Format a figure with four digits after the point, as publications do."""
+    """Format a figure with two digits after the point; routes, commands and files have all of them."""
     if value is None:
         return format_html('<span class="mute">{}</span>', _("undefined"))
-    return f"{value:.4f}"
+    return f"{value:.2f}"
 
 
 @register.filter

@@ -2,7 +2,8 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -47,6 +48,9 @@ from annotations.scores.services.scoring import (
 )
 from annotations.scores.templatetags.scores import ChartRow
 from annotations.scores.views.errors import KINDS, choices_of, errors_url, query_of, wanted_of
+
+MISSED: Final = 8
+"""Labels in the plot of those with most missed spans."""
 
 # The errors of a score by category, as the charts and the table of its page.
 
@@ -187,15 +191,22 @@ def _figures(
     wanted: ScoreRequest, table: ScoredTable, looks: dict[str, LabelLook], categories: dict[str, str]
 ) -> dict[str, Any]:
     levels = [_level(level) for level in table["levels"]]
+    labels: list[dict[str, Any]] = [
+        {
+            **row,
+            "look": look_of(looks, row["label"]),
+            "url": errors_url(wanted, label=row["label"]),
+            "missed": row["entity"]["gold"] - row["entity"]["right"],
+        }
+        for row in table["labels"]
+    ]
     return {
         "table": table,
         "levels": levels,
         "first": levels[0],
         "binary": next(level for level in levels if (level["unit"], level["granularity"]) == ("token", "binary")),
-        "labels": [
-            {**row, "look": look_of(looks, row["label"]), "url": errors_url(wanted, label=row["label"])}
-            for row in table["labels"]
-        ],
+        "labels": labels,
+        "missed_most": sorted(filter(itemgetter("missed"), labels), key=lambda row: -row["missed"])[:MISSED],
         "categories": [
             {**row, "name": categories.get(row["category"], row["category"])} for row in table["categories"]
         ],

@@ -38,6 +38,8 @@ from models_runtime.runs.services import comparing
 from models_runtime.runs.services.loop import Round, loop_of, rounds
 
 PAGE = 25
+FEWEST_ROUNDS = 3
+"""From so many rounds on, the loop has plots: two points show no trend."""
 
 
 @in_project(Can.READ_NOTES)
@@ -138,8 +140,18 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
     learned = comparing.learned_here(wanted, notes.of[0])
     thresholds = comparing.thresholds_of(author.pk for author in wanted.authors)
     spans_url = reverse("compare_spans", args=[access.slug])
+    ranked = [
+        {
+            "author": author,
+            "rates": figures["table"]["levels"][0]["micro"],
+            "few": figures["table"]["few_notes"],
+            "missed": figures["table"]["residual"]["share"],
+        }
+        for author, figures in zip(wanted.authors, table["authors"], strict=True)
+    ]
     return {
         "wanted": wanted,
+        "ranked": sorted(ranked, key=lambda row: -(row["rates"]["f1"] or 0.0)),
         "headed": [(author, thresholds.get(author.pk)) for author in wanted.authors],
         "table": table,
         "notes": table["notes"],
@@ -221,7 +233,7 @@ def _loop(request: Request, access: Access, form: HoldOutForm) -> HttpResponse:
         "same": sum(each.comparable for each in found),
         "few_notes": any(each.few_notes for each in found),
         "held_out": next((each.held_out for each in reversed(found) if each.comparable), 0),
-        "plots": _plots(found),
+        "plots": _plots(found) if len(found) >= FEWEST_ROUNDS else [],
         "form": form,
         "algorithm": f"{kind}:{next(iter(first.algorithms))}",
         "may": _may(access),
@@ -242,7 +254,7 @@ def _plots(found: Sequence[Round]) -> list[dict[str, Any]]:
     f1 = _("F1 on held-out notes")
     plots: list[tuple[str, str, int, list[tuple[Round, float | None, str]]]] = [
         (_("Gold spans"), _("Spans"), 0, [(each, each.version.span_count, "") for each in found if each.version]),
-        (f1, "F1", 3, [(each, each.f1 if each.comparable else None, _reason(each)) for each in versions]),
+        (f1, "F1", 2, [(each, each.f1 if each.comparable else None, _reason(each)) for each in versions]),
         (_("Actions per span"), _("Actions per span"), 2, [(each, each.effort.acts_per_span, "") for each in found]),
         (_("Seconds per note"), _("Seconds"), 0, [(each, each.effort.seconds_per_note, "") for each in found]),
     ]

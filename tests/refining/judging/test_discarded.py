@@ -60,15 +60,15 @@ def test_the_list_counts_discarded_entities_by_judging_and_label(client, setting
     head, second, first = listed(client)
     assert head == ["Annotations of", "Accuracy", "PATIENT", "CITY", "AGE", "All labels"]
     assert second[0].endswith("Rules of Miranda et al. 2025") and first[0].endswith("Standard rules")
-    assert second[1:] == ["0.0000", "0 of 2", "0 of 2", "2 of 4", "2 of 8"]
-    assert first[1:] == ["0.0000", "0 of 4", "0 of 2", "2 of 4", "2 of 10"]
+    assert second[1:] == ["0.00", "0 of 2", "0 of 2", "2 of 4", "2 of 8"]
+    assert first[1:] == ["0.00", "0 of 4", "0 of 2", "2 of 4", "2 of 10"]
 
 
 def test_figures_are_stored_until_the_verdicts_change(client, project, settings):
     with ward(settings, honest):
         judging = asked(client)
     first = listed(client)[1]
-    assert first[1:] == ["0.2000", "0 of 4", "0 of 2", "0 of 4", "0 of 10"]
+    assert first[1:] == ["0.20", "0 of 4", "0 of 2", "0 of 4", "0 of 10"]
     stored = Figures.objects.filter(kind="judging-discards")
     key = stored.values_list("key", flat=True).get()
     with CaptureQueriesContext(connection) as queries:
@@ -76,4 +76,4 @@ def test_figures_are_stored_until_the_verdicts_change(client, project, settings)
     assert len(queries) <= 4 and stored.get().key == key
     erase_patient(project=project, patient_id="p0", actor=None)
     assert not stored.filter(key=key).exists(), "figures about erased notes are deleted"
-    assert listed(client)[1][1:] == ["0.2000", "0 of 2", "0 of 1", "0 of 2", "0 of 5"]
+    assert listed(client)[1][1:] == ["0.20", "0 of 2", "0 of 1", "0 of 2", "0 of 5"]

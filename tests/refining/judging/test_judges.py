@@ -107,7 +107,7 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
         "12 entities in 3 notes",
         "EUR",
         "Krippendorff",
-        "0.6667",
+        "0.67",
         judging.prompt.splitlines()[0],
     ):
         assert words in html
@@ -137,7 +137,7 @@ def test_figures_on_few_notes_and_on_copied_gold_are_marked(client, project, ser
     few, f1 = result_of(first)["few_notes"], result_of(first)["spans"]["micro"]["f1"]
     assert (few["low"], few["high"]) == (f1, f1), "all notes are alike"
     html = page(client, first)
-    assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
+    assert html.count(f"[{few['low']:.2f}, {few['high']:.2f}]") == 1
     assert html.count(">few notes<") == 5, "beside each F1 of the headline, the comparison and the labels"
     run = Author.objects.get(kind="run")
     note = project.documents.get(name="n0")

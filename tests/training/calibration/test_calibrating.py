@@ -189,7 +189,7 @@ def test_from_the_button_to_the_plot_and_withdrawal(project, version, manager):
     there = reverse("calibration", args=["ward", made.pk])
     assert there in check_page(manager.get(job_page))
     html = check_page(manager.get(there))
-    assert "confidence 0.900, correct 0.500" in html and "plot-calibrated" in html and "0.4000" in html
+    assert "confidence 0.900, correct 0.500" in html and "plot-calibrated" in html and "0.40" in html
     assert "plot-calibrated" in check_page(manager.get(page))
     manager.post(reverse("calibration_withdraw", args=["ward", made.pk]))
     assert "Withdrawn" in check_page(manager.get(there)) and "plot-calibrated" not in check_page(manager.get(page))
