@@ -7,9 +7,8 @@ from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.locks import ErasedMeanwhile, ProjectArchived
 from annotations.core.progress import Canceled
 from annotations.jobs.runner import Claim
-from models_runtime.feeds.rules import folders
-from models_runtime.feeds.selectors import feeds_rows, opened_folder
-from models_runtime.feeds.services.delivering import clear, deliver
+from models_runtime.feeds.selectors import feeds_rows
+from models_runtime.feeds.services.delivering import clear, deliver, sweep
 from models_runtime.feeds.services.feeds import check_owner
 from models_runtime.feeds.services.reading import read, route
 from models_runtime.feeds.services.releasing import publish_due, release_ready
@@ -42,8 +41,7 @@ def run(claim: Claim) -> dict[str, Any]:
         counts["delivered"] = deliver(feed, claim)
 
     def tidy() -> None:
-        with opened_folder(feed.target) as target:
-            folders.sweep(target)
+        sweep(feed)
         clear(feed)
 
     steps: list[Callable[[], None]] = [

@@ -18,7 +18,7 @@ from annotations.core.access import Access
 from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.queue import LIVE
-from annotations.models import Project, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import JobState, Project, ReleasedNote, ReleasedNoteState, ReleaseState
 from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.naming import period_begin
 from models_runtime.models import (
@@ -110,7 +110,7 @@ def status_of(feed: Feed) -> FeedStatus:
         read_percent=feed.read_percent,
         period=feed.period,
         paused=feed.paused_at is not None,
-        problem=feed.problem,
+        problem=feed.problem or (feed.job.error if feed.job and feed.job.state == JobState.FAILED else ""),
         steps=[FeedStep(str(one), str(one.label), *counted.get(one, (0, None))) for one in STEPS],
         failed=_failed(feed).count(),
         released=counted.get(FeedNoteState.RELEASED, (0, None))[0],

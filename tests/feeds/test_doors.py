@@ -2,11 +2,14 @@
 
 import pytest
 from django.core.management import CommandError
+from django.utils import timezone
 
 from annotations.jobs.runner import run as run_job
-from annotations.models import Event, Job, Membership
+from annotations.models import Event, Job, Membership, Release
+from annotations.ops.services.deleting import delete_project
 from models_runtime.feeds.services.feeds import look_at_feeds, start_work
 from models_runtime.models import Feed, FeedFile, FeedNote
+from tests.factories import make_member
 from tests.feeds.feed_world import LETTERS, FeedWorld, states
 from tests.worlds.programs import Program
 
@@ -102,6 +105,23 @@ def test_a_feed_stops_without_the_rights_of_its_owner(feed_world: FeedWorld):
     with pytest.raises(CommandError):
         feed_world.run()
     assert "mia" in Feed.objects.get().problem and feed_world.incoming() == ["a.txt"]
+    make_member(feed_world.project, "manager", "max")
+    feed_world.command("pause", "letters")
+    feed_world.command("continue", "letters", "--by", "max")
+    assert feed_world.run()["problem"] == "" and Feed.objects.get().created_by.username == "max"
+
+
+def test_a_project_with_a_feed_is_deleted(feed_world: FeedWorld):
+    feed_world.add("--read-percent", "0")
+    feed_world.put_letters()
+    feed_world.run()
+    feed_world.project.archived_at = timezone.now()
+    feed_world.project.save()
+    with pytest.raises(CommandError):
+        feed_world.run()
+    look_at_feeds()
+    delete_project(project=feed_world.project, name="Ward", actor=feed_world.mia, seconds=None)
+    assert not Feed.objects.exists() and not Release.objects.exists()
 
 
 def test_a_full_or_closed_folder_is_a_problem_and_loses_nothing(feed_world: FeedWorld):

@@ -139,11 +139,8 @@ def subfolder(folder: int, name: str) -> Iterator[int]:
     with suppress(FileExistsError):
         os.mkdir(name, 0o750, dir_fd=folder)
         os.fsync(folder)
-    descriptor = os.open(name, _FOLDER, dir_fd=folder)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    with opened_inside(folder, name) as inner:
+        yield inner
 
 
 def write(folder: int, name: str, content: bytes) -> None:
@@ -198,10 +195,19 @@ sync = os.fsync
 """Flush the names in a folder to the disk."""
 
 
+@contextmanager
+def opened_inside(folder: int, name: str) -> Iterator[int]:
+    """A folder inside another one; without a name, the folder itself. Raises OSError."""
+    descriptor = os.open(name or ".", _FOLDER, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def sweep(folder: int) -> None:
-    """Remove what a killed process left half-written in a folder and the folders in it. Only this feed writes there."""
-    for _root, _folders, files, descriptor in os.fwalk(".", dir_fd=folder, follow_symlinks=False):
-        for name in files:
-            if name.startswith(".") and name.endswith(".part"):
-                with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=descriptor)
+    """Remove what a killed process left half-written in a folder. Only one process at a time writes there."""
+    for name in os.listdir(folder):
+        if name.startswith(".") and name.endswith(".part"):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)

@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from typing import Final
 
 from django.db import DatabaseError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
@@ -41,7 +42,8 @@ def deliver(feed: Feed, claim: Claim) -> int:
 
     Notes that are held back again, and those of withdrawn parts, are withdrawn. Raises ServiceError `folder` or `full`.
     """
-    for delta in FeedDelta.objects.filter(feed=feed, release__state=ReleaseState.WITHDRAWN).select_related("release"):
+    rows = FeedDelta.objects.filter(feed=feed, release__state=ReleaseState.WITHDRAWN)
+    for delta in rows.filter(Q(closed=False) | Q(certified__gt=0)).select_related("release"):
         there = FeedNote.objects.filter(feed=feed, document__in=_documents(delta)).exclude(state=State.WITHDRAWN)
         _take_back(feed, claim, there, Tombstone.Reason.WITHDRAWN, State.WITHDRAWN)
         _unpublish(feed, delta, claim)
@@ -162,8 +164,6 @@ def entomb(notes: Iterable[FeedNote], reason: Tombstone.Reason) -> None:
 
 def _unpublish(feed: Feed, delta: FeedDelta, claim: Claim) -> None:
     """Remove the certificate and the list of files of a withdrawn part."""
-    if delta.closed and not delta.certified:
-        return
     with opened_folder(feed.target) as target:
         for name in PUBLISHED:
             folders.remove(target, f"{delta.folder}/{name}")
@@ -216,3 +216,14 @@ def clear_soon(feeds: Iterable[int]) -> None:
     for feed in Feed.objects.filter(pk__in=list(feeds)):
         with suppress(ServiceError, DatabaseError):
             clear(feed)
+
+
+def sweep(feed: Feed) -> None:
+    """Remove what a killed process left half-written in the quarantine and in the folders that are written to now."""
+    parts = FeedDelta.objects.filter(feed=feed, closed=False).values_list("folder", flat=True)
+    inner = [name for part in parts for name in (part, record_folder(part))]
+    for path, names in ((feed.source, [QUARANTINE]), (feed.target, ["", *inner])):
+        with opened_folder(path) as folder:
+            for name in names:
+                with suppress(FileNotFoundError), folders.opened_inside(folder, name) as place:
+                    folders.sweep(place)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError, check_choice
 from annotations.jobs.services.queue import LIVE, continue_with_more, enqueue
-from annotations.models import Author, AuthorKind, Job, Project, User
+from annotations.models import Author, AuthorKind, Job, JobState, Project, User
 from annotations.release.services.policies import parsed_policy, policy_named
 from models_runtime.feeds.events import FEED_ADDED, FEED_CONTINUED, FEED_PAUSED, FEED_RUN_CHOSEN, FeedChanged
 from models_runtime.feeds.selectors import feed_root, has_work
@@ -147,10 +147,10 @@ def pause_feed(*, feed: Feed, actor: User | None) -> Feed:
 
 
 def continue_feed(*, feed: Feed, actor: User | None) -> Feed:
-    """Continue a paused feed, and start its job."""
+    """Continue a paused feed, and start its job. From now on it works with the rights of `actor`, who signs."""
     with transaction.atomic():
         rows = Feed.objects.filter(pk=feed.pk, paused_at__isnull=False)
-        if rows.update(paused_at=None, paused_by=None, problem="", looked_at=None):
+        if rows.update(paused_at=None, paused_by=None, problem="", looked_at=None, created_by=actor):
             FEED_CONTINUED.record(actor=actor, project_id=feed.project_id, data={"feed": feed.pk})
             start_work(feed)
     feed.refresh_from_db()
@@ -180,14 +180,15 @@ def look_at_feeds() -> None:
     now = timezone.now()
     due = Q(looked_at=None) | Q(looked_at__lt=now - LOOK_EVERY, problem="") | Q(looked_at__lt=now - 10 * LOOK_EVERY)
     open_ones = Feed.objects.filter(due, paused_at=None, project__archived_at=None)
-    for feed in open_ones.exclude(job__state__in=LIVE).select_related("project"):
+    failed = Q(job__state=JobState.FAILED, job__finished_at__gt=now - 10 * LOOK_EVERY)
+    for feed in open_ones.exclude(job__state__in=LIVE).exclude(failed).select_related("project"):
         # Of two relays, one looks.
         if Feed.objects.filter(due, pk=feed.pk).update(looked_at=now) and has_work(feed):
             start_work(feed)
 
 
 def check_owner(feed: Feed) -> None:
-    """Raise ServiceError `owner` where the person who added a feed may not import and release any more."""
+    """Raise ServiceError `owner` where the person with whose rights a feed works may not import and release now."""
     owner = feed.created_by
     try:
         if owner is not None and not owner.is_active:
@@ -196,5 +197,8 @@ def check_owner(feed: Feed) -> None:
             enter(owner, feed.project.slug, Can.MANAGE)
             enter(owner, feed.project.slug, Can.RELEASE)
     except (Http404, PermissionDenied) as error:
-        message = _("%(name)s, who added this feed, may not release text of this project any more. Add a new feed.")
+        message = _(
+            "%(name)s, with whose rights this feed works, may not release text of this project any more. "
+            "Pause the feed, and continue it as somebody who may."
+        )
         raise ServiceError(message % {"name": owner.username if owner else ""}, code="owner") from error

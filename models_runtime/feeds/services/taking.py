@@ -26,7 +26,7 @@ from annotations.exchange.services.sources import MemorySource, parse_patients
 from annotations.formats import DETECT
 from annotations.formats.notes import NoteError, check_name
 from annotations.jobs.runner import Claim
-from annotations.models import Document, Import, ImportState, Record
+from annotations.models import Document, Import, ImportState, Record, ReleaseState
 from annotations.records.selectors import active_schemas
 from annotations.records.services.taking import take_records
 from annotations.text.names import shown
@@ -143,7 +143,7 @@ class Intake:
         # The library that reads Parquet loads numpy, and only files of records need it.
         from annotations.records.services.reading import read_records
 
-        stored: list[int] = []
+        stored: dict[int, str] = {}
         refused: list[dict[str, str]] = []
         try:
             with tempfile.NamedTemporaryFile(suffix=PurePosixPath(path).suffix) as copy:
@@ -155,7 +155,7 @@ class Intake:
                 ):  # fmt: skip
                     self._claim.check()
                     if one.record is not None:
-                        stored.append(one.record)
+                        stored[one.record] = one.where
                     else:
                         refused.append({"where": one.where, "path": one.path, "reason": one.reason})
         except ProjectArchived:
@@ -163,30 +163,45 @@ class Intake:
         except ServiceError:
             self._put_aside(row, Reason.REFUSED, _("It is no JSON, JSON Lines or Parquet that can be read."))
             return
-        if not stored:
-            self._put_aside(row, Reason.RECORDS if refused else Reason.EMPTY, "", problems=refused)
+        if not (stored or refused):
+            self._put_aside(row, Reason.EMPTY, "")
             return
         with self._claim.fenced():
             hold(self._feed.project_id)
-            self._make_record_notes(row, stored)
+            refused += self._make_record_notes(row, stored)
             if refused:
                 self._put_aside(row, Reason.RECORDS, "", problems=refused)
             else:
                 FeedFile.objects.filter(pk=row.pk, state=State.TAKEN).update(state=State.IMPORTED, since=timezone.now())
         row.refresh_from_db()
 
-    def _make_record_notes(self, row: FeedFile, stored: list[int]) -> None:
-        """Make the rows of records' notes; those without free text need no run and no review."""
-        for at in range(0, len(stored), 500):
-            rows = Record.objects.filter(pk__in=stored[at : at + 500], document__feed_note=None).order_by("pk")
-            FeedNote.objects.bulk_create(
-                FeedNote(
-                    file=row, feed=self._feed, document_id=pk, record=True,
-                    reviewed=has_text and self._is_reviewed(pk),
-                    state=FeedNoteState.IMPORTED if has_text else FeedNoteState.READY,
-                )
-                for pk, has_text in rows.values_list("document_id", "has_text")
-            )  # fmt: skip
+    def _make_record_notes(self, row: FeedFile, stored: Mapping[int, str]) -> list[dict[str, str]]:
+        """Make the rows of records' notes; those without free text need no run and no review.
+
+        Returns the records that came another way before, which leave that way.
+        """
+        elsewhere: list[dict[str, str]] = []
+        made: list[FeedNote] = []
+        columns = ("pk", "document_id", "has_text", "release__state", "document__feed_note__feed")
+        ids = sorted(stored)
+        for at in range(0, len(ids), 500):
+            rows = Record.objects.filter(pk__in=ids[at : at + 500]).order_by("pk")
+            for pk, document, has_text, state, feed in rows.values_list(*columns):
+                if feed == self._feed.pk:
+                    continue
+                if feed is not None or state not in (None, ReleaseState.WITHDRAWN):
+                    reason = _("This record came through another feed, or was released, before.")
+                    elsewhere.append({"where": stored[pk], "path": "", "reason": reason})
+                    continue
+                made.append(
+                    FeedNote(
+                        file=row, feed=self._feed, document_id=document, record=True,
+                        reviewed=has_text and self._is_reviewed(document),
+                        state=FeedNoteState.IMPORTED if has_text else FeedNoteState.READY,
+                    )
+                )  # fmt: skip
+        FeedNote.objects.bulk_create(made, batch_size=500)
+        return elsewhere
 
     @staticmethod
     def _report(row: FeedFile) -> Mapping[str, Any]:

@@ -30,6 +30,7 @@ class Command(ProjectCommand):
         "A standing pipeline: files of a folder are imported, read by a run, reviewed, and released to another folder."
     )
     needs = Can.RELEASE
+    _worked = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("act", choices=["add", "run", "status", "pause", "continue"], help="What to do.")
@@ -61,6 +62,7 @@ class Command(ProjectCommand):
         elif options["act"] == "continue":
             continue_feed(feed=feed, actor=actor)
         elif options["act"] == "run":
+            self._worked = True
             self._work(feed)
             while not options["once"]:
                 time.sleep(LOOK_EVERY.total_seconds())
@@ -97,7 +99,7 @@ class Command(ProjectCommand):
         return "\n\n".join(map(_lines, result.get("feeds", [result]))) or "There are no feeds."
 
     def failure(self, result: dict[str, Any]) -> str:
-        return str(result.get("problem", ""))
+        return str(result["problem"]) if self._worked else ""
 
 
 def _feed(project: Project, name: str) -> Feed:
