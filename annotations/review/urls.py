@@ -7,6 +7,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/review/bulk/", bulk.review_bulk_new, name="review_bulk_new"),
     path("projects/<slug:slug>/review/bulk/<uuid:bulk>/", bulk.review_bulk, name="review_bulk"),
     path("projects/<slug:slug>/review/strings/", bulk.review_strings, name="review_strings"),
+    path("projects/<slug:slug>/review/strings/decide", bulk.review_strings_decide, name="review_strings_decide"),
     path("projects/<slug:slug>/review/strings/<int:pk>/", bulk.review_string, name="review_string"),
     path("projects/<slug:slug>/review/acceptance/", acceptance.acceptance, name="acceptance"),
     path("projects/<slug:slug>/review/decisions/<slug:format>", acceptance.decisions_export, name="decisions_export"),

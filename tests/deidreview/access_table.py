@@ -121,7 +121,7 @@ TABLE: dict[str, dict[str, str]] = {
         label_mappings label_mapping
     """),
     **alike({"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")}, """
-        adjudicate_cause review_decide note_surrogates
+        adjudicate_cause review_decide note_surrogates review_strings_decide
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS, 422)}, """
         model_train model_upload

@@ -435,6 +435,9 @@ def json_of(name: str, ids: dict[str, int]) -> dict | None:
         "adjudicate_cause": act,
         "review_decide": {"act": "accept", "seen": ["open"], "suggestion": ids["suggestion"]},
         "note_surrogates": {"spans": []},
+        "review_strings_decide": {
+            "changes": [{"change_id": str(uuid.uuid4()), "string": ids["string"], "answer": "accept"}]
+        },
     }.get(name)
 
 

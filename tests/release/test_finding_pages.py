@@ -1,6 +1,9 @@
 """The page of findings: groups, decisions for one and for all of a string, undo, with and without scripts."""
 
+import json
+
 import pytest
+from django.http import HttpResponse
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
@@ -22,9 +25,23 @@ def found(clinic, sign_in):
     return clinic
 
 
-def ask(found, finding, answer, *, all_of=False, htmx=True, **more):
+def ask(found, finding, answer, *, all_of=False, script=True, **more):
     data = {"string": finding.string_key, "answer": answer} | ({} if all_of else {"finding": finding.pk}) | more
-    return found.client.post(DECIDE, data, headers={"HX-Request": "true"} if htmx else {})
+    return send(found, data | {"string": str(finding.string_key)}) if script else found.client.post(DECIDE, data)
+
+
+def send(found, *changes):
+    """Send answers as the script does. The groups in the answer are checked."""
+    data = json.dumps({"changes": changes, "state": "open", "person": found.mia.pk})
+    answer = found.client.post(DECIDE, data, content_type="application/json").json()
+    for html in answer["parts"].values():
+        check_page(HttpResponse(html), fragment=True)
+    return answer
+
+
+def group(answer):
+    [html] = answer["parts"].values()
+    return html
 
 
 def test_findings_are_grouped_by_string_with_context_and_origin(found):
@@ -50,9 +67,10 @@ def test_a_finding_without_a_labeled_span_says_where_it_comes_from(found):
 
 
 def test_replacing_one_finding_changes_its_note_only(found):
-    html = check_page(ask(found, found.first, "replace"), fragment=True)
-    assert html.count('class="leak-group card"') == 1 and "Replace 1" in html
-    assert '<span class="pill-note" id="count-open" hx-swap-oob="true">2</span>' in html
+    answer = ask(found, found.first, "replace")
+    assert group(answer).count('class="leak-group card"') == 1 and "Replace 1" in group(answer)
+    assert answer["counts"] == {"count-open": "2", "count-decided": "1", "count-all": "3"}
+    assert answer["outcomes"] == [None]
     texts = dict(found.release.notes.values_list("document", "text"))
     assert "Il sig. [PATIENT] torna a casa." in texts[found.notes[0].pk]
     assert "Rossi sta bene" in texts[found.notes[1].pk]
@@ -60,7 +78,7 @@ def test_replacing_one_finding_changes_its_note_only(found):
 
 
 def test_without_scripts_a_decision_returns_to_its_string(found):
-    response = ask(found, found.torino, "replace", htmx=False, state="all")
+    response = ask(found, found.torino, "replace", script=False, state="all")
     assert response.url == f"{FINDINGS}?state=all#g{found.torino.string_key}"
     html = check_page(found.client.get(f"{FINDINGS}?state=all"))
     assert "1 finding is replaced in the released text." in html and "replaced" in html
@@ -74,7 +92,7 @@ def test_a_finding_that_somebody_decided_meanwhile_keeps_that_answer(found):
         assert found.client.post(DECIDE, {"finding": found.first.pk, **data}).status_code == 302
         assert not LeakFinding.objects.exclude(decision="").exists()
     ask(found, found.first, "allow")
-    check_page(ask(found, found.first, "replace"), fragment=True)
+    ask(found, found.first, "replace")
     assert LeakFinding.objects.get(pk=found.first.pk).decision == "allow"
 
 
@@ -82,7 +100,7 @@ def test_a_signed_release_shows_its_findings_without_buttons(found):
     Release.objects.update(state=ReleaseState.SIGNED)
     html = check_page(found.client.get(FINDINGS))
     assert "<button" not in html.split("leak-groups")[1].split("</main>")[0]
-    response = ask(found, found.first, "allow", htmx=False)
+    response = ask(found, found.first, "allow", script=False)
     assert "not yet signed" in check_page(found.client.get(response.url))
 
 
@@ -100,8 +118,29 @@ def test_the_placeholder_of_a_finding_without_a_label_is_chosen(found):
     html = check_page(found.client.get(FINDINGS))
     item = [html.split(f'id="finding-{one.pk}"')[1].split("</li>")[0] for one in (found.first, found.second)]
     assert ['name="label"' in one for one in item] == [False, True] and html.count('name="label"') == 2
-    ask(found, found.second, "replace", all_of=True)
+    assert ask(found, found.second, "replace", all_of=True)["outcomes"][0]["error"] == "label"
     assert not LeakFinding.objects.exclude(decision="").exists(), "no label was chosen"
-    check_page(ask(found, found.second, "replace", all_of=True, label="DOCTOR"), fragment=True)
+    ask(found, found.second, "replace", all_of=True, label="DOCTOR")
     texts = dict(found.release.notes.values_list("document", "text"))
     assert "[PATIENT]" in texts[found.notes[0].pk] and "[DOCTOR] sta bene" in texts[found.notes[1].pk]
+
+
+def test_answers_of_a_batch_have_their_own_outcomes(found):
+    change = {"string": str(found.first.string_key), "finding": found.first.pk, "answer": "replace"}
+    torino = {"string": str(found.torino.string_key), "finding": found.torino.pk, "answer": "replace"}
+    answer = send(
+        found,
+        change,
+        torino,
+        {"answer": "dance"},
+        change | {"answer": "allow", "finding": found.second.pk},
+        torino | {"answer": "undo"},
+    )
+    assert [outcome and outcome["error"] for outcome in answer["outcomes"]] == [None, None, "malformed", None, None]
+    assert set(answer["parts"]) == {f"g{found.first.string_key}", f"g{found.torino.string_key}"}
+    decisions = dict(LeakFinding.objects.values_list("pk", "decision"))
+    assert decisions == {found.first.pk: "replace", found.torino.pk: "", found.second.pk: "allow"}
+    # The decided card is folded, unless decided ones are listed.
+    assert 'leak-fold">' in answer["parts"][f"g{found.first.string_key}"]
+    assert 'leak-fold" open>' in check_page(found.client.get(f"{FINDINGS}?state=decided"))
+    assert found.client.get(FINDINGS, headers={"Accept": "application/json"}).json()["person"] == found.mia.pk

@@ -4,9 +4,11 @@ import csv
 import io
 import json
 import random
+import uuid
 from types import SimpleNamespace
 
 import pytest
+from django.http import HttpResponse
 from django.urls import reverse
 
 from annotations.core.events import FILE_DOWNLOADED
@@ -272,3 +274,32 @@ def test_what_is_refused(suggested, no_redis):
     for name in ("vic", "ann", "out"):
         assert run("--least", 90, by=name) == "access"
     assert not BulkAct.objects.exists() and not Decision.objects.exists()
+
+
+def test_strings_are_decided_in_their_list_once_for_each_id(suggested):
+    def decide(*changes):
+        data = {
+            "person": suggested.rev.pk,
+            "changes": [{"change_id": str(uuid.uuid4())} | change for change in changes],
+        }
+        answer = suggested.client.post(
+            reverse("review_strings_decide", args=["covid"]), data, content_type="application/json"
+        )
+        assert answer.status_code == 200
+        for html in answer.json()["parts"].values():
+            check_page(HttpResponse(html), fragment=True)
+        return answer.json()
+
+    string = SuggestedString.objects.order_by("pk").first()
+    accept = {"string": str(string.pk), "answer": "accept", "change_id": str(uuid.uuid4())}
+    answer = decide(accept, {"string": "x", "answer": "accept"}, {"string": str(string.pk), "answer": "undo"})
+    assert [outcome and outcome["error"] for outcome in answer["outcomes"]] == [None, "malformed", "malformed"]
+    assert "accepted" in answer["parts"][f"s{string.pk}"]
+    made = Decision.objects.count()
+    decide(accept)
+    assert Decision.objects.count() == made == BulkAct.objects.get().decided > 0
+    answer = decide({"string": str(string.pk), "answer": "undo", "of": accept["change_id"]})
+    assert not Decision.objects.exists() and 'value="accept"' in answer["parts"][f"s{string.pk}"]
+    assert suggested.client.get(
+        reverse("review_strings", args=["covid"]), headers={"Accept": "application/json"}
+    ).json()["csrf"]

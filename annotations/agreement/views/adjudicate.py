@@ -35,6 +35,7 @@ from annotations.core.requests import (
     whole_of,
 )
 from annotations.core.spans import Stored, spans_of
+from annotations.gold.services.making import make_gold
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import threads
 from annotations.text.names import MAX_OFFSET
@@ -147,7 +148,11 @@ def adjudicate_state(request: Request, access: Access, note: Document) -> HttpRe
 @require_POST
 @as_json
 def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpResponse:
-    """Finish the adjudication of this note. The script gets JSON, a form the page again."""
+    """Finish the adjudication of this note. The script gets JSON, a form the page again.
+
+    JSON `gold`: true to make gold of the outcome and go on to the next note. Where the note has other gold, the page
+    comes again, which asks whether to replace that gold.
+    """
     here = reverse("adjudicate", args=[access.slug, note.pk])
     try:
         finish_adjudication(project=access.project, document=note, user=access.user)
@@ -155,7 +160,23 @@ def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpR
         if is_json(request):
             raise
         messages.error(request, str(error))
-    return JsonResponse({"next": here}) if is_json(request) else redirect(here)
+    if not is_json(request):
+        return redirect(here)
+    goes_on = request.json.get("gold") is True and _made_gold(request, access, note)
+    following = f"{reverse('adjudicate_next', args=[access.slug])}?after={note.pk}"
+    return JsonResponse({"next": following if goes_on else here})
+
+
+def _made_gold(request: Request, access: Access, note: Document) -> bool:
+    """Make gold of the adjudicated set, unless the note has other gold."""
+    own = AnnotationSet.objects.get(document_id=note.pk, author__kind=AuthorKind.ADJUDICATED)
+    try:
+        make_gold(document=note, annotation_set=own, actor=access.user)
+    except ServiceError as error:
+        messages.warning(request, str(error))
+        return False
+    messages.success(request, gettext("Previous note: adjudicated, and its gold was made."))
+    return True
 
 
 @require_POST

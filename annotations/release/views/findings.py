@@ -1,11 +1,15 @@
 """The findings of the leak gate: their list, and decisions about them."""
 
-from typing import Any
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Self
 
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -13,7 +17,9 @@ from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import json_answers
-from annotations.core.changes import malformed
+from annotations.core.batches import outcomes, read_batch
+from annotations.core.changes import malformed, not_whole
+from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.requests import (
     Request,
@@ -22,9 +28,11 @@ from annotations.core.requests import (
     enter_page,
     error_as_message,
     in_project,
+    is_json,
     numbers,
     one_of,
     paged,
+    wants_json,
 )
 from annotations.models import Document, Label, LeakFinding, Release, ReleasedNoteState, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
@@ -55,6 +63,8 @@ STRINGS = 10
 def findings(request: Request, access: Access, number: int) -> HttpResponse:
     """List the findings, grouped by string; ?state= open, decided or all; ?string= shows one string in full."""
     found = release_for(access, number)
+    if wants_json(request):  # the script of a page that was signed out asks for a fresh token
+        return JsonResponse({"person": access.user.pk, "csrf": get_token(request)})
     chosen = one_of(request, "state", FILTERS)
     if "string" in request.GET:
         key = _key(request.GET["string"])
@@ -92,12 +102,14 @@ def _key(value: str) -> int | None:
     return found if found is None or not value.startswith("-") else -found
 
 
-@in_project(Can.RELEASE, "POST")
-def release_decide(request: Request, access: Access, number: int) -> HttpResponse:
-    """Answer one finding (`finding`) or all of a string (`string`): replace, allow, or undo.
+def release_decide(request: Request, slug: str, number: int) -> HttpResponseBase:
+    """Answer findings: replace, allow, or undo. The script sends JSON, many answers at once; a form sends one."""
+    return (_decide_many if is_json(request) else _decide)(request, slug=slug, number=number)
 
-    For htmx the answer is the group of the string; otherwise a redirect to the list.
-    """
+
+@in_project(Can.RELEASE, "POST")
+def _decide(request: Request, access: Access, number: int) -> HttpResponse:
+    """Answer one finding (`finding`) or all of a string (`string`), and redirect to the list."""
     found = release_for(access, number)
     answer = request.POST.get("answer", "")
     key = _key(request.POST.get("string", ""))
@@ -115,10 +127,65 @@ def release_decide(request: Request, access: Access, number: int) -> HttpRespons
             label=request.POST.get("label", ""),
         )
         messages.success(request, _said(answer, done))
-    if request.htmx:
-        context = _context(access, found, groups_of(found, [key]), request.POST.get("state", ""))
-        return render(request, "release/finding_answer.html", context)
     return _back(request, found, key)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingAnswer:
+    """An answer to a finding, or to all open findings of a string (`finding` is 0)."""
+
+    string: int
+    finding: int
+    answer: str
+    label: str
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Self:
+        key, answer, label = _key(str(data.get("string"))), data.get("answer"), data.get("label", "")
+        if key is None or answer not in (*LeakFinding.Answer.values, UNDO) or not isinstance(label, str):
+            raise malformed(gettext_lazy("This answer is not possible. Nothing was changed. Reload the page."))
+        finding = whole(str(data.get("finding", "0")))
+        if finding is None:
+            raise not_whole("finding")
+        return cls(key, finding, answer, label)
+
+    @property
+    def together(self) -> tuple[object, ...]:
+        """What answers that are given in one act have in common."""
+        return self.answer, self.label, 0 if self.finding else self.string
+
+
+@require_POST
+@json_answers(gettext_lazy("You don't have permission to release this project's notes."))
+def _decide_many(request: Request, slug: str, number: int) -> HttpResponse:
+    """Answer findings in the order of `changes` (annotations.core.batches), and return their groups as they are now."""
+    access = enter_page(request, slug, Can.RELEASE)
+    found, data = release_for(access, number), body_of(request)
+    answers, errors = read_batch(data, FindingAnswer.of)
+    for (answer, label, string), run in groupby(answers.items(), lambda each: each[1].together):
+        some = dict(run)
+        try:
+            findings = [each.finding for each in some.values() if each.finding]
+            key = int(str(string)) or None
+            answer_chosen(
+                release=found,
+                answer=str(answer),
+                findings=findings,
+                string_key=key,
+                actor=access.user,
+                label=str(label),
+            )
+        except ServiceError as error:
+            errors |= dict.fromkeys(some, error)
+    groups = groups_of(found, list(dict.fromkeys(each.string for each in answers.values())))
+    context = _context(access, found, groups, str(data.get("state", "")))
+    html = {
+        f"g{each.key}": render_to_string("release/finding_group.html", context | {"group": each}, request)
+        for each in groups
+    }
+    said = outcomes(len(data["changes"]), errors)
+    counts = {f"count-{name}": f"{n:,}" for name, n in context["counts"].items()}
+    return JsonResponse({"outcomes": said, "parts": html, "counts": counts})
 
 
 def _said(answer: str, n: int) -> str:

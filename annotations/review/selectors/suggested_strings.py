@@ -1,11 +1,13 @@
 """The strings that runs suggest, most open or least certain first, in pages, from the counts in SuggestedString."""
 
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, Literal
 
-from django.db.models import F, QuerySet
-from django.db.models.functions import Substr
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Greatest, Substr
 from django.shortcuts import get_object_or_404
 
 from annotations.core import suggestions
@@ -21,6 +23,8 @@ from annotations.review.selectors.suggestions import is_doubtful, with_finished_
 from annotations.text.search import around
 
 ROWS = 50
+# Characters on either side of a string.
+CONTEXT = 40
 # String keys per query.
 KEYS = 500
 Order = Literal["open", "uncertainty"]
@@ -30,7 +34,8 @@ Order = Literal["open", "uncertainty"]
 class StringRow:
     """A string with one label in the chosen runs. `pk` is the id of one of its count rows and part of its URL.
 
-    `note` is the one that `text` is from; 0 if its span was deleted meanwhile.
+    `note` is the one that `text` is from, with what stands `before` and `after` it there; 0 if its span was deleted
+    meanwhile.
     `open` counts suggestions without a decision; after `as_waiting`, those that a bulk act would decide. `skipped` then
     counts those in notes that already have gold, and `doubtful` the doubtful ones elsewhere, which it would skip.
     """
@@ -38,7 +43,9 @@ class StringRow:
     pk: int
     key: int
     note: int
+    before: str
     text: str
+    after: str
     label: int
     count: int
     open: int
@@ -62,10 +69,22 @@ def strings(runs: Sequence[int], *, label: int | None = None, order: Order = "op
     merged = _merged(runs, label, order, first + ROWS + 1)[first:]
     texts = _texts([row.sample for row in merged[:ROWS]])
     shown = [
-        StringRow(row.pk, row.key, *texts.get(row.sample, (0, "")), row.label, row.count, row.open, row.confidence)
+        StringRow(
+            row.pk, row.key, *texts.get(row.sample, (0, "", "", "")), row.label, row.count, row.open, row.confidence
+        )
         for row in merged[:ROWS]
     ]
     return StringPage(shown, number, len(merged) > ROWS)
+
+
+def of_string(string: SuggestedString, runs: Sequence[int]) -> StringRow:
+    """The row of one string, whether it has open suggestions or not."""
+    rows = SuggestedString.objects.filter(author__in=runs, string_key=string.string_key, label_id=string.label_id)
+    merged = _MergedString(string.pk, string.string_key, string.sample, string.label_id)
+    for row in rows:
+        merged.add(row)
+    texts = _texts([merged.sample]).get(merged.sample, (0, "", "", ""))
+    return StringRow(string.pk, merged.key, *texts, merged.label, merged.count, merged.open, merged.confidence)
 
 
 def as_waiting(page: StringPage, runs: Sequence[int], project: Project, user: User) -> StringPage:
@@ -160,11 +179,20 @@ def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> It
     return merged.values()
 
 
-def _texts(samples: Sequence[int]) -> dict[int, tuple[int, str]]:
-    """The note and the text of these spans. The database cuts it out, because a note may be long."""
-    cut = Substr("annotation_set__document__text", F("start") + 1, F("end") - F("start"))
-    rows = Span.objects.filter(pk__in=samples).annotate(text=cut)
-    return {pk: (note, text) for pk, note, text in rows.values_list("pk", "annotation_set__document_id", "text")}
+def _texts(samples: Sequence[int]) -> dict[int, tuple[int, str, str, str]]:
+    """The note of these spans, what stands before, their text, and what stands after.
+
+    The database cuts them out, because a note may be long.
+    """
+    text = "annotation_set__document__text"
+    low = Greatest(F("start") - CONTEXT, Value(0))
+    rows = Span.objects.filter(pk__in=samples).annotate(
+        before=Substr(text, low + 1, F("start") - low),
+        marked=Substr(text, F("start") + 1, F("end") - F("start")),
+        after=Substr(text, F("end") + 1, CONTEXT),
+    )
+    columns = ("pk", "annotation_set__document_id", "before", "marked", "after")
+    return {pk: (note, before, marked, after) for pk, note, before, marked, after in rows.values_list(*columns)}
 
 
 def string_for(project: Project, pk: int) -> SuggestedString:
@@ -247,6 +275,24 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
         )
         for row in rows
     ]  # fmt: skip
+
+
+def sampled(spans: "QuerySet[Span]", seed: str, most: int) -> "QuerySet[Span]":
+    """At most `most` of these suggestions, drawn at random over notes; the same seed draws the same ones.
+
+    Each drawn note gives one suggestion. Only where there are fewer notes do notes give more.
+    """
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    documents = sorted(spans.order_by().values_list("annotation_set__document_id", flat=True).distinct())
+    drawn = chance.sample(documents, min(most, len(documents)))
+    rows = spans.filter(annotation_set__document__in=drawn).order_by("pk")
+    by_note: dict[int, list[int]] = {note: [] for note in drawn}
+    for pk, note in rows.values_list("pk", "annotation_set__document_id"):
+        by_note[note].append(pk)
+    for found in by_note.values():
+        chance.shuffle(found)
+    turns = [pk for turn in zip_longest(*by_note.values()) for pk in turn if pk is not None]
+    return spans.filter(pk__in=turns[:most]).order_by("pk")
 
 
 def looked_at(spans: "QuerySet[Span]", access: Access, shown: int) -> list[Occurrence]:

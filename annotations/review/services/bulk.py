@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, F, QuerySet
@@ -186,9 +187,10 @@ State = models.BulkActState
 
 
 def plan_bulk(
-    *, project: models.Project, user: models.User, rule: bulk_rules.BulkRule, act: models.BulkAct.Act
-) -> models.BulkAct:
-    """Store the planned act with its counts, without deciding anything.
+    *, project: models.Project, user: models.User, rule: bulk_rules.BulkRule, act: models.BulkAct.Act,
+    pk: UUID | None = None,
+) -> models.BulkAct:  # fmt: skip
+    """Store the planned act with its counts, without deciding anything. `pk`: the id that the act gets.
 
     Raises ServiceError: `label` (not of this project), `act` (a label with reject), `none` (nothing matches).
     """
@@ -203,12 +205,15 @@ def plan_bulk(
     if not found.open and not found.skipped and not found.doubtful:
         message = gettext("No open suggestion matches this rule. Change the rule, or choose other runs.")
         raise ServiceError(message, code="none")
-    return models.BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), **_counts(found))
+    known_id = {} if pk is None else {"pk": pk}
+    return models.BulkAct.objects.create(
+        project=project, user=user, act=act, rule=rule.data(), **known_id, **_counts(found)
+    )
 
 
 def plan_string(
     *, project: models.Project, user: models.User, string: models.SuggestedString, runs: Sequence[int], act: str,
-    but: Collection[int] = (), to: int | None = None,
+    but: Collection[int] = (), to: int | None = None, pk: UUID | None = None,
 ) -> models.BulkAct:  # fmt: skip
     """Plan an act on all suggestions of a string in these runs, except those in `but`. `to`: the label to accept with.
 
@@ -218,7 +223,22 @@ def plan_string(
         raise ServiceError(gettext("Choose an action: “Accept” or “Reject”."), code="act")
     to = to if act == models.BulkAct.Act.ACCEPT else None
     rule = bulk_rules.BulkRule("string", runs, string=string.string_key, label=string.label_id, but=sorted(but), to=to)
-    return plan_bulk(project=project, user=user, rule=rule, act=models.BulkAct.Act(act))
+    return plan_bulk(project=project, user=user, rule=rule, act=models.BulkAct.Act(act), pk=pk)
+
+
+def decide_string(
+    *, project: models.Project, user: models.User, string: models.SuggestedString, runs: Sequence[int], act: str,
+    pk: UUID,
+) -> models.BulkAct:  # fmt: skip
+    """Decide all open suggestions of a string in these runs, or start the job that does. `pk`: the id of the act.
+
+    The same id again changes nothing more. Raises ServiceError as plan_string.
+    """
+    bulk = models.BulkAct.objects.filter(project=project, user=user, pk=pk).first()
+    bulk = bulk or plan_string(project=project, user=user, string=string, runs=runs, act=act, pk=pk)
+    start_bulk(bulk=bulk, actor=user)
+    bulk.refresh_from_db()
+    return bulk
 
 
 def _counts(found: bulk_rules.BulkPreview) -> dict[str, int]:

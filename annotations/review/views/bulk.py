@@ -1,21 +1,40 @@
 """Review many suggestions at once, by rule or by string. A preview with counts and precision comes first."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access, Can
+from annotations.core.answers import json_answers
+from annotations.core.batches import outcomes, read_batch
+from annotations.core.changes import UNDO, change_id_of, malformed
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
-from annotations.core.requests import FORM, Request, in_project, number, numbers, posted
+from annotations.core.requests import (
+    FORM,
+    Request,
+    body_of,
+    enter_page,
+    in_project,
+    number,
+    numbers,
+    posted,
+    uuid_of,
+    wants_json,
+)
 from annotations.jobs.services.batch_acts import job_of
 from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
 from annotations.review.forms import BulkForm
@@ -24,8 +43,20 @@ from annotations.review.selectors.bulk_rules import BulkRule, act_for, acts_in, 
 from annotations.review.selectors.planted import suggestions_for
 from annotations.review.selectors.precision import chosen_by_order, observed_in, planned_act, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
-from annotations.review.selectors.suggested_strings import Order, as_waiting, looked_at, spans_of, string_for, strings
-from annotations.review.services.bulk import AT_ONCE, plan_bulk, plan_string, start_bulk, start_undo
+from annotations.review.selectors.suggested_strings import (
+    Order,
+    StringPage,
+    StringRow,
+    as_waiting,
+    looked_at,
+    of_string,
+    sampled,
+    spans_of,
+    string_for,
+    strings,
+)
+from annotations.review.services.bulk import AT_ONCE, decide_string, plan_bulk, plan_string, start_bulk, start_undo
+from annotations.text.names import whole
 
 # Examples in a preview; acts in the list of recent ones; occurrences of a string per page.
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
@@ -83,8 +114,8 @@ def _planned(access: Access, row: BulkAct, rule: BulkRule, labels: Mapping[int |
     plan = planned_act(row, access.user)
     precision, decided = together(plan.expected), plan.found.decided
     more, doubtful = (max(0, each.decided - decided) if each else 0 for each in (plan.with_gold, plan.with_doubtful))
-    spans = open_of(rule, access.project, access.user).order_by("pk")[:EXAMPLES]
-    examples = looked_at(spans, access, EXAMPLES)
+    seed = row.pk.hex[:8]
+    examples = looked_at(sampled(open_of(rule, access.project, access.user), seed, EXAMPLES), access, EXAMPLES)
     return {
         "found": plan.found,
         "count": decided,
@@ -96,6 +127,7 @@ def _planned(access: Access, row: BulkAct, rule: BulkRule, labels: Mapping[int |
         "only_drawn": plan.only_drawn,
         "rows": [(labels.get(each.label), each) for each in plan.expected],
         "examples": examples,
+        "seed": seed,
         "text": examples[0].marked if rule.kind == "string" and examples else "",
         "job": decided > AT_ONCE,
     }
@@ -107,6 +139,8 @@ def _planned(access: Access, row: BulkAct, rule: BulkRule, labels: Mapping[int |
 @in_project(Can.MAKE_GOLD)
 def review_strings(request: Request, access: Access) -> HttpResponse:
     """The strings of the chosen runs. Query string: ?run=ID…, ?label=ID, ?order=open|uncertainty, ?page=N."""
+    if wants_json(request):  # the script of a page that was signed out asks for a fresh token
+        return JsonResponse({"person": access.user.pk, "csrf": get_token(request)})
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     label = number(request.GET, "label")
     order: Order = "uncertainty" if request.GET.get("order") == "uncertainty" else "open"
@@ -120,13 +154,76 @@ def review_strings(request: Request, access: Access) -> HttpResponse:
         "runs": run_authors(access.project),
         "chosen": chosen,
         "page": page,
-        "rows": [(row, labels.get(row.label)) for row in page.rows],
+        "rows": [(row, labels.get(row.label)) for row in _by_open(page.rows, order)],
+        "run_ids": ",".join(map(str, runs)),
         "labels": labels_of(access.project.pk),
         "label": label,
         "order": order,
         "narrowed": label is not None or page_number > 1 or page.more,
     }
     return render(request, "review/strings.html", context)
+
+
+def _by_open(rows: list[StringRow], order: Order) -> list[StringRow]:
+    """The rows of a page by what is open for this person: the stored counts, which chose them, know only decisions."""
+    return sorted(rows, key=lambda row: -row.open) if order == "open" else rows
+
+
+@dataclass(frozen=True, slots=True)
+class StringAnswer:
+    """An answer to a string in these runs. `change_id` is the id of the bulk act; undo names it in `act`."""
+
+    change_id: UUID
+    string: int
+    answer: str
+    runs: Sequence[int]
+    act: UUID | None
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Self:
+        string, runs = whole(str(data.get("string"))), [whole(each) for each in str(data.get("runs", "")).split(",")]
+        answer, act = data.get("answer"), uuid_of(data.get("of"))
+        if string is None or answer not in (*BulkAct.Act.values, UNDO) or (answer == UNDO and act is None):
+            raise malformed(_("This answer is not possible. Nothing was changed. Reload the page."))
+        return cls(change_id_of(data), string, answer, [run for run in runs if run is not None], act)
+
+
+@require_POST
+@json_answers(_("You don't have permission to review in this project."))
+def review_strings_decide(request: Request, slug: str) -> HttpResponse:
+    """Decide strings in the order of `changes` (annotations.core.batches), and return their rows as they are now."""
+    access, data = enter_page(request, slug, Can.MAKE_GOLD), body_of(request)
+    answers, errors = read_batch(data, StringAnswer.of)
+    labels, parts = _labels_by_id(access), {}
+    for place, each in answers.items():
+        try:
+            string = string_for(access.project, each.string)
+            runs = [run.pk for run in chosen_runs(access.project, map(str, each.runs))]
+            bulk = _decided(access, string, runs, each)
+        except ServiceError as error:
+            errors[place] = error
+            continue
+        row = of_string(string, runs)
+        shown = as_waiting(StringPage([row], 1, more=False), runs, access.project, access.user).rows
+        record_reads(
+            actor=access.user, project_id=access.project.pk, notes=[row.note] if row.note else [], what="strings"
+        )
+        context: dict[str, Any] = {"row": shown[0] if shown else replace(row, open=0), "look": labels.get(row.label)}
+        context |= {"access": access, "bulk": bulk, "chosen": Author.objects.filter(pk__in=runs)}
+        context["run_ids"] = ",".join(map(str, runs))
+        parts[f"s{each.string}"] = render_to_string("review/strings_row.html", context, request)
+    return JsonResponse({"outcomes": outcomes(len(data["changes"]), errors), "parts": parts, "counts": {}})
+
+
+def _decided(access: Access, string: SuggestedString, runs: Sequence[int], answer: StringAnswer) -> BulkAct | None:
+    """The act that the answer made; None once it is undone."""
+    project, user = access.project, access.user
+    if answer.act is None or answer.answer != UNDO:
+        return decide_string(
+            project=project, user=user, string=string, runs=runs, act=answer.answer, pk=answer.change_id
+        )
+    start_undo(bulk=act_for(project, answer.act), actor=user)
+    return None
 
 
 @in_project(Can.MAKE_GOLD, *FORM)

@@ -47,9 +47,16 @@ export class Listing {
   }
 
   walk(step) {
-    this.#index = Math.max(0, Math.min(this.all.length - 1, this.#index + step));
-    this.here?.focus({ preventScroll: true });
-    this.here?.scrollIntoView({ block: "nearest" });
+    this.go(this.all[Math.max(0, Math.min(this.all.length - 1, this.#index + step))]);
+  }
+
+  /** Make an item the one that keys act on, and open what it is folded in. */
+  go(item) {
+    this.#index = this.all.indexOf(item);
+    const fold = item?.closest("details");
+    if (fold) fold.open = true;
+    item?.focus({ preventScroll: true });
+    item?.scrollIntoView({ block: "nearest" });
   }
 
   /** Click the first match inside the item; false if there is none. */

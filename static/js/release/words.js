@@ -1,6 +1,6 @@
 /** Every text that the scripts of releases show. */
 
-import { gettext, pgettext } from "../core/translating.js";
+import { gettext, interpolate, pgettext } from "../core/translating.js";
 
 export const words = {
   groups: {
@@ -8,12 +8,17 @@ export const words = {
     decide: pgettext("what keys are for", "Decide"),
     finding: pgettext("what keys are for", "Finding"),
   },
+  said: {
+    replace: (quote) => interpolate(gettext("Replaced: %(quote)s"), { quote }),
+    allow: (quote) => interpolate(gettext("Allowed: %(quote)s"), { quote }),
+    undo: (quote) => interpolate(gettext("Open again: %(quote)s"), { quote }),
+  },
   keys: {
     next: gettext("Next finding"),
     before: gettext("Previous finding"),
     replace: gettext("Replace; with Shift, all findings of the string"),
     allow: gettext("Allow; with Shift, all findings of the string"),
-    undo: gettext("Undo; with Shift, all findings of the string"),
+    undo: gettext("Undo, or the last answer; with Shift, all findings of the string"),
     open: gettext("Open the released note"),
     sheet: gettext("Show keys"),
   },

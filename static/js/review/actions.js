@@ -35,7 +35,7 @@ export function actions(work, labels) {
     { keys: ["m"], group: missed, what: what.mark, run: () => work.mark() },
     ...selecting(work, missed),
     { keys: ["Backspace", "Delete"], group: missed, what: what.remove, run: () => work.remove() },
-    ...ending(work, note, [
+    ...ending(work, note, () => leave("next-open"), [
       { keys: ["Shift+Enter"], group: note, what: what.rest, run: () => (work.range ? work.openPalette(true) : work.finishWithRest()) },
     ]),
     { keys: ["n"], group: note, what: what.nextNote, run: () => leave("next-note") },

@@ -54,6 +54,7 @@ const showUndecided = () => {
 work.saving = reviewSaving({ api, urls, note, panel, work, quote, showUndecided });
 work.others = data.hints;
 work.views = new Views({ work, api, address: data.urls.surrogates, placeholders: new Map(data.placeholders) });
+panel.instead = (span) => work.views.instead(span);
 note.facts = {
   quote,
   rates: new Map(data.rates.map(([label, source, right, decided]) => [`${label} ${source}`, [right, decided]])),

@@ -13,6 +13,8 @@ import { words } from "./words.js";
 const RECENT = 8;
 
 export class ReviewPanel extends Panel {
+  /** What the view of the text shows in place of a span, undefined for its own text. @type {(span: object) => string | undefined} */
+  instead = () => undefined;
   #source;
   #list = new WindowedList(byId("suggestions"), "suggestion", (suggestion) => this.#row(suggestion));
   #hints = new WindowedList(byId("hints"), "hint", (hint) => this.#hintRow(hint));
@@ -107,7 +109,7 @@ export class ReviewPanel extends Panel {
     const own = span.from === `reviewer:${span.by}`;
     const history = own ? words.added(this.#who(span.by), span.at) : words.history(span.from, this.#who(span.by), span.at);
     return [
-      this.#line(span),
+      this.#line(span, "is-accepted"),
       this.#attributes(span),
       history && el("p", { class: "mute small" }, history),
       this.#buttons(review, [["remove", words.remove, "danger", "Del"], this.#attributesButton(span)]),
@@ -130,13 +132,13 @@ export class ReviewPanel extends Panel {
     const bounds = boundsOf(suggestion);
     const changed = ["start", "end", "label"].some((part) => bounds[part] !== suggestion[part]);
     return [
-      this.#line(suggestion),
+      this.#line(suggestion, lookOf(suggestion)),
       this.#attributes((suggestion.bounds && review.goldAt(bounds)) || suggestion),
       ...this.#refined(suggestion),
       facts && el("p", { class: "mute small" }, facts),
       suggestion.planted && el("p", { class: "small rv-planted" }, words.planted[suggestion.planted]),
       state === "open" ? null : el("p", { class: `rv-verdict ${look}` }, this.#verdict(review, suggestion)),
-      changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(bounds)),
+      changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(bounds, lookOf(suggestion))),
       this.#first(review, suggestion),
       suggestion.runs && this.#backing(suggestion),
       ...this.#doubt(suggestion),
@@ -228,9 +230,10 @@ export class ReviewPanel extends Panel {
     );
   }
 
-  #parts(span) {
+  /** The quote and the label of a span. `look`: as the note shows it, because a masked text masks the name here, too. */
+  #parts(span, look = "") {
     const label = this.label(span.label);
-    return [el("bdi", {}, shorten(this.quote(span))), " ", el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name)];
+    return [el("bdi", {}, this.instead({ ...span, look }) ?? shorten(this.quote(span))), " ", el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name)];
   }
 
   #attributesButton({ label }) {
@@ -242,8 +245,8 @@ export class ReviewPanel extends Panel {
     return shown.length > 0 && el("p", { class: "small wb-attributes" }, shown.join(" · "));
   }
 
-  #line(span) {
-    const line = el("p", { class: "wb-quote" }, ...this.#parts(span));
+  #line(span, look = "") {
+    const line = el("p", { class: "wb-quote" }, ...this.#parts(span, look));
     const places = placesLine(placesOf(this.#source, span));
     return places ? el("div", {}, line, places) : line;
   }

@@ -236,6 +236,11 @@ export const words = {
   finishedElsewhere: gettext("The review of this note was finished by someone else or in another tab."),
   reopenedElsewhere: gettext("The review of this note was reopened."),
   elsewhere: gettext("This note was changed by someone else, or by you in another tab. You now see the saved state."),
+  saidString: {
+    accept: (quote) => interpolate(gettext("Accepted everywhere: %(quote)s"), { quote }),
+    reject: (quote) => interpolate(gettext("Rejected everywhere: %(quote)s"), { quote }),
+    undo: (quote) => interpolate(gettext("Undone: %(quote)s"), { quote }),
+  },
   ticked: (count, total) =>
     interpolate(
       ngettext(
@@ -278,6 +283,9 @@ export const words = {
     mark: gettext("Select text: arrow keys move, Shift extends, a label's key adds"),
     remove: gettext("Remove an added span from gold"),
     rest: gettext("Accept all open suggestions in this note and finish"),
+    nextString: gettext("Next string"),
+    stringBefore: gettext("Previous string"),
+    occurrences: gettext("Show all occurrences of the string"),
     nextNote: gettext("Next note"),
     noteBefore: gettext("Previous note"),
   },

@@ -28,6 +28,10 @@ export class ReviewWork extends NoteWork {
     return this.selected?.suggestion ?? null;
   }
 
+  get isMasked() {
+    return this.views.current !== "original";
+  }
+
   painted() {
     this.#findHints();
     this.views.keep();

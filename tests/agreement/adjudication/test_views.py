@@ -142,6 +142,20 @@ def test_a_note_is_finished_and_made_gold_in_one_click(read, decide):
     assert "Replace gold" in check_page(decide.client.get(url(read)))
 
 
+def test_finishing_makes_gold_and_goes_on_unless_the_note_has_other_gold(read, decide):
+    def onward():
+        data = {"person": read.rev.pk, "gold": True}
+        return send(decide.client, url(read, "adjudicate_finish"), data).json["next"]
+
+    decide_all(decide, read)
+    assert onward() == f"{LIST}next/?after={read.note.pk}"
+    gold = Span.objects.filter(annotation_set__author__kind="gold")
+    assert [(span.start, span.label.name) for span in gold] == [(0, "PATIENT"), (31, "DATE")]
+    gold.filter(start=0).delete()
+    assert onward() == url(read)
+    assert gold.all().count() == 1
+
+
 def test_close_and_reopen_without_the_script(read, decide):
     assert decide.client.post(url(read, "adjudicate_finish")).status_code == 302
     assert not Adjudication.objects.exists(), "nothing was decided"

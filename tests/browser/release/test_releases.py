@@ -56,16 +56,17 @@ def test_findings_are_decided(clinic, page_of, live):
         held.pop().continue_()
 
     first, second = items.nth(0), items.nth(1)
-    # The second decision waits for the first answer, which replaces the buttons of the string. By keys:
-    for key in ("j", "a", "j", "r"):
+    # The second decision waits for the first answer, which replaces the buttons of the string. By keys, going on:
+    for key in ("j", "a", "r"):
         page.keyboard.press(key)
     answered()
     expect(first).to_contain_text("allowed")
     answered()
     expect(second).to_contain_text("replaced")
-    expect(second).to_be_focused()
+    expect(items.nth(2)).to_be_focused()
     expect(page.locator("#count-open")).to_have_text("1")
-    # By mouse:
+    # The decided card is folded. By mouse:
+    page.locator(".leak-fold summary").first.click()
     for item in (first, second):
         item.get_by_role("button", name="Undo").click()
     for left in ("2", "3"):
@@ -82,15 +83,18 @@ def test_findings_are_decided(clinic, page_of, live):
     press(page, "r")
     expect(first).to_contain_text("replaced")
     expect(page.locator("#count-open")).to_have_text("2")
-    expect(first).to_be_focused()
+    expect(second).to_be_focused()
+    expect(page.locator("#toast")).to_contain_text("Replaced: Rossi")
     press(page, "u")
     expect(page.locator("#count-open")).to_have_text("3")
+    expect(first).to_be_focused()
     press(page, "Shift+A")
     expect(page.locator("#count-open")).to_have_text("1")
-    press(page, "j", "j")
+    expect(page.locator(".leak-fold").first).not_to_have_attribute("open", "")
     expect(items.nth(2)).to_be_focused()
     press(page, "a")
     expect(page.locator("#count-open")).to_have_text("0")
+    expect(page.locator("#onward")).to_be_focused()
     assert sorted(LeakFinding.objects.values_list("decision", flat=True)) == ["allow"] * 3
     press(page, "?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()

@@ -65,13 +65,17 @@ def test_a_note_by_keys_ends_masked_and_with_hints(scored, page_of, live):
     expect(page.locator("#hints-left")).to_have_text("none")
     saved(page)
     assert ("AGE", "54 anni") in gold(text)
-    # Masked text is invisible, and stays so when it is selected; the panel shows it.
+    # Masked text is invisible, and stays so when it is selected; the panel masks it, too.
     name = note.locator(".span", has_text="Mario Rossi").first
     assert name.evaluate("node => getComputedStyle(node).fontSize") == "0px"
     page.locator("#recent").evaluate("node => node.parentElement.open = true")
     page.locator("#recent button", has_text="Mario Rossi").click()
     assert name.evaluate("node => getComputedStyle(node).fontSize") == "0px"
+    expect(page.locator("#chosen")).to_contain_text("[PATIENT]")
+    expect(page.locator("#chosen")).not_to_contain_text("Mario Rossi")
+    press(page, "v")
     expect(page.locator("#chosen")).to_contain_text("Mario Rossi")
+    press(page, "v")
     press(page, "x")  # a recent decision can be changed
     saved(page)
     assert ("PATIENT", "Mario Rossi") not in gold(text)
@@ -126,6 +130,30 @@ def test_a_string_by_keys(scored, page_of, live, axe):
     assert (
         SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk).open == 2
     )
+
+
+def test_strings_are_decided_in_their_list(scored, page_of, live, axe):
+    """By keys and by mouse; the next string is selected by itself, and the last decision can be undone."""
+    page = page_of(scored.rita)
+    page.goto(live("review_strings", "covid"))
+    page.wait_for_selector("html[data-string-list=ready]")
+    rows = page.locator(".rv-row")
+    expect(rows.first.locator(".rv-context")).to_contain_text("Mario Rossi")
+    press(page, "j", "a", "x")
+    expect(rows.nth(0)).to_contain_text("2 accepted")
+    expect(rows.nth(1)).to_contain_text("2 rejected")
+    expect(rows.nth(2)).to_be_focused()
+    expect(page.locator("#toast")).to_contain_text("Rejected everywhere")
+    assert axe(page) == []
+    press(page, "u")
+    expect(rows.nth(1)).to_be_focused()
+    expect(rows.nth(1).get_by_role("button", name="Reject")).to_be_visible()
+    rows.nth(0).get_by_role("button", name="Undo").click()
+    expect(rows.nth(0).get_by_role("button", name="Accept")).to_be_visible()
+    assert not Decision.objects.exists()
+    rows.nth(3).get_by_role("button", name="Accept").click()
+    expect(rows.nth(3)).to_contain_text("2 accepted")
+    assert Decision.objects.count() == 2
 
 
 def test_runs_together_by_keys(scored, page_of, live, axe):

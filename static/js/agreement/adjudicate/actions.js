@@ -41,7 +41,7 @@ export function actions(work) {
       run: (_, key) => (work.range ? work.moveCursor(key.endsWith("Right") ? 1 : -1, true) : false),
     },
     { keys: ["Backspace", "Delete"], group: own, what: what.drop, run: () => work.drop() },
-    ...ending(work, note),
+    ...ending(work, note, () => leave("next-note")),
     { keys: ["n"], group: note, what: what.nextNote, run: () => leave("next-note") },
     ...asking(work, note),
   ];

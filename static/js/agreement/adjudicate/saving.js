@@ -14,8 +14,9 @@ export function adjudicationSaving({ api, urls, note, panel, work, quote }) {
     },
     news: ({ annotationSets }) => (annotationSets ? words.annotationSets : ""),
     mayFinish: () => mayFinish(note, panel, work),
-    // The same page again, in its finished state.
-    finished: (next) => window.location.replace(next),
+    finishData: () => ({ gold: true }),
+    // The next note; or, where the note has other gold, the same page again in its finished state.
+    finished: (next) => (next === window.location.pathname ? window.location.replace(next) : window.location.assign(next)),
     listen: LISTEN,
   };
   return new Saving({ api, urls, note, panel, work, words, page });

@@ -36,14 +36,18 @@ export function selecting(work, group) {
   ];
 }
 
-export function ending(work, group, more = []) {
+/** Enter finishes a note, and then goes on by the link `onward`. */
+export function ending(work, group, onward, more = []) {
   return [
     ...more,
     {
       keys: ["Enter"],
       group,
       what: keys.finish,
-      run: () => (work.range ? work.openPalette(true) : void work.saving.finish()),
+      run: () => {
+        if (work.range) work.openPalette(true);
+        else if (!work.note.finished || !onward()) work.saving.finish();
+      },
     },
   ];
 }

@@ -17,6 +17,7 @@ export const words = {
   you: pgettext("who did it", "you"),
   asItWas: gettext("Nothing to change."),
   saidNext: (done, next) => interpolate(gettext("%(done)s. Next: %(next)s"), { done, next }),
+  decided: gettext("Decided"),
   undone: gettext("Undone"),
   redone: gettext("Redone"),
   onlySpace: gettext("The selection contains only white space."),
@@ -30,7 +31,7 @@ export const words = {
     redo: gettext("Redo the decision that you undid"),
     word: gettext("Next word, previous word"),
     attributes: gettext("Set attributes of the accepted or decided span: then press a number"),
-    finish: gettext("Finish when nothing is open; with text selected, choose a label"),
+    finish: gettext("Finish when nothing is open, and go on to the next note; with text selected, choose a label"),
     sheet: gettext("This list"),
   },
 };

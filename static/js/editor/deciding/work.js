@@ -36,6 +36,11 @@ export class NoteWork {
     return this.cursor.range;
   }
 
+  /** Whether the view of the text masks names, which then stand nowhere beside it either. */
+  get isMasked() {
+    return false;
+  }
+
   focusNote() {
     this.view.root.focus({ preventScroll: true });
   }
@@ -125,7 +130,7 @@ export class NoteWork {
   #tell(change, said, next = "") {
     const done = change ? said : shared.asItWas;
     this.panel.say(next ? shared.saidNext(done, next) : done);
-    this.panel.offerUndo(change && change.act !== "undo" ? done : "");
+    this.panel.offerUndo(change && change.act !== "undo" ? (this.isMasked ? shared.decided : done) : "");
     if (change) this.saving.poke();
   }
 
