@@ -66,6 +66,7 @@ def test_https_makes_the_cookies_strict(load):
         ("DEIDREVIEW_LOCKOUT_MINUTES", "1.5", "is not a whole number"),
         ("DEIDREVIEW_PROXIES", "nginx", "is not a whole number"),
         ("DEIDREVIEW_PROXIES", "-1", "0 or more"),
+        ("DEIDREVIEW_FEED_ROOT", "feeds", "not an absolute path"),
         ("DEIDREVIEW_UPLOAD_MB", "many", "is not a whole number"),
         ("DEIDREVIEW_HTTPS", "perhaps", "is not true or false"),
         ("DEIDREVIEW_DEBUG", "2", "is not true or false"),

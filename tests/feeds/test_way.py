@@ -4,12 +4,16 @@ from datetime import date, timedelta
 
 import pytest
 
+from annotations.core.errors import ServiceError
 from annotations.models import Certificate, Document, LeakFinding, Release
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.exporting import withdraw
+from annotations.release.services.sources import source_of
 from models_runtime.models import FeedDelta, FeedFile, FeedNote
+from tests.factories import make_author, make_set
 from tests.feeds.feed_world import LETTERS, FeedWorld, on, states
+from tests.release.conftest import add_note
 
 DAY = date(2026, 3, 2)
 
@@ -165,3 +169,15 @@ def test_a_share_is_read_and_the_rest_released_as_the_run_says(feed_world: FeedW
     assert states(feed) == {"released": 20}
     assert all("[DATE]" in text for text in feed_world.delivered().values())
     assert Release.objects.get().set_spec == "first:gold+run:letters-1"
+
+
+def test_gold_decides_about_a_note_that_has_some_and_the_run_about_others(feed_world: FeedWorld):
+    run = make_author(feed_world.project, kind="run", name="a+b")
+    first = add_note(feed_world.project, "first", "«Adam|PATIENT» came.", author=run)
+    add_note(feed_world.project, "other", "«Berta|PATIENT» came.", author=run)
+    make_set(first, make_author(feed_world.project, kind="gold", name="gold"), submitted=True)
+    source = source_of(feed_world.project, 'first:gold+"run:a+b"')
+    spans = source.spans(list(Document.objects.order_by("name").values_list("pk", flat=True)))
+    assert [len(found) for found in spans.values()] == [0, 1]
+    with pytest.raises(ServiceError):
+        source_of(feed_world.project, "first:gold+gold")

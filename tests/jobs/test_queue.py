@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import take
 from annotations.jobs.services.doorbell import waiting
-from annotations.jobs.services.queue import cancel, enqueue, pause, push, resume, retry
+from annotations.jobs.services.queue import cancel, continue_with_more, enqueue, pause, push, resume, retry
 from annotations.jobs.services.relay import Relay, sweep
 from annotations.models import Job, JobState
 from tests.factories import make_project
@@ -202,3 +202,12 @@ def test_a_retry_starts_from_the_beginning(redis_server, make_job, state):
     job.refresh_from_db()
     with pytest.raises(ServiceError, match="Start a new job"):
         retry(job)
+
+
+def test_a_done_job_goes_on_with_more_and_a_live_one_stays_as_it_is(no_redis, make_job):
+    job = make_job(total=2)
+    change(job, state=JobState.DONE, done=2, attempt=3)
+    job = continue_with_more(job)
+    assert (job.state, job.done, job.attempt) == (JobState.QUEUED, 0, 0)
+    claim = take(job.pk)
+    assert claim is not None and continue_with_more(job).state == JobState.RUNNING
