@@ -127,6 +127,7 @@ class FeedNote(Table):
     sha256 = models.CharField(max_length=64, blank=True)
     delivered_at = models.DateTimeField(null=True)
     record = models.BooleanField(default=False)
+    record_sha256 = models.CharField(max_length=64, blank=True, db_default="", help_text="That of the record.")
 
     class Meta:
         ordering = ["id"]

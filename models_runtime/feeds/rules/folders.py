@@ -159,12 +159,6 @@ def write(folder: int, name: str, content: bytes) -> None:
         raise
 
 
-def content_of(folder: int, name: str) -> bytes:
-    """The content of a file of a folder. A link is not followed."""
-    with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
-        return file.read()
-
-
 def remove(folder: int, path: str) -> None:
     """Remove a file of a folder or of a folder in it; nothing if it does not exist."""
     inner, _slash, name = path.rpartition("/")

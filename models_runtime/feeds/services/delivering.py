@@ -3,6 +3,7 @@
 A row says where a file will lie before it is written. So an erasure finds every file, also one whose writer was killed.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
@@ -107,11 +108,13 @@ def _write(feed: Feed, delta: FeedDelta, claim: Claim, ids: list[int]) -> None:
                 _refuse(feed, delta, document)
                 continue
             folders.write(folder, name, text.encode())
-            if delta.records:
-                folders.write(beside, record_path(path_of[document]).rpartition("/")[2], records[document])
+            record = records.get(document, b"")
+            if record:
+                folders.write(beside, record_path(path_of[document]).rpartition("/")[2], record)
             FeedNote.objects.filter(feed=feed, document=document).update(
-                state=State.RELEASED, since=now, sha256=sha256, delivered_at=now
-            )
+                state=State.RELEASED, since=now, sha256=sha256, delivered_at=now,
+                record_sha256=hashlib.sha256(record).hexdigest() if record else "",
+            )  # fmt: skip
         folders.sync(folder)
         folders.sync(beside)
         FEED_DELIVERED.record(
@@ -158,7 +161,10 @@ def entomb(notes: Iterable[FeedNote], reason: Tombstone.Reason) -> None:
     Tombstone.objects.bulk_create(
         Tombstone(feed_id=note.feed_id, path=path, sha256=sha256, delivered_at=note.delivered_at, reason=reason)
         for note in notes
-        for path, sha256 in [(note.path, note.sha256), *([(record_path(note.path), "")] if note.record else [])]
+        for path, sha256 in [
+            (note.path, note.sha256),
+            *([(record_path(note.path), note.record_sha256)] if note.record else []),
+        ]
     )
 
 

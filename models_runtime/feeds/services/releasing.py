@@ -149,17 +149,16 @@ def _publish(feed: Feed, delta: FeedDelta, claim: Claim) -> bool:
 
 
 def _sign_records(feed: Feed, delta: FeedDelta, certificate: int) -> None:
-    """Write the signed list of the records of a part, whose notes the certificate covers."""
+    """Write the signed list of the records of a part, whose notes the certificate covers.
+
+    It is made of the rows, so that the recipient may have taken the records away.
+    """
     there = FeedNote.objects.filter(feed=feed, document__record__release=delta.release_id, state=FeedNoteState.RELEASED)
-    paths = [record_path(path) for path in there.order_by("path").values_list("path", flat=True)]
+    rows = there.order_by("path").values_list("path", "record_sha256")
+    files = [{"name": record_path(path).rpartition("/")[2], "sha256": sha256} for path, sha256 in rows]
+    about = {"release": delta.release.number, "certificate": certificate, "files": files}
+    manifest = json.dumps(about, indent=1).encode() + b"\n"
     with opened_folder(feed.target) as target, folders.subfolder(target, record_folder(delta.folder)) as folder:
-        contents = ((name, folders.content_of(folder, name)) for name in (path.rpartition("/")[2] for path in paths))
-        files = [
-            {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-            for name, content in contents
-        ]
-        about = {"release": delta.release.number, "certificate": certificate, "files": files}
-        manifest = json.dumps(about, indent=1).encode() + b"\n"
         folders.write(folder, RECORDS_MANIFEST, manifest)
         folders.write(folder, f"{RECORDS_MANIFEST}.sig", sign_files(hashlib.sha256(manifest).digest()))
         folders.sync(folder)
