@@ -1,5 +1,7 @@
 """Pages, routes, the relay and rights: one success and one refusal for each door."""
 
+from unittest.mock import patch
+
 import pytest
 from django.core.management import CommandError
 from django.utils import timezone
@@ -7,7 +9,7 @@ from django.utils import timezone
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, Membership, Release
 from annotations.ops.services.deleting import delete_project
-from models_runtime.feeds.services.feeds import look_at_feeds, start_work
+from models_runtime.feeds.services.feeds import look_at_feeds, pause_feed, start_work
 from models_runtime.models import Feed, FeedFile, FeedNote
 from tests.factories import make_member
 from tests.feeds.feed_world import LETTERS, FeedWorld, states
@@ -69,12 +71,16 @@ def test_the_relay_starts_the_job_where_there_is_something_to_do(feed_world: Fee
     look_at_feeds()
     assert not Job.objects.exists(), "it has just looked"
     Feed.objects.update(looked_at=None)
+    with patch("models_runtime.feeds.services.feeds.has_work", lambda feed: pause_feed(feed=feed, actor=None)):
+        look_at_feeds()
+    assert not Job.objects.exists(), "it was paused meanwhile, and the relay goes on"
+    Feed.objects.update(looked_at=None, paused_at=None)
     look_at_feeds()
     job = Job.objects.get()
     assert start_work(feed).pk == job.pk, "a feed has one job"
     run_job(job.pk)
     assert FeedFile.objects.get().state == "imported"
-    assert [event.verb for event in Event.objects.filter(verb__startswith="feed.")] == ["feed.added"]
+    assert [event.verb for event in Event.objects.filter(verb__startswith="feed.")] == ["feed.added", "feed.paused"]
 
 
 def test_two_workers_at_once_take_a_file_once(feed_world: FeedWorld):

@@ -1,6 +1,7 @@
 """Add, pause and continue feeds, and start their job."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -182,9 +183,10 @@ def look_at_feeds() -> None:
     open_ones = Feed.objects.filter(due, paused_at=None, project__archived_at=None)
     failed = Q(job__state=JobState.FAILED, job__finished_at__gt=now - 10 * LOOK_EVERY)
     for feed in open_ones.exclude(job__state__in=LIVE).exclude(failed).select_related("project"):
-        # Of two relays, one looks.
+        # Of two relays, one looks. A feed that is paused, or a project that is archived meanwhile, starts nothing.
         if Feed.objects.filter(due, pk=feed.pk).update(looked_at=now) and has_work(feed):
-            start_work(feed)
+            with suppress(ServiceError):
+                start_work(feed)
 
 
 def check_owner(feed: Feed) -> None:
