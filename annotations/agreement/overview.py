@@ -47,6 +47,8 @@ def agreement_card(access: Access) -> list[overview.OverviewCard]:
 
 @overview.steps.part(50, Can.MANAGE)
 def measure(access: Access) -> list[overview.Step]:
+    if access.project.is_alone:
+        return []
     url = reverse("agreement", args=[access.slug])
     text = _("Look where annotators differ, and make the guidelines clearer there.")
     return [overview.Step(_("Measure agreement"), text, url, _("Show agreement"), has_agreement(access.project))]
@@ -71,7 +73,7 @@ def waiting(access: Access) -> list[overview.Need]:
 def adjudicated(access: Access) -> list[overview.Stage]:
     url = f"{reverse('adjudications', args=[access.slug])}?show={Show.FINISHED}"
     n = adjudicated_sets(access.project).count()
-    return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "")]
+    return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "", notes=n)]
 
 
 @overview.own.part(30, Can.ANNOTATE)
@@ -82,6 +84,8 @@ def own_outcomes(access: Access) -> list[overview.OverviewCard]:
 
 @overview.steps.part(60, Can.MANAGE)
 def adjudicate_step(access: Access) -> list[overview.Step]:
+    if access.project.is_alone:
+        return []
     url = reverse("adjudications", args=[access.slug])
     text = _("Decide where annotators differ, beginning with the notes of lowest agreement.")
     done = adjudicated_sets(access.project).exists()

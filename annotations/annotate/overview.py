@@ -13,6 +13,7 @@ from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import Assignment, AssignmentState, Comment, Document
 from annotations.projects.selectors.projects import own_work
+from annotations.projects.services.assigning import PILOT
 
 # Comments by others that wait for an annotator's answer.
 
@@ -42,8 +43,6 @@ def replies(access: Access, most: int) -> list[dict[str, Any]]:
     return list(rows[:most])
 
 
-# The pilot: so many notes by two annotators, before the others are annotated.
-PILOT = 10
 REPLIES = 5
 
 
@@ -62,19 +61,47 @@ def own_replies(access: Access) -> list[overview.OverviewCard]:
 @overview.stages.part(20, Can.READ_NOTES)
 def annotated(access: Access) -> list[overview.Stage]:
     n = submitted_sets(access.project).aggregate(n=Count("document_id", distinct=True))["n"]
-    return [overview.Stage(_("Annotated"), f"{n:,}", reverse("notes", args=[access.slug]))]
+    return [overview.Stage(_("Annotated"), f"{n:,}", reverse("notes", args=[access.slug]), notes=n)]
 
 
 @overview.steps.part(40, Can.MANAGE)
 def pilot(access: Access) -> list[overview.Step]:
-    notes = Document.objects.filter(project=access.project).order_by("pk").values_list("pk")[:PILOT].count()
-    shared = shared_notes(access.project)[:PILOT].count()
+    """The pilot: the same few notes by all annotators. Who works alone annotates all notes."""
+    project, page = access.project, reverse("notes", args=[access.slug])
+    if project.is_alone:
+        work = own_work(access)
+        text = _("You annotate alone. %(done)s done, %(todo)s to do.") % {
+            "done": work.done.text,
+            "todo": work.todo.text,
+        }
+        url, done = reverse("next_note", args=[access.slug]), bool(work.total.n) and not work.todo.n
+        return [overview.Step(_("Annotate your notes"), text, url, _("Annotate"), done)]
+    notes = Document.objects.filter(project=project).order_by("pk").values_list("pk")[:PILOT].count()
+    shared = shared_notes(project)[:PILOT].count()
     wanted = notes or PILOT
-    text = ngettext(
-        "Let two annotators submit the same %(n)d note before all others.",
-        "Let two annotators submit the same %(n)d notes before all others.",
-        wanted,
-    ) % {"n": wanted}
-    url = reverse("notes", args=[access.slug])
     title = ngettext("Annotate a pilot of %(n)d note", "Annotate a pilot of %(n)d notes", wanted) % {"n": wanted}
-    return [overview.Step(title, text, url, _("Show notes"), 0 < notes <= shared)]
+    if project.distribution == project.Distribution.LIST and not shared and not _assigned(access):
+        text = _("All annotators get the same notes, drawn at random. Then compare them.")
+        action = ngettext("Start a pilot of %(n)d note", "Start a pilot of %(n)d notes", wanted) % {"n": wanted}
+        return [overview.Step(title, text, page, action, done=False, do="pilot")]
+    text = _("Annotators are at work: two of them have submitted %(n)d of %(wanted)d notes.")
+    return [overview.Step(title, text % {"n": shared, "wanted": wanted}, page, _("Show notes"), 0 < notes <= shared)]
+
+
+def _assigned(access: Access) -> bool:
+    return Assignment.objects.filter(project=access.project).exists()
+
+
+@overview.steps.part(65, Can.MANAGE)
+def all_notes(access: Access) -> list[overview.Step]:
+    """After the pilot, the other notes. Who assigns by hand decides note by note."""
+    if access.project.distribution != access.project.Distribution.LIST:
+        return []
+    left = Document.objects.filter(project=access.project).exclude(assignments__isnull=False)
+    text = _("Every annotator gets all notes. For another rule, see the settings.")
+    return [
+        overview.Step(
+            _("Assign the other notes"), text, reverse("project_settings", args=[access.slug]),
+            _("Assign all notes"), done=not left.order_by("pk")[:1].exists(), do="all",
+        )
+    ]  # fmt: skip

@@ -25,23 +25,33 @@ class Need:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage on the way from imported notes to a frozen version, and the page about it (empty: no page)."""
+    """A stage on the way from imported notes to a frozen version, and the page about it (empty: no page).
+
+    `notes` is the number of notes that have come so far, where the picture shows it.
+    """
 
     name: str
     value: str
     url: str = ""
     detail: str = ""
+    notes: int | None = None
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the checklist of a new project. `text` says in one sentence what to do."""
+    """A step of a new project. `text` says in one sentence what to do.
+
+    The overview offers the first step that is not done, without optional ones: as a link, or as a button that sends
+    `do` to the page `begin`.
+    """
 
     title: str
     text: str
     url: str
     action: str
     done: bool
+    do: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True)

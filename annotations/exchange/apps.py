@@ -33,7 +33,7 @@ class ExchangeConfig(AppConfig):
         )
         tidiers.add("annotations.core.stored_files.delete_expired")
 
-        from annotations.core import navigation, offers
+        from annotations.core import addresses, navigation, offers
 
         export_pages = frozenset({"export_preview", "label_mappings", "label_mapping"})
 
@@ -41,6 +41,7 @@ class ExchangeConfig(AppConfig):
             navigation.Entry("notes", 20, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
             navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT, export_pages),
         )
+        addresses.register("project.new", "project_new")
         offers.offer("notes.actions", "exchange/offers/notes.html")
         offers.offer("notes.empty", "exchange/offers/notes_empty.html")
         offers.offer("note.foot", "exchange/offers/note_source.html", position=-10)

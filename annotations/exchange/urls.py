@@ -1,10 +1,11 @@
 from django.urls import URLPattern, path
 
-from annotations.exchange.views import exports, imports
+from annotations.exchange.views import exports, imports, new_project
 
 PROJECT = "projects/<slug:slug>"
 
 urlpatterns: list[URLPattern] = [
+    path("projects/new", new_project.project_new, name="project_new"),
     path(f"{PROJECT}/export/", exports.export, name="export"),
     path(f"{PROJECT}/export/preview", exports.export_preview, name="export_preview"),
     path(f"{PROJECT}/export/labels/", exports.label_mappings, name="label_mappings"),

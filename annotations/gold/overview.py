@@ -61,7 +61,8 @@ def not_frozen(access: Access) -> list[overview.Need]:
 @overview.stages.part(40, Can.READ_NOTES)
 def gold_stages(access: Access) -> list[overview.Stage]:
     slug, last = access.project.slug, version_rows(access.project).first()
-    notes = overview.Stage(_("Gold"), f"{gold_sets(access.project).count():,}", reverse("gold", args=[slug]))
+    n = gold_sets(access.project).count()
+    notes = overview.Stage(_("Gold"), f"{n:,}", reverse("gold", args=[slug]), notes=n)
     if last is None:
         return [notes, overview.Stage(_("Frozen"), "–", reverse("gold", args=[slug]), _("no version yet"))]
     found = _difference(access, last)

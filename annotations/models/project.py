@@ -40,6 +40,7 @@ class Project(Created):
         EVERYONE = "everyone", _("Every annotator annotates every note")
         SOME = "some", _("Some annotators annotate each note")
         LIST = "list", _("I assign notes by hand")
+        MANAGERS = "managers", _("Managers annotate, without other annotators")
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
@@ -97,6 +98,11 @@ class Project(Created):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the managers annotate, without other annotators."""
+        return self.distribution == self.Distribution.MANAGERS
 
     @cached_property
     def imported_authors(self) -> frozenset[int]:
@@ -181,6 +187,9 @@ class Label(Table):
         default=list,
         blank=True,
         help_text="What its spans may have: a list of {name, values}; without values, boolean.",
+    )
+    identifier = models.CharField(
+        max_length=20, blank=True, default="", db_default="", help_text="The identifier type of an own label, if given."
     )
     merged_into = models.ForeignKey("self", models.CASCADE, null=True, related_name="merged_from")
 

@@ -24,4 +24,4 @@ def flagged(access: Access) -> list[overview.Need]:
 @overview.stages.part(10, Can.READ_NOTES)
 def imported(access: Access) -> list[overview.Stage]:
     n = Document.objects.filter(project=access.project).count()
-    return [overview.Stage(_("Imported"), f"{n:,}", reverse("notes", args=[access.project.slug]))]
+    return [overview.Stage(_("Imported"), f"{n:,}", reverse("notes", args=[access.project.slug]), notes=n)]

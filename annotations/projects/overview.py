@@ -26,7 +26,11 @@ def guidelines_missing(access: Access) -> list[overview.Need]:
 def guidelines_step(access: Access) -> list[overview.Step]:
     url = reverse("guidelines_edit", args=[access.slug])
     text = _("Say what to mark and which label to use; annotators see it beside the note.")
-    return [overview.Step(_("Write the guidelines"), text, url, _("Write guidelines"), _has_guidelines(access))]
+    return [
+        overview.Step(
+            _("Write the guidelines"), text, url, _("Write guidelines"), _has_guidelines(access), optional=True
+        )
+    ]
 
 
 # The parts of a project's overview about its people.
@@ -52,7 +56,8 @@ def idle(access: Access) -> list[overview.Need]:
 
 @overview.steps.part(20, Can.MANAGE)
 def invite(access: Access) -> list[overview.Step]:
-    done = Membership.objects.filter(project=access.project, role=Role.ANNOTATOR, active=True).exists()
+    people = Membership.objects.filter(project=access.project, role=Role.ANNOTATOR, active=True)
+    done = access.project.is_alone or people.exists()
     url = reverse("people", args=[access.slug])
-    text = _("Add at least two annotators, so that you can measure agreement.")
-    return [overview.Step(_("Invite people"), text, url, _("Invite people"), done)]
+    text = _("Add at least two annotators, so that you can measure agreement, or work alone.")
+    return [overview.Step(_("Add people"), text, url, _("Add people"), done)]

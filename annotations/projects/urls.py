@@ -56,7 +56,6 @@ _SCIM = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects, name="projects"),
-    path("projects/new", projects.project_new, name="project_new"),
     path("projects/<slug:slug>/", projects.project, name="project"),
     path("projects/<slug:slug>/audit/", projects.audit, name="audit"),
     path("projects/<slug:slug>/labels/", labels.labels, name="labels"),
@@ -73,6 +72,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project_settings"),
     path("projects/<slug:slug>/settings/archive", projects.archive, name="project_archive"),
     path("projects/<slug:slug>/settings/restore", projects.restore, name="project_restore"),
+    path("projects/<slug:slug>/begin", projects.begin, name="begin"),
     path("projects/<slug:slug>/settings/fill", projects.fill_notes, name="fill_notes"),
     path("projects/<slug:slug>/settings/assign", projects.assign_notes, name="assign_notes"),
     path("projects/<slug:slug>/guidelines/beside", projects.guidelines_beside, name="guidelines_beside"),

@@ -54,10 +54,15 @@ def release_stage(access: Access) -> list[overview.Stage]:
 
 @overview.steps.part(120, Can.RELEASE)
 def steps(access: Access) -> list[overview.Step]:
-    made = models.Release.objects.filter(project=access.project).exclude(state=models.ReleaseState.WITHDRAWN).exists()
-    text = _("Choose a policy, check for leaks, and export text without identifiers.")
-    url = reverse("releases", args=[access.project.slug])
-    return [overview.Step(_("Release de-identified text"), text, url, _("Release text"), made)]
+    made = models.Release.objects.filter(project=access.project).exclude(state=models.ReleaseState.WITHDRAWN)
+    newest = made.order_by("number").last()
+    title, text = _("Release de-identified text"), _("Choose a policy, decide what may leak, and sign.")
+    if newest is None:
+        url = reverse("release_new", args=[access.slug])
+        return [overview.Step(title, text, url, _("Release text"), done=False)]
+    url = reverse("release", args=[access.slug, newest.number])
+    done = newest.state == models.ReleaseState.SIGNED
+    return [overview.Step(title, text, url, _("Go on with release %(n)d") % {"n": newest.number}, done)]
 
 
 @overview.needs.part(46, Can.AUDIT_RELEASES)

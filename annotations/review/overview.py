@@ -43,4 +43,4 @@ def review_step(access: Access) -> list[overview.Step]:
     reviewed = Review.objects.filter(author__in=list(authors), finished_at__isnull=False).exists()
     url = reverse("review_strings", args=[access.slug])
     text = _("Accept or reject what the model suggests, note by note or string by string.")
-    return [overview.Step(_("Review suggestions"), text, url, _("Review"), reviewed)]
+    return [overview.Step(_("Review suggestions"), text, url, _("Review"), reviewed, optional=True)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from annotations.text.attributes import AttributeDef, AttributeDefError, definitions_of
+from annotations.text.identifiers import IdentifierType
 from annotations.text.names import bad_character
 from annotations.text.spans import Span
 
@@ -35,7 +36,7 @@ class LabelSetError(ValueError):
 class LabelDef:
     """A label: ASCII code, name, hotkey (may be empty), description, its placeholder in de-identified text.
 
-    `attributes` are those that its spans may have.
+    `attributes` are those that its spans may have; `identifier` is the IdentifierType of a project's own label.
     """
 
     code: str
@@ -44,6 +45,7 @@ class LabelDef:
     description: str = ""
     placeholder: str = ""
     attributes: tuple[AttributeDef, ...] = ()
+    identifier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,34 @@ def _list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     if not isinstance(value, list | tuple):
         raise LabelSetError(f"{where}: “{key}” must be a list, not {type(value).__name__}.")
     return list(value)
+
+
+def own_label_set(lines: str) -> LabelSetDef:
+    """The label set of pasted lines: `Name`, or `Name = type of identifier`. Raises LabelSetError naming the line.
+
+    A type is written as its value or its words (annotations.text.identifiers); without one, the name must be a type.
+    """
+    types = {word.casefold(): one for one in IdentifierType for word in (one.value, one.words)}
+    labels = []
+    for number, line in enumerate(lines.splitlines(), 1):
+        name, equals, written = (part.strip() for part in line.partition("="))
+        if not line.strip():
+            continue
+        kind = types.get((written if equals else name).casefold())
+        if kind is None:
+            raise LabelSetError(
+                f"Line {number}: Say what “{name}” identifies, for example “{name} = {IdentifierType.ID}”. "
+                f"Types: {', '.join(IdentifierType)}."
+            )
+        labels.append(replace(_label({"name": name}, f"Line {number}"), identifier=kind.value))
+    if not labels:
+        raise LabelSetError("Enter at least one label, or choose “No labels yet”.")
+    made = LabelSetDef("own", "Own labels", "", "", (), (CategoryDef("Labels", "Labels", tuple(labels)),))
+    _check_apart(labels, "The labels")
+    return made
+
+
+EMPTY_LABEL_SET: Final = LabelSetDef("empty", "No labels yet", "", "", (), (CategoryDef("Labels", "Labels", ()),))
 
 
 # Mappings from one label set to another, for scoring annotations with different label sets.

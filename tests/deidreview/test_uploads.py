@@ -55,7 +55,7 @@ UPLOADS = (
     "record_schemas",
 )  # fmt: skip
 # Everyone who can sign in may send files there; nothing of them is stored.
-OF_NO_PROJECT = ("certificate_verify", "archive_import")
+OF_NO_PROJECT = ("certificate_verify", "archive_import", "project_new")
 
 
 @pytest.mark.parametrize("name", UPLOADS)

@@ -26,7 +26,6 @@ NAMED = {"uno.txt": b"Anna Neri", "uno.ann": b"T1\tPATIENT 0 4\tAnna\n"}
 
 def test_preview_then_start_then_report(mia):
     html = check_page(mia.get(PAGE))
-    assert 'value="ann"' in html  # an annotator to choose
     assert 'name="encoding"' in html and html.count('name="no_cleanup"') == 5
     text = b"Anna Neri a Roma"
     files = {"w/uno.txt": text, "w/uno.ann": b"T1\tPATIENT 0 9\tAnna Neri\n", "w/due.txt": b"\xff\xfe", "w/x.pdf": b"%"}
@@ -60,7 +59,8 @@ def test_annotations_get_the_chosen_author(world, mia):
 
 def test_the_preview_asks_whose_spans_these_are(world, mia):
     row = staged(upload(mia, NAMED, format="auto"))
-    assert row.written_as == "" and 'value="author"' in check_page(mia.get(page_of(row)))
+    assert row.written_as == "" and 'name="annotations"' in (html := check_page(mia.get(page_of(row))))
+    assert 'value="ann"' in html  # an annotator to choose
     for wanted, status, written_as in (("annotator", 409, ""), ("run", 409, ""), ("gold", 302, "gold")):
         assert mia.post(page_of(row), {"do": "author", "annotations": wanted, "annotator": ""}).status_code == status
         row.refresh_from_db()
@@ -71,7 +71,7 @@ def test_the_preview_asks_whose_spans_these_are(world, mia):
     run(row)
     assert AnnotationSet.objects.get(document__name="uno").author.name == "bert"
     assert mia.post(page_of(row), {"do": "author", "annotations": "gold"}).status_code == 409
-    assert 'value="author"' not in mia.get(page_of(staged(upload(mia, {"due.txt": b"Bo"})))).content.decode()
+    assert 'name="annotations"' not in mia.get(page_of(staged(upload(mia, {"due.txt": b"Bo"})))).content.decode()
 
 
 def test_paste(mia):

@@ -20,8 +20,8 @@ def plain(html: str) -> str:
 
 def section(html: str, heading: str) -> str:
     """The part of the page with this heading; empty without it."""
-    parts = re.findall(r"<(section|details)\b(.*?)</\1>", html, re.DOTALL)
-    found = (body for _tag, body in parts if re.search(rf"<h2[^>]*>(?:<a[^>]*>)?{re.escape(heading)}<", body))
+    parts = [body for tag in ("section", "details") for body in re.findall(rf"<{tag}\b(.*?)</{tag}>", html, re.DOTALL)]
+    found = (body for body in parts if re.search(rf"<h2[^>]*>(?:<a[^>]*>)?{re.escape(heading)}<", body))
     return next(found, "")
 
 

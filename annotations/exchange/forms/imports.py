@@ -273,7 +273,7 @@ class LabelsForm(forms.Form):
             self.fields[f"label-{row.key}"] = forms.ChoiceField(
                 label=shown(row.name),
                 required=False,
-                initial=row.value,
+                initial=row.value or (next(iter(likely)) if len(likely) == 1 else ""),
                 choices=[
                     ("", _("Choose an action")),
                     *([(_("Did you mean?"), list(likely.items()))] if likely else []),

@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from typing import IO, Any, Final, Unpack
+from typing import IO, Any, Final, Protocol, Unpack
 
 from django.conf import settings
 from django.db import transaction
@@ -75,6 +75,32 @@ def stage_import(
         )
         row.save()
     return row
+
+
+class StagedFiles(Protocol):
+    """A valid form with files to stage."""
+
+    cleaned_data: dict[str, Any]
+
+    def content(self) -> tuple[str, IO[bytes]]: ...
+
+    def options(self) -> import_plan.ImportOptions: ...
+
+
+def stage_upload(*, project: Project, form: StagedFiles, actor: User) -> Import:
+    """Stage the files of a form, once for a double click. Raises what `stage_import` raises."""
+    name, content = form.content()
+    format = form.cleaned_data.get("format") or "text"
+    row = stage_import(project=project, name=name, content=content, format=format, actor=actor, **form.options())
+    return same_waiting(row)
+
+
+def needs_no_choice(row: Import) -> bool:
+    """Whether nobody has to look at the preview: plain texts without spans, of which none would be refused."""
+    if row.labels_found or row.has_documents:
+        return False
+    preview = preview_import(row)
+    return bool(preview["notes"]) and not (preview["refused"] or preview["refused_files"] or preview["warnings"])
 
 
 def _notes_in(content: IO[bytes]) -> ZipSource:

@@ -28,6 +28,7 @@ from annotations.exchange.services import label_mappings as mapping_services
 from annotations.exchange.services.exporting import ExportOrder
 from annotations.exchange.services.staged import import_job, start_export, start_import, unknown_set
 from annotations.exchange.services.writing import ExportOptions
+from annotations.exchange.views.imports import save_choices
 from annotations.formats import FORMATS
 from annotations.formats.documents.base import Limits
 from annotations.formats.documents.extracting import Extractor
@@ -35,6 +36,7 @@ from annotations.formats.notes import NoteError
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.tokens import form_token
 from annotations.models import LabelMapping, StoredFile
+from annotations.projects.services.assigning import annotators_of
 from annotations.projects.services.projects import shipped_label_sets
 
 # What the export form asks for, and the answer if the export can't be had.
@@ -139,14 +141,17 @@ def job_of_import(request: Request, access: Access, pk: int) -> HttpResponse:
 
 @in_project(Can.MANAGE, "POST")
 def job_start_import(request: Request, access: Access, pk: int) -> HttpResponse:
+    """Save the author and the labels as chosen, and start the import. In a project without people, these come next."""
     row = selectors.import_of(access, pk)
     try:
-        job = start_import(
-            project=access.project, import_id=row.pk, actor=access.user, seen=request.POST.get("choices", "")
-        )
+        seen = save_choices(row, request)
+        job = start_import(project=access.project, import_id=row.pk, actor=access.user, seen=seen)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("import_preview", access.slug, row.pk)
+    if not annotators_of(access.project):
+        messages.success(request, _("The notes are being imported. Meanwhile, add people."))
+        return redirect("people", access.slug)
     return redirect("job", access.slug, job.number)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
@@ -12,13 +13,18 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
-from annotations.core.requests import FORM, Request, in_project, paged, takes_uploads
+from annotations.core.requests import FORM, Request, in_project, paged, takes_uploads, wants_json
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import INPUT_ABOUT
 from annotations.exchange.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
 from annotations.exchange.services import staged
 from annotations.exchange.services.input_formats import holds_spans
-from annotations.exchange.services.label_choices import choose_by_mapping, choose_labels, unknown_of
+from annotations.exchange.services.label_choices import (
+    choose_by_mapping,
+    choose_labels,
+    unknown_labels,
+    unknown_of,
+)
 from annotations.formats import QUOTING
 from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import NoteError
@@ -46,47 +52,40 @@ def import_notes(request: Request, access: Access) -> HttpResponse:
         row = _stage(access, form) if form.is_valid() else None
         if row is not None:
             url = reverse("import_preview", args=[access.slug, row.pk])
-            return JsonResponse({"location": url}) if _by_script(request) else redirect(url)
-        if _by_script(request):
-            return JsonResponse({"error": "refused", "messages": _all_errors(form)}, status=422)
+            return JsonResponse({"location": url}) if wants_json(request) else redirect(url)
+        if wants_json(request):
+            return JsonResponse({"error": "refused", "messages": all_errors(form)}, status=422)
     context = {
         "upload": upload,
         "paste": paste,
-        "annotators": annotators_of(access.project),
         "page": paged(request, selectors.imports_of(access.project), ROWS),
-        "limit": settings.UPLOAD_MAX_BYTES,
-        "limit_text": _whole(settings.UPLOAD_MAX_BYTES),
-        "note_limit_text": _whole(settings.NOTE_MAX_BYTES),
-        "files_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
-    }
+    } | limits()
     status = 422 if upload.errors or paste.errors else 200
     return render(request, "exchange/import.html", context, status=status)
 
 
-def _whole(size: int) -> str:
-    return f"{size // (1024 * 1024)} MB"
+def limits() -> dict[str, Any]:
+    """What the field for files says about sizes."""
+    return {
+        "limit": settings.UPLOAD_MAX_BYTES,
+        "limit_text": f"{settings.UPLOAD_MAX_BYTES // (1024 * 1024)} MB",
+        "note_limit_text": f"{settings.NOTE_MAX_BYTES // (1024 * 1024)} MB",
+        "files_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
+    }
 
 
-def _by_script(request: Request) -> bool:
-    return request.headers.get("Accept", "").startswith("application/json")
-
-
-def _all_errors(form: AuthorForm | PasteForm) -> list[str]:
+def all_errors(form: forms.Form) -> list[str]:
+    """The errors of a form, for a script."""
     return [str(message) for messages in form.errors.values() for message in messages]
 
 
 def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
     """Stage the import. Returns None and adds the reason to the form if the upload is not accepted."""
-    name, content = form.content()
-    format = form.cleaned_data.get("format", "text")
     try:
-        row = staged.stage_import(
-            project=access.project, name=name, content=content, format=format, actor=access.user, **form.options()
-        )
+        return staged.stage_upload(project=access.project, form=form, actor=access.user)
     except (ServiceError, NoteError) as error:
         form.add_error("files" if "files" in form.fields else None, str(error))
         return None
-    return staged.same_waiting(row)
 
 
 @in_project(Can.MANAGE, *FORM)
@@ -102,19 +101,21 @@ def import_preview(request: Request, access: Access, pk: int) -> HttpResponse:
             context["refused"] = str(error)
     if row.state == ImportState.STAGED:
         try:
-            unknown = unknown_of(row)
+            spans = (holds_spans(row.format) and row.labels_found) or {}
+            unknown = unknown_labels(row.project, spans, row.label_choices)
             context |= {
                 "unknown": unknown,
                 "choices": LabelsForm(unknown=unknown, groups=selectors.label_groups(access.project)),
             }
             context |= {"mappings": selectors.mappings_of(access.project) if unknown.rows else []}
             context["quoting"] = row.main_format in QUOTING
-            if row.labels_found and holds_spans(row.format):
+            if spans:
                 whose, _colon, author = row.written_as.partition(":")
-                context["whose"] = AuthorForm(initial={"annotations": whose or "none", whose: author})
+                context["whose"] = AuthorForm(initial={"annotations": whose or None, whose: author})
+                context["whose"].fields["annotations"].required = True
                 context |= {
                     "annotators": annotators_of(access.project),
-                    "spans": sum(spans for spans, _notes in row.labels_found.values()),
+                    "spans": sum(n for n, _notes in spans.values()),
                 }
             if row.has_documents:
                 context["reading"] = DocumentsForm(initial={"encoding": row.encoding, "no_cleanup": row.no_cleanup})
@@ -158,23 +159,44 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
         case "all" | "readable" as choice:
             staged.change_options(row=row, all_or_nothing=choice == "all")
         case "author":
-            form = AuthorForm(request.POST)
-            if not form.is_valid():
-                raise ServiceError(_all_errors(form)[0])
-            staged.change_options(row=row, written_as=form.written_as)
+            save_author(row, request)
         case "format":
             staged.change_format(row=row, format=request.POST.get("format", ""))
         case "documents":
             encoding, no_cleanup = request.POST.get("encoding", ""), request.POST.getlist("no_cleanup")
             staged.change_options(row=row, encoding=encoding, no_cleanup=no_cleanup)
         case "labels":
-            choose_labels(row=row, values=_label_values(request), seen=request.POST.get("choices", ""))
+            save_choices(row, request)
         case "mapping":
+            save_author(row, request)
             _map_back(request, access, row)
             page += "#labels"
         case _:
             raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
     return redirect(page)
+
+
+def save_author(row: Import, request: Request) -> None:
+    """Save whose the spans are, where the form asks."""
+    if "annotations" not in request.POST:
+        return
+    form = AuthorForm(request.POST)
+    if not form.is_valid():
+        raise ServiceError(all_errors(form)[0])
+    if form.written_as != row.written_as:
+        staged.change_options(row=row, written_as=form.written_as)
+        row.written_as = form.written_as
+
+
+def save_choices(row: Import, request: Request) -> str:
+    """Save the author, and what happens to unknown labels. Return the state of these choices (`UnknownLabels.seen`)."""
+    save_author(row, request)
+    seen, values = request.POST.get("choices", ""), _label_values(request)
+    if row.state == ImportState.STAGED and row.written_as and values:
+        choose_labels(row=row, values=values, seen=seen)
+        row.refresh_from_db()
+        return unknown_of(row).seen
+    return seen
 
 
 def _label_values(request: Request) -> dict[str, str]:

@@ -33,6 +33,24 @@ class AddMemberForm(forms.Form):
     role = forms.ChoiceField(label=_("Role"), choices=ROLES, widget=forms.RadioSelect, initial=Role.ANNOTATOR)
 
 
+class AddPeopleForm(AddMemberForm):
+    """The same for pasted lines, one person each."""
+
+    username = forms.CharField(
+        label=_("People"),
+        max_length=10_000,
+        help_text=_("One per line: a name, a user name, or an e-mail address."),
+        widget=forms.Textarea(attrs={"rows": 4, "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    account = forms.ChoiceField(
+        label=_("Accounts"),
+        choices=[("new", _("New accounts, each with a link")), ("existing", _("Existing accounts"))],
+        widget=forms.RadioSelect,
+        initial="new",
+    )
+    field_order = ("username", "role", "account")
+
+
 class RoleForm(forms.Form):
     role = forms.ChoiceField(choices=Role.choices)
 

@@ -36,6 +36,13 @@ class ProjectForm(forms.Form):
 
     name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     label_set = forms.ChoiceField(label=_("Label set"), widget=forms.RadioSelect)
+    own_labels = forms.CharField(
+        label=_("Your labels"),
+        max_length=20_000,
+        required=False,
+        help_text=_("One per line, with what it identifies: “Case number = id”, “Judge = staff”, “Date”."),
+        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
+    )
     language = language_field(
         _("A code such as it, es or en. Leave the field empty if notes have different languages.")
     )

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
+from random import SystemRandom
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
@@ -14,15 +15,16 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED, NotesReleased
+from annotations.projects.services.projects import update_project
 
 BATCH = 2000
 
 
 def annotators_of(project: models.Project) -> list[models.User]:
-    """Active annotators of a project, in the order they joined."""
-    members = models.Membership.objects.select_related("user").filter(
-        project=project, role=models.Role.ANNOTATOR, active=True
-    )
+    """Active annotators of a project, in the order they joined: its managers, where managers annotate alone."""
+    alone = project.distribution == models.Project.Distribution.MANAGERS
+    role = models.Role.MANAGER if alone else models.Role.ANNOTATOR
+    members = models.Membership.objects.select_related("user").filter(project=project, role=role, active=True)
     return [member.user for member in members.order_by("id")]
 
 
@@ -69,8 +71,8 @@ def assign_new_notes(*, project: models.Project, notes: Sequence[int]) -> int:
 def _wanted(project: models.Project, annotators: Sequence[models.User]) -> int:
     """How many annotators each note gets by the project's rule."""
     rules = models.Project.Distribution
-    wanted = {rules.EVERYONE: len(annotators), rules.SOME: project.annotators_per_note, rules.LIST: 1}
-    return wanted[rules(project.distribution)]
+    wanted = {rules.SOME: project.annotators_per_note, rules.LIST: 1, rules.MANAGERS: 1}
+    return wanted.get(rules(project.distribution), len(annotators))
 
 
 def choose(annotators: Iterable[models.User], wanted: int, loads: dict[int, Load]) -> list[models.User]:
@@ -97,7 +99,7 @@ def assign_new_member(*, project: models.Project, user: models.User) -> int:
     """
     reopen(models.Assignment.objects.filter(project=project, user=user))
     restore_sets(project=project, user=user)
-    if project.distribution == models.Project.Distribution.LIST:
+    if project.distribution in (models.Project.Distribution.LIST, models.Project.Distribution.MANAGERS):
         return 0
     notes = models.Document.objects.filter(project=project).exclude(assignments__user=user).order_by("id")
     if project.distribution == models.Project.Distribution.SOME:
@@ -153,7 +155,38 @@ def assign_list(*, project: models.Project, user: models.User, names: Sequence[s
     return made
 
 
-# Assignment of existing notes by the project's rule.
+# The pilot, and the assignment of existing notes by the project's rule.
+
+PILOT = 10
+
+
+def start_pilot(*, project: models.Project, actor: models.User | None) -> int:
+    """Assign the same PILOT notes, drawn at random, to all annotators. Return the number of notes.
+
+    A second call changes nothing, and returns 0.
+    """
+    annotators = annotators_of(project)
+    if len(annotators) < 2:
+        message = _("A pilot needs two annotators, since it compares them. Add people first. Nothing was assigned.")
+        raise ServiceError(message, code="nobody")
+    with transaction.atomic():
+        models.Project.objects.select_for_update().get(pk=project.pk)
+        if models.Assignment.objects.filter(project=project).exists():
+            return 0
+        all_notes = list(models.Document.objects.filter(project=project).values_list("pk", flat=True))
+        if not all_notes:
+            raise ServiceError(_("There are no notes yet. Import notes first. Nothing was assigned."), code="notes")
+        notes = sorted(SystemRandom().sample(all_notes, min(PILOT, len(all_notes))))
+        made = _create(project, ((note, each.pk) for note in notes for each in annotators))
+        NOTES_ASSIGNED.record(actor=actor, project_id=project.pk, data={"rule": True, "notes": made})
+    return len(notes)
+
+
+def assign_all(*, project: models.Project, actor: models.User | None, distribution: str) -> int:
+    """Assign all notes, and those that follow, by a rule from now on. Return the number of assignments."""
+    with transaction.atomic():
+        update_project(project=project, actor=actor, distribution=distribution)
+        return fill_up(project=project, actor=actor)
 
 
 def fill_up(*, project: models.Project, actor: models.User | None, without: Collection[int] = ()) -> int:

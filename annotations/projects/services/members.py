@@ -5,10 +5,12 @@ from typing import Any
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import slugify
 from django.utils.translation import gettext
 
 from annotations.core.access import RIGHTS, Can, may_make_link
@@ -62,6 +64,37 @@ def add_person(*, project: Project, username: str, role: str, new: bool, actor: 
         message = gettext("%(name)s is already a member (%(role)s). Change the role in the table.")
         raise ServiceError(message % {"name": user.username, "role": member.get_role_display().lower()}, code="member")
     return add_member(project=project, user=user, role=role, actor=actor)
+
+
+def add_people(*, project: Project, lines: str, role: str, new: bool, actor: User) -> list[Membership]:
+    """Add the people of pasted lines as `add_person` does: all or none. The error names the line.
+
+    A line is a user name, an e-mail address, or a person's name: Ada Conti becomes the user ada.conti.
+    """
+    added = []
+    with transaction.atomic():
+        for number, line in enumerate(lines.splitlines(), 1):
+            name = line.strip().strip(",;")
+            if not name:
+                continue
+            try:
+                member = add_person(project=project, username=username_of(name), role=role, new=new, actor=actor)
+            except (ServiceError, ValidationError) as error:
+                reason = error.messages[0] if isinstance(error, ValidationError) else str(error)
+                message = gettext("Line %(number)d: %(reason)s Nobody was added.")
+                raise ServiceError(message % {"number": number, "reason": reason}, code="username") from None
+            if new and " " in name:
+                member.user.first_name, _space, member.user.last_name = name.rpartition(" ")
+                member.user.save(update_fields=["first_name", "last_name"])
+            added.append(member)
+    return added
+
+
+def username_of(name: str) -> str:
+    """The user name for a pasted line: the name itself, or of a name in several words, its ASCII letters and dots."""
+    if " " not in name:
+        return name
+    return ".".join(slugify(word) for word in name.split() if slugify(word))
 
 
 def heirs_of(*, project: Project, user: User) -> list[User]:

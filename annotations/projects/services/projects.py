@@ -15,7 +15,7 @@ from annotations.models import Author, Category, Import, ImportState, Label, Lab
 from annotations.projects import events
 from annotations.projects.selectors.projects import live_jobs
 from annotations.text.attributes import as_data
-from annotations.text.labels import LabelSetDef, parse_label_set
+from annotations.text.labels import EMPTY_LABEL_SET, LabelSetDef, LabelSetError, own_label_set, parse_label_set
 
 HUES = 12
 
@@ -38,8 +38,13 @@ def create_project(
     manager: User | None = None,
     slug: str | None = None,
     actor: User | None = None,
+    own_labels: str = "",
+    distribution: str = Project.Distribution.EVERYONE,
 ) -> Project:
-    """Create a project with its own copy of a shipped label set. `manager` becomes its first member."""
+    """Create a project with its own copy of a shipped label set. `manager` becomes its first member.
+
+    The key `own` takes the lines of `own_labels` as `own_label_set` reads them, and `empty` gives no labels.
+    """
     name = good_name(name)
     if not name:
         raise ServiceError(_("Enter a name for the project."), code="name")
@@ -47,11 +52,15 @@ def create_project(
     if not chosen:
         message = _("No short name can be made from “%(name)s”. Choose a name with letters a–z or digits.")
         raise ServiceError(message % {"name": name}, code="slug")
-    definition = _shipped(label_set_key)
+    definition = _label_set(label_set_key, own_labels)
     try:
         with transaction.atomic():
             project = Project.objects.create(
-                slug=chosen, name=name, language=language.strip().lower(), created_by=actor or manager
+                slug=chosen,
+                name=name,
+                language=language.strip().lower(),
+                created_by=actor or manager,
+                distribution=distribution,
             )
             copy_label_set(project, definition)
             events.PROJECT_CREATED.record(
@@ -65,8 +74,13 @@ def create_project(
     return project
 
 
-def _shipped(key: str) -> LabelSetDef:
-    sets = shipped_label_sets()
+def _label_set(key: str, own_labels: str) -> LabelSetDef:
+    if key == "own":
+        try:
+            return own_label_set(own_labels)
+        except LabelSetError as error:
+            raise ServiceError(str(error), code="own_labels") from None
+    sets = shipped_label_sets() | {EMPTY_LABEL_SET.key: EMPTY_LABEL_SET}
     if key not in sets:
         message = _("“%(key)s” is not a label set. Choose one of: %(choices)s.")
         raise ServiceError(message % {"key": key, "choices": ", ".join(sets)}, code="label-set")
@@ -94,6 +108,7 @@ def copy_label_set(project: Project, definition: LabelSetDef) -> LabelSet:
                 description=label.description,
                 placeholder=label.placeholder,
                 attributes=as_data(label.attributes),
+                identifier=label.identifier,
                 position=position,
             )
             position += 1

@@ -1,6 +1,6 @@
 """Tags of the pages of projects: links to the guide, rows of the audit log, and the sign-in page."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django import template
@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from annotations.core import navigation
+from annotations.core.overview import Stage
 from annotations.core.templatetags.moments import moment
 from annotations.core.templatetags.rows import EMPTY, cell, fill
 from annotations.models import Role
@@ -43,6 +44,20 @@ def help_url(context: dict[str, Any]) -> str:
             if section in sections_of(page):
                 return f"{reverse('help_page', args=[page])}#{section}"
     return reverse("help_page", args=[pages[0]])
+
+
+@register.simple_tag
+def funnel(stage: Stage, stages: Sequence[Stage]) -> SafeString:
+    """A bar as wide as the stage's share of the notes of the largest stage. The numbers stand beside it as text."""
+    most = max((one.notes or 0 for one in stages), default=0)
+    if stage.notes is None or not most:
+        return EMPTY
+    share = 100 * stage.notes / most
+    bar = (
+        '<svg class="funnel" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="whole" width="100" height="10"/><rect width="{}" height="10"/></svg>'
+    )
+    return fill(bar, f"{share:.1f}")
 
 
 # Table rows of the audit log.

@@ -1,12 +1,12 @@
 """Pages of the members of a project: add people, create accounts, change roles, remove and restore members."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from allauth.account import views as account
 from allauth.core.ratelimit import consume
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,10 +18,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotations.core.access import Access, Can, SecondFactorMissing, has_app
 from annotations.core.api.tokens import create_token, revoke_token
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error, error_beside
+from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, posted
 from annotations.models import Membership, Role, User
-from annotations.projects.forms.members import AddMemberForm, GroupForm, RemoveForm, RoleForm, TokenForm
+from annotations.projects.forms.members import AddPeopleForm, GroupForm, RemoveForm, RoleForm, TokenForm
 from annotations.projects.selectors.members import (
     TOKEN_STATES,
     member_for,
@@ -42,15 +42,11 @@ ROWS = 50
 
 @in_project(Can.MANAGE, *FORM)
 def people(request: Request, access: Access) -> HttpResponse:
-    """The members. A POST adds one; for a new account, only its answer shows the one-time link."""
-    form = AddMemberForm(posted(request))
+    """The members. A POST adds some; for new accounts, only its answer shows the one-time links."""
+    form = AddPeopleForm(posted(request))
     if request.method == "POST" and form.is_valid():
-        try:
+        with error_beside(form):
             return _add(request, access, form.cleaned_data)
-        except ServiceError as error:
-            add_error(form, error, {"exists": "username", "no-account": "username", "member": "username"})
-        except ValidationError as error:
-            form.add_error("username", error)
     page, gone = (
         paged(request, memberships(access.project, active=active), ROWS, name)
         for name, active in (("page", True), ("removed", False))
@@ -70,23 +66,26 @@ def people(request: Request, access: Access) -> HttpResponse:
 
 
 def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpResponse:
-    """Add a member, with a new or existing account. Raises ServiceError or ValidationError."""
+    """Add members, with new or existing accounts. Raises ServiceError."""
     new = wanted["account"] == "new"
     with transaction.atomic():
-        member = member_services.add_person(
-            project=access.project, username=wanted["username"], role=wanted["role"], new=new, actor=access.user
+        added = member_services.add_people(
+            project=access.project, lines=wanted["username"], role=wanted["role"], new=new, actor=access.user
         )
-        if new:
-            return _show_link(request, access, member.user, made=True)
-    messages.success(request, _("%(name)s is now a member.") % {"name": member.user.username})
+        if new and added:
+            return _show_links(request, access, [member.user for member in added], made=True)
+    for member in added:
+        messages.success(request, _("%(name)s is now a member.") % {"name": member.user.username})
     return redirect("people", access.slug)
 
 
-def _show_link(request: Request, access: Access, user: User, *, made: bool = False) -> HttpResponse:
-    """Page with the one-time link, which is shown only here and not stored. The answer is not cached."""
-    path = member_services.reset_link_path(project=access.project, user=user, actor=access.user)
-    context = {"person": user, "made": made, "link": request.build_absolute_uri(path)}
-    return render(request, "projects/accounts/reset_link.html", context)
+def _show_links(request: Request, access: Access, people: Sequence[User], *, made: bool = False) -> HttpResponse:
+    """Page with one-time links, which are shown only here and not stored. The answer is not cached."""
+    paths = [
+        (user, member_services.reset_link_path(project=access.project, user=user, actor=access.user)) for user in people
+    ]
+    links = [(user, request.build_absolute_uri(path)) for user, path in paths]
+    return render(request, "projects/accounts/reset_link.html", {"made": made, "links": links})
 
 
 def _back(request: Request, access: Access) -> HttpResponse:
@@ -146,7 +145,7 @@ def member_link(request: Request, access: Access, pk: int) -> HttpResponse:
     """Create a one-time link for a member who forgot their password."""
     member = member_for(access, pk)
     try:
-        return _show_link(request, access, member.user)
+        return _show_links(request, access, [member.user])
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("people", access.slug)

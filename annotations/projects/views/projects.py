@@ -1,26 +1,23 @@
-"""List of the user's projects, new project, and overview of a project."""
+"""List of the user's projects, and overview of a project."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from annotations.core import overview
+from annotations.core import addresses, overview
 from annotations.core.access import Access, Can, may_create_projects, require
 from annotations.core.errors import ServiceError
 from annotations.core.events import sentences
 from annotations.core.forms import add_error, error_beside
-from annotations.core.requests import FORM, Request, in_project, number, posted
+from annotations.core.requests import FORM, Request, error_as_message, in_project, number, posted
 from annotations.models import Document, Handover, Project
-from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
+from annotations.projects.forms.settings import AssignForm, GuidelinesForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people
 from annotations.projects.selectors.members import activity
 from annotations.projects.selectors.projects import (
@@ -33,11 +30,7 @@ from annotations.projects.selectors.projects import (
     tally,
 )
 from annotations.projects.services import projects as project_services
-from annotations.projects.services.assigning import annotators_of, assign_list, fill_up
-
-DEFAULT_LABEL_SET = "i2b2-2014"
-# A second click on "Create" within this time counts as a double click.
-DOUBLE_CLICK = timedelta(minutes=1)
+from annotations.projects.services.assigning import annotators_of, assign_all, assign_list, fill_up, start_pilot
 
 
 @require_safe
@@ -47,55 +40,9 @@ def projects(request: Request) -> HttpResponse:
     lines = [line for line in found if not line.closed]
     parts = [(archived, [line for line in lines if line.archived == archived]) for archived in (False, True)]
     listed = [{"archived": archived, "lines": part} for archived, part in parts if part]
-    context = {"listed": listed, "closed": len(found) - len(lines), "may_create": may_create_projects(request.user)}
+    new = addresses.address("project.new") if may_create_projects(request.user) else ""
+    context = {"listed": listed, "closed": len(found) - len(lines), "new_project": new}
     return render(request, "projects/projects.html", context)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def project_new(request: Request) -> HttpResponse:
-    if not may_create_projects(request.user):
-        raise PermissionDenied("Only administrators and managers can create projects.")
-    label_sets = project_services.shipped_label_sets()
-    form = ProjectForm(request.POST or None, label_sets=label_sets, initial={"label_set": DEFAULT_LABEL_SET})
-    if request.method == "POST" and form.is_valid():
-        made = _create(request, form)
-        if made is not None:
-            return redirect("project", made.slug)
-    chosen = form["label_set"].value()
-    context = {"form": form, "label_sets": label_sets.values(), "chosen": chosen}
-    return render(request, "projects/project_new.html", context)
-
-
-def _create(request: Request, form: ProjectForm) -> Project | None:
-    """Create the project. Returns None and adds an error to the form if the service raises ServiceError."""
-    wanted = form.cleaned_data
-    try:
-        made = project_services.create_project(
-            name=wanted["name"],
-            label_set_key=wanted["label_set"],
-            language=wanted["language"],
-            manager=request.user,
-            actor=request.user,
-        )
-    except ServiceError as error:
-        if error.code == "exists" and (twin := _just_made(request, wanted)):
-            return twin
-        add_error(form, error, {"exists": "name", "slug": "name", "label-set": "label_set"})
-        return None
-    messages.success(request, _("The project was created. You are its manager."))
-    return made
-
-
-def _just_made(request: Request, wanted: dict[str, str]) -> Project | None:
-    """The project that the first click of a double click has created."""
-    since = timezone.now() - DOUBLE_CLICK
-    return Project.objects.filter(
-        created_by=request.user,
-        name=wanted["name"].strip(),
-        label_set__key=wanted["label_set"],
-        created_at__gte=since,
-        memberships__user=request.user,
-    ).first()
 
 
 @in_project(Can.SEE_PROJECT)
@@ -122,7 +69,7 @@ def _state(access: Access) -> dict[str, object]:
     listed = {member.user_id for member, _progress in people}
     context: dict[str, object] = {
         "steps": steps,
-        "next_step": next((step for step in steps if not step.done), None),
+        "next_step": next((step for step in steps if not step.done and not step.optional), None),
         "tally": counted,
         "people": people,
         "authors": [author for author in counted.authors if author.user not in listed],
@@ -198,6 +145,25 @@ def _page(
     }
     failed = (form and form.errors) or (assigning and assigning.errors)
     return render(request, "projects/settings.html", context, status=422 if failed else 200)
+
+
+@in_project(Can.MANAGE, "POST")
+def begin(request: Request, access: Access) -> HttpResponse:
+    """Begin to annotate (`do`): a pilot, all notes by all annotators, or all notes by the managers alone."""
+    rules = Project.Distribution
+    with error_as_message(request):
+        match request.POST.get("do"):
+            case "pilot":
+                made = start_pilot(project=access.project, actor=access.user)
+                message = ngettext("The pilot of %(n)d note has begun.", "The pilot of %(n)d notes has begun.", made)
+            case "all" | "alone" as wanted:
+                rule = rules.MANAGERS if wanted == "alone" else rules.EVERYONE
+                made = assign_all(project=access.project, actor=access.user, distribution=rule)
+                message = ngettext("%(n)d assignment was made.", "%(n)d assignments were made.", made)
+            case _:
+                raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
+        messages.success(request, message % {"n": made})
+    return redirect("project", access.slug)
 
 
 @in_project(Can.MANAGE, "POST")

@@ -33,13 +33,15 @@ LONGEST_NAME = 80
 def kinds_in(project: Project) -> dict[str, Kind]:
     """The kind of each label code of the project; merged labels are included, since frozen gold may use them.
 
-    A label that somebody added has the kind that a saved policy gives it, the newest first, or that of the label that
-    it was merged into. Else it is missing.
+    A label that somebody added has the kind that was given with it, or that a saved policy gives it, the newest first,
+    or that of the label that it was merged into. Else it is missing.
     """
     known = dict[str, Kind]()
     for rules in ReleasePolicy.objects.filter(project=project).order_by("pk").values_list("rules", flat=True):
         known |= {code: rule.kind for code, rule in read_policy(rules).rules.items()}
     known |= kinds_of(project.label_set.key)
+    given = Label.objects.filter(label_set__project=project).filter(identifier__in=list(Kind))
+    known |= {code: Kind(kind) for code, kind in given.values_list("code", "identifier")}
     found: dict[str, Kind] = {}
     for code, target in _codes(project):
         kind = known.get(code) or known.get(target or "")

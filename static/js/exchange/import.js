@@ -30,7 +30,7 @@ const isZip = (path) => path.toLowerCase().endsWith(".zip");
 
 // The problem with the chosen files as a sentence; empty if they can be uploaded.
 const problem = () => {
-  if (chosen.size === 0) return words.none;
+  if (chosen.size === 0) return "optional" in form.dataset ? "" : words.none;
   if (total() > limit) return words.tooLarge(total(), form.dataset.limitText);
   if (chosen.size > 1 && [...chosen.keys()].some(isZip)) return words.zipAlone;
   if (chosen.size > MOST_ENTRIES) return words.tooMany;
@@ -219,11 +219,6 @@ field.addEventListener("change", () => fromInput(field));
 folder.addEventListener("change", () => fromInput(folder));
 document.getElementById("choose-files").addEventListener("click", () => field.click());
 document.getElementById("choose-folder").addEventListener("click", () => folder.click());
-const askWhose = () => {
-  for (const whose of ["annotator", "run"]) form.elements[whose].required = form.elements.annotations.value === whose;
-};
-askWhose();
-for (const option of form.elements.annotations) option.addEventListener("change", askWhose);
 addEventListener("pageshow", () => {
   busy = false;
   button.removeAttribute("aria-disabled");

@@ -1,8 +1,8 @@
-/** Remembers in this browser which <details data-fold="key"> are folded. They are open at first. */
+/** Remembers in this browser which <details data-fold="key"> are open. They are folded at first. */
 
 /** @param {HTMLDetailsElement} part */
 function keyOf(part) {
-  return `folded:${part.dataset.fold}`;
+  return `open:${part.dataset.fold}`;
 }
 
 /** @param {ParentNode} where */
@@ -10,9 +10,9 @@ function restore(where) {
   for (const part of where.querySelectorAll("details[data-fold]")) {
     if (!(part instanceof HTMLDetailsElement)) continue;
     try {
-      if (localStorage.getItem(keyOf(part))) part.open = false;
+      if (localStorage.getItem(keyOf(part))) part.open = true;
     } catch {
-      // Without storage, everything is open.
+      // Without storage, everything is folded.
     }
   }
 }
@@ -24,8 +24,8 @@ document.addEventListener(
     const part = event.target;
     if (!(part instanceof HTMLDetailsElement) || !part.dataset.fold) return;
     try {
-      if (part.open) localStorage.removeItem(keyOf(part));
-      else localStorage.setItem(keyOf(part), "1");
+      if (part.open) localStorage.setItem(keyOf(part), "1");
+      else localStorage.removeItem(keyOf(part));
     } catch {
       // The choice is lost with the page.
     }

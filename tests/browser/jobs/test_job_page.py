@@ -19,6 +19,7 @@ def staged(settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     project = make.make_project("covid")
     manager = make.make_member(project, "manager")
+    make.make_member(project)
     row = stage(project, zipped(("a.txt", b"Seen on 12/03/2021.")), format="text", written_as="", actor=manager)
     return manager, project, row
 

@@ -1,4 +1,4 @@
-"""The overview in Chromium: by keys, with the checklist that stays folded."""
+"""The overview in Chromium: by keys, with steps that stay folded."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -22,20 +22,20 @@ def mia(transactional_db):
     return make.make_member(project, "manager", "mia")
 
 
-def test_the_next_steps_by_keys(mia, page_of, live):
-    """The checklist stays folded, and the first thing that waits is the first stop of Tab."""
+def test_the_next_step_by_keys(mia, page_of, live):
+    """The next step is the first stop of Tab, and the list of all steps stays open where it was opened."""
     page: Page = page_of(mia)
     page.goto(live("project", "covid"))
-    expect(page.locator("details.fold > ol")).to_be_visible()
-    page.locator("summary", has_text="Next steps").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("details.fold > ol")).to_be_hidden()
+    steps = page.locator("ol.steps")
+    expect(steps).to_be_hidden()
+    page.locator("summary", has_text="All steps").press("Enter")
+    expect(steps).to_be_visible()
     page.reload()
-    expect(page.locator("details.fold > ol")).to_be_hidden()
-    page.locator("summary", has_text="Next steps").press("Enter")
-    expect(page.locator("details.fold > ol")).to_be_visible()
+    expect(steps).to_be_visible()
+    page.locator("summary", has_text="All steps").press("Enter")
+    expect(steps).to_be_hidden()
     page.reload()
-    expect(page.locator("details.fold > ol")).to_be_visible()
+    expect(steps).to_be_hidden()
     page.locator("#main").focus()
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Adjudicate", exact=True).and_(page.locator(".btn")).first).to_be_focused()

@@ -27,7 +27,7 @@ def test_a_pdf_is_previewed_imported_and_shown(world: SimpleNamespace, page_of: 
     page.locator("input[type=file]").first.set_input_files(
         {"name": f"{'long-name-' * 8}.pdf", "mimeType": "application/pdf", "buffer": written}
     )
-    page.locator("summary", has_text="Documents").first.click()
+    page.locator("summary", has_text="Options").first.click()
     page.get_by_label("Encoding of text").select_option("cp1252")
     page.get_by_label("Remove soft hyphens").check()
     assert fits(page)

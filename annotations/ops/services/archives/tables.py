@@ -37,7 +37,9 @@ MEMBER: Final = "role active joined_at removed_at read_others_until"
 TABLES: Final[dict[type[Model], str]] = {
     models.LabelSet: "key name source",
     models.Category: "label_set code name hue position",
-    models.Label: "label_set category code name hotkey description placeholder position attributes merged_into",
+    models.Label: (
+        "label_set category code name hotkey description placeholder position attributes identifier merged_into"
+    ),
     models.LabelMapping: "name target created_by created_at",
     models.MappedLabel: "mapping label code",
     models.Author: "kind name user merged_from created_at",

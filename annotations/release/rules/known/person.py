@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from annotations.release.rules.redaction.policy import IdentifierType, gettext_noop
+from annotations.text.identifiers import IdentifierType, gettext_noop
 
 
 def _values(words: str, kind: IdentifierType | None = None) -> Any:

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType, gettext_noop
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.surrogates.clustering import read, surrogate_key
 from annotations.release.rules.surrogates.folding import compact, folded
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import field_of_work, slots
 from annotations.release.rules.surrogates.writing import TEMPLATES
+from annotations.text.identifiers import gettext_noop
 
 
 @dataclass(frozen=True, slots=True)
