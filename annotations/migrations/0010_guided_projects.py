@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0005_pairs'),
+        ('annotations', '0009_audio'),
     ]
 
     operations = [
