@@ -206,6 +206,8 @@ TABLE: dict[str, dict[str, str]] = {
     "webhooks": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     # Nobody reads a note yet: redirects to the page of the audit.
     "audit_read": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
+    # Nobody reads a note of the audit.
+    "audit_listen": {"GET": REVIEWERS.replace("200", "404"), "POST": EVERYONE_405},
     "project_new": {"GET": "302 403 403 403 403 200 200 200", "POST": "302 403 403 403 403 302 302 302"},
     "notes": {"GET": MEMBERS, "POST": done(MEMBERS)},
     "changes": {"GET": EVERYONE_405, "POST": ANNOTATORS.replace("302", "401")},

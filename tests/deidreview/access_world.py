@@ -291,8 +291,8 @@ KINDS = {
         "known_person": "known_person",
         "release": (
             "release release_export release_prepare release_withdraw surrogate_scores_start release_findings "
-            "release_decide release_note release_audit audit_start audit_discard audit_next audit_read audit_mark "
-            "audit_unmark audit_finish audit_reopen audit_leaks audit_decide record_export"
+            "release_decide release_note release_audit audit_start audit_discard audit_next audit_read audit_listen "
+            "audit_mark audit_unmark audit_finish audit_reopen audit_leaks audit_decide record_export"
         ),
         "import": "import_preview import_report job_start_import job_of_import",
         "mapping": "label_mapping label_mapping_delete",
@@ -353,6 +353,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "name": "locations" if name == "skill" else "small",
         "policy": "mask",
         "region": ids["region"],
+        "part": 0,
         "start": 0,
         "end": 11,
         "page": 1,

@@ -22,8 +22,10 @@ from annotations.formats.notes import Loss, OutNote
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import cancel, once
 from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported, ReleaseWithdrawn
+from annotations.release.selectors.recordings import has_recordings
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, WrittenLabels, out_note, release_files
+from annotations.release.services.recordings import released_recordings
 from annotations.release.services.settling import edition_of, released_notes, settle
 
 EXPORT = "release_export"
@@ -157,7 +159,8 @@ class ReleaseExport:
             """What the manifest says of labels written in another way. A mapping's name stays inside."""
             return {"labels": relabeled} if (relabeled := self._relabeled()) else {}
 
-        return release_files(self._format, self._out_notes(), written, self._about(), at_end, self._beside)
+        recordings = released_recordings(self._release)
+        return release_files(self._format, self._out_notes(), written, self._about(), at_end, self._beside, recordings)
 
     def check_still(self) -> None:
         """Check in the caller's transaction that nothing changed since the export began."""
@@ -210,6 +213,7 @@ class ReleaseExport:
             "content_hash": release.content_hash,
             "text_hash": release.figures.get("text_hash", ""),
             "edition": edition_of(release),
+            **({"voice": "kept"} if has_recordings(release) else {}),
         }
 
     def _out_notes(self) -> Iterator[tuple[OutNote, list[Loss]]]:

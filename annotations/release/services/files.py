@@ -52,16 +52,18 @@ def release_files(
     about: Mapping[str, Any],
     at_end: Callable[[], Mapping[str, Any]],
     beside: Mapping[str, bytes],
+    recordings: Iterable[tuple[str, Content]] = (),
 ) -> Iterator[tuple[str, Content]]:
     """Yield every file of a release as (relative name, content); the last ones are the manifest and its signature.
 
-    `notes` come with the losses that they have already; `beside` are further files, by name. The manifest has what
-    `about` says, the size and SHA-256 of every file before it, and what `at_end` says after the last note.
+    `notes` come with the losses that they have already; `beside` and `recordings` are further files, by name. The
+    manifest has what `about` says, the size and SHA-256 of every file before it, and what `at_end` says after the last
+    note.
     """
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as manifest:
         manifest.write(_opening(about))
         first = True
-        for name, content in chain(beside.items(), _files(format, notes, written, beside)):
+        for name, content in chain(beside.items(), recordings, _files(format, notes, written, beside)):
             row = json.dumps({"name": name, **_measured(content)}, ensure_ascii=False)
             manifest.write((("\n " if first else ",\n ") + row).encode())
             first = False

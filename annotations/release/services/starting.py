@@ -29,6 +29,7 @@ from annotations.release.events import RELEASE_PREPARED_AGAIN, RELEASE_STARTED, 
 from annotations.release.rules.redaction.policy import Action, IdentifierType
 from annotations.release.selectors.surrogates import edited_since
 from annotations.release.services.policies import policy_named, read_policy, require_total
+from annotations.release.services.recordings import check_recordings
 from annotations.release.services.sources import ReleasedAnnotations, source_of, union_of
 from annotations.release.services.surrogates.makers import Params, checked_maker, queue_of
 
@@ -61,7 +62,7 @@ def start_release(
     `surrogate_maker`: the parameters of a language model that makes surrogates, from
     `services.surrogates.makers.checked_maker`; without, rules make them. Raises ServiceError: `set` or `version` for
     unknown annotations, `empty` if no note has them, `unmapped` with the labels for which the policy has no rule,
-    `policy` for a policy of another project, `long` for a long text.
+    `policy` for a policy of another project, `long` for a long text, `voice` for recordings by Safe Harbor.
     """
     key = f"{project.pk}-{actor.pk if actor else 0}-{token or uuid.uuid4().hex}"
     purpose, recipient = checked_texts(purpose, recipient)
@@ -77,6 +78,7 @@ def start_release(
             raise ServiceError(_("This policy is not one of the project's. Choose one of its policies."), code="policy")
         require_total(project, read_policy(policy.rules))
         source = source_of(project, set_spec)
+        check_recordings(project, policy.slug, source)
         runs = _runs(project, searched_runs)
         release = Release.objects.create(
             project=project,

@@ -19,11 +19,14 @@ from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.audits.looks import at_least, at_most, whole
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import Bit, SideBySideLine, beside
+from annotations.release.selectors.recordings import has_recordings
 from annotations.release.services.previewing import MASKED, SURROGATES, VIEWS, viewed
 from annotations.release.services.steps import bound_in_words, state_of
 from annotations.text.spans import Span
 
 register = template.Library()
+
+register.filter("has_voice", has_recordings)
 
 TABLE = (
     '<table class="beside"><caption class="sr-only">{}</caption><thead><tr>'

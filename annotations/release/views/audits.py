@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from csp.constants import SELF
+from csp.decorators import csp_update
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -21,10 +23,12 @@ from annotations.notes.selectors.in_context import label_looks, line_at
 from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors import audits as audits_selectors
+from annotations.release.selectors.recordings import excerpts_of
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit, preview_of, waiting_for
 from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
+from annotations.release.services.recordings import excerpt_of, recording_of
 
 
 @in_project(Can.AUDIT_RELEASES, "POST")
@@ -34,6 +38,7 @@ def audit_next(request: Request, access: Access, number: int) -> HttpResponse:
     return _next(request, access, plan, number)
 
 
+@csp_update({"media-src": [SELF]})
 @in_project(Can.AUDIT_RELEASES)
 def audit_read(request: Request, access: Access, number: int) -> HttpResponse:
     """Show the note that the person reads. Redirects to the audit's page if they read none."""
@@ -42,6 +47,18 @@ def audit_read(request: Request, access: Access, number: int) -> HttpResponse:
     if plan is None or found is None:
         return redirect("release_audit", access.slug, number)
     return render(request, "release/audits/read.html", {"plan": plan, **_page(access, plan, *found)})
+
+
+@in_project(Can.AUDIT_RELEASES)
+def audit_listen(request: Request, access: Access, number: int, part: int) -> HttpResponse:
+    """Send an excerpt of the recording of the note that the person reads, muted as released but for a planted leak."""
+    plan = _audit(access, number)
+    found = show_note(plan=plan, user=access.user) if plan else None
+    if found is None:
+        raise Http404("This person reads no note of the audit.")
+    ending, content = excerpt_of(found[0], part)
+    headers = {"Cache-Control": "no-store, private", "Content-Disposition": "inline"}
+    return HttpResponse(content, content_type=f"audio/{ending}", headers=headers)
 
 
 def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: AuditedText) -> dict[str, Any]:
@@ -64,6 +81,7 @@ def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: AuditedText) 
         "mine": AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNoteState.DONE).count(),
         "reopens": reading.last_finished(plan, access.user),
         "language": note.note.document.language or access.project.language,
+        "excerpts": excerpts_of(note, recording) if (recording := recording_of(note.note.document)) else [],
     }
 
 

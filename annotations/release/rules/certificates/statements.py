@@ -117,10 +117,19 @@ def result_of(row: IdentifierRow, *, unread: bool = False) -> str:
     return STATUS[row["status"]] + (EVERY if unread and row["status"] in (PARTLY, NONE) else "")
 
 
-def identifier_rows(rules: Sequence[RuleRow], looked_for: Collection[str] = ()) -> list[IdentifierRow]:
+VOICE: Final = (
+    "Voice kept: the release has recordings in which people speak. A voice print is one of the identifiers of Safe "
+    "Harbor, (P), 45 CFR 164.514(b)(2)(i)(P)."
+)
+
+
+def identifier_rows(
+    rules: Sequence[RuleRow], looked_for: Collection[str] = (), *, voice: bool = False
+) -> list[IdentifierRow]:
     """The eighteen identifiers, each with the labels that are mapped to it and what the policy does with them.
 
     `looked_for`: the codes of the identifiers that the leak gate looked for in all notes, whether labeled or not.
+    `voice`: the release has recordings, in which the voice, a biometric identifier, is kept.
     """
     rows = []
     for identifier in IDENTIFIERS:
@@ -132,7 +141,7 @@ def identifier_rows(rules: Sequence[RuleRow], looked_for: Collection[str] = ()) 
                 labels=[rule["label"] for rule in mapped],
                 actions=sorted({rule["action"] for rule in mapped}),
                 spans=sum(rule["spans"] for rule in mapped),
-                status=_status(identifier.code, mapped, looked_for),
+                status=KEPT if voice and identifier.letter == "P" else _status(identifier.code, mapped, looked_for),
             )
         )
     return rows
@@ -153,14 +162,18 @@ def _keeps(rule: RuleRow, identifier: str) -> bool:
     return action in _NOT_REMOVING or (action is Action.GENERALIZE and identifier not in _GENERALIZABLE)
 
 
-def statements(rows: Sequence[IdentifierRow], *, audited: bool, unread: bool = False) -> list[Statement]:
+def statements(
+    rows: Sequence[IdentifierRow], *, audited: bool, unread: bool = False, voice: bool = False
+) -> list[Statement]:
     """What the certificate says about Safe Harbor, actual knowledge, and expert determination.
 
-    `unread`: the rules of the leak gate could not read some notes.
+    `voice`: the release has recordings. `unread`: the rules of the leak gate could not read some notes.
     """
     return [
         Statement(
-            method="safe harbor", section="45 CFR 164.514(b)(2)(i)", text=_safe_harbor(rows, EVERY if unread else "")
+            method="safe harbor",
+            section="45 CFR 164.514(b)(2)(i)",
+            text=" ".join([_safe_harbor(rows, EVERY if unread else ""), *([VOICE] if voice else [])]),
         ),
         Statement(
             method="actual knowledge",

@@ -21,6 +21,7 @@ from annotations.release.rules.certificates.signatures import FORMAT
 from annotations.release.rules.certificates.statements import CODE_OF_TYPE, identifier_of, identifier_rows, statements
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
 from annotations.release.selectors.audits import AuditResult, Rate, audit_result
+from annotations.release.selectors.recordings import has_recordings
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certificates.people import allowed_by, name_of, readers_of, unfinished_notes
 from annotations.release.services.settling import content_hash, edition_of, released_notes, texts_hash
@@ -232,7 +233,8 @@ def draft(release: Release, terms: Terms, measures: ReleaseMeasurements, signing
     """The content of a certificate of a release whose figures are stored."""
     audit, figures = audit_result(release), release.figures
     rules = rule_rows(release)
-    identifiers = identifier_rows(rules, looked_for(release))
+    voice = has_recordings(release)
+    identifiers = identifier_rows(rules, looked_for(release), voice=voice)
     leaks, searched = leak_counts(release, audited=False), _searched(release)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
     readings = {one.user.pk: one.read for one in audit.auditors} if audit else {}
@@ -249,7 +251,9 @@ def draft(release: Release, terms: Terms, measures: ReleaseMeasurements, signing
             parts.Context,
             terms,
             expires_on=terms.expires_on.isoformat() if terms.expires_on else None,
-            statements=statements(identifiers, audited=audit is not None, unread=bool(searched and searched["unread"])),
+            statements=statements(
+                identifiers, audited=audit is not None, unread=bool(searched and searched["unread"]), voice=voice
+            ),
         ),
         data=_data(release),
         identifiability=parts.Identifiability(

@@ -1,0 +1,67 @@
+"""Muted recordings of a release, in its export and for its auditors."""
+
+import io
+from collections.abc import Iterator
+
+from django.http import Http404
+from django.utils.translation import gettext as _
+
+from annotations.audio.rules.sound import write_muted
+from annotations.audio.selectors import opened
+from annotations.audio.services.exporting import intervals_file, muted_copy
+from annotations.audio.services.starting import readable
+from annotations.core.errors import ServiceError
+from annotations.exchange.services.writing import Content
+from annotations.models import AuditNote, Document, Project, Recording, Release, ReleasedNote, ReleasedNoteState
+from annotations.release.selectors.recordings import excerpts_of, released_intervals
+from annotations.release.services.sources import ReleasedAnnotations, covered_notes
+
+FOLDER = "recordings"
+SAFE_HARBOR = "safe-harbor"
+
+
+def check_recordings(project: Project, policy: str, source: ReleasedAnnotations) -> None:
+    """Raise ServiceError `voice` where recordings would be released by the policy of Safe Harbor."""
+    transcripts = Recording.objects.filter(document__project=project).values("document")
+    if policy != SAFE_HARBOR or not transcripts.exists():
+        return
+    if covered_notes(project, source).filter(pk__in=transcripts).exists():
+        message = _(
+            "Recordings can't be released by Safe Harbor: the voice itself is an identifier, 45 CFR "
+            "164.514(b)(2)(i)(P), and muting keeps it. Choose another policy, for example for a limited data set."
+        )
+        raise ServiceError(message, code="voice")
+
+
+def released_recordings(release: Release) -> Iterator[tuple[str, Content]]:
+    """The muted recordings of the notes that are not held back, each with its intervals, by name in the export."""
+    rows = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE, document__recording__isnull=False)
+    for pk in list(rows.order_by("name").values_list("pk", flat=True)):
+        note = rows.select_related("document__recording").filter(pk=pk).first()
+        if note is None:
+            continue
+        recording = note.document.recording
+        intervals = released_intervals(note, recording)
+        ending, copy = muted_copy(recording, intervals)
+        with copy:
+            yield f"{FOLDER}/{note.name}.{ending}", copy
+        yield f"{FOLDER}/{note.name}.intervals.json", intervals_file(recording, intervals)
+
+
+def recording_of(document: Document) -> Recording | None:
+    """The recording whose transcript the note is, if it is one."""
+    return Recording.objects.filter(document=document).first()
+
+
+def excerpt_of(row: AuditNote, part: int) -> tuple[str, bytes]:
+    """The ending and the content of an excerpt, muted like the release, but for a planted leak. Raises Http404."""
+    recording = recording_of(row.note.document)
+    excerpts = excerpts_of(row, recording) if recording else []
+    if recording is None or part >= len(excerpts):
+        raise Http404("There is no such excerpt.")
+    planted = None if row.planted_start is None or row.planted_end is None else (row.planted_start, row.planted_end)
+    start, end = (int(one * recording.rate) for one in excerpts[part])
+    out = io.BytesIO()
+    with opened(recording) as source, readable():
+        write_muted(source, out, released_intervals(row.note, recording, planted), start=start, end=end)
+    return "flac" if recording.format == "FLAC" else "wav", out.getvalue()

@@ -1,0 +1,130 @@
+"""Recordings in a release: muted files in the export, Safe Harbor refused, the certificate, and audit by listening."""
+
+import io
+import json
+
+import numpy
+import pytest
+import soundfile
+from django.urls import reverse
+
+from annotations.core.errors import ServiceError
+from annotations.models import AuditNote, AuditPlan, Label, ReleasedNote, Span
+from annotations.projects.services.projects import create_project
+from annotations.release.selectors.recordings import excerpts_of
+from annotations.release.services.certificates.drafting import Terms
+from annotations.release.services.certificates.signing import content_of, sign
+from annotations.release.services.exporting import export_release_to_path
+from tests import factories as make
+from tests.audio.conftest import store
+from tests.worlds.released import make_release
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def clinic(speech):
+    """A recording whose gold has the doctor and the city; the date is not labeled."""
+    project = create_project(name="Ward", slug="ward", label_set_key="i2b2-2014", language="en")
+    _job, recording = store(project, speech, name="anna-rossi.wav", patient="P1", margin=0.05)
+    note = recording.document
+    gold = make.make_set(note, make.make_author(project, kind="gold", name="gold"), submitted=True)
+    labels = {one.code: one for one in Label.objects.filter(label_set__project=project)}
+    for text, code in (("Smith", "DOCTOR"), ("Boston", "CITY")):
+        start = note.text.index(text)
+        Span.objects.create(annotation_set=gold, start=start, end=start + len(text), label=labels[code])
+    return recording
+
+
+def samples(content):
+    return soundfile.read(content, dtype="int16")[0]
+
+
+def silent(speech, heard, word):
+    found = next(one for one in speech.as_json if one["word"] == word)
+    rate = len(speech.samples) / speech.words[-1][2]
+    part = slice(int((found["start"] + 0.02) * rate), int((found["end"] - 0.02) * rate))
+    same = (heard[part] == speech.samples[part]).all()
+    assert same or not heard[part].any()
+    return not same
+
+
+def test_an_export_has_the_muted_recording_under_the_note_s_neutral_name(clinic, speech, tmp_path):
+    release = make_release(clinic.document.project, keep_names=False)
+    out = tmp_path / "out"
+    export_release_to_path(release=release, out=out, format="text")
+    (wav,) = (out / "recordings").glob("*.wav")
+    assert "anna" not in wav.name
+    heard = samples(wav)
+    assert len(heard) == len(speech.samples)
+    assert [silent(speech, heard, word) for word in ("Smith", "patient", "Boston")] == [True, False, True]
+    intervals = json.loads((out / "recordings" / f"{wav.stem}.intervals.json").read_text())
+    assert {cause for *_bounds, cause in intervals["intervals"]} >= {"DOCTOR", "CITY"}
+    manifest = json.loads((out / "release.json").read_text())
+    assert manifest["voice"] == "kept"
+    assert f"recordings/{wav.name}" in {file["name"] for file in manifest["files"]}
+    assert "Smith" not in (out / f"{wav.stem}.txt").read_text()
+
+
+def test_safe_harbor_is_refused_with_the_regulation(clinic):
+    with pytest.raises(ServiceError, match=r"164\.514\(b\)\(2\)\(i\)\(P\)") as error:
+        make_release(clinic.document.project, policy="safe-harbor")
+    assert error.value.code == "voice"
+
+
+def test_the_certificate_and_the_page_say_that_the_voice_is_kept(clinic, client):
+    release = make_release(clinic.document.project)
+    certificate = sign(release=release, terms=Terms("research", "lab", None), accepted=(), actor=None, everything=True)
+    content = content_of(certificate)
+    biometric = next(one for one in content["identifiability"]["identifiers"] if one["letter"] == "P")
+    assert biometric["status"] == "kept"
+    safe_harbor = content["context"]["statements"][0]["text"]
+    assert "Not met." in safe_harbor and "Voice kept" in safe_harbor
+    client.force_login(make.make_member(release.project, "manager"))
+    assert b'data-voice="kept"' in client.get(reverse("release", args=["ward", release.number])).content
+
+
+def test_an_auditor_hears_the_muted_recording_with_the_planted_leak(clinic, speech, client):
+    release = make_release(clinic.document.project)
+    rita = make.make_member(release.project, "reviewer")
+    note = ReleasedNote.objects.get(release=release)
+    start = clinic.document.text.index("Smith")
+    plan = AuditPlan.objects.create(
+        release=release, target=0.05, confidence=0.95, seed="s", planted_share=1, leaks_allowed=0, strata={}, looks=[],
+        drawn=1,
+    )  # fmt: skip
+    row = AuditNote.objects.create(
+        plan=plan,
+        note=note,
+        position=1,
+        look=0,
+        reader=rita,
+        state="reading",
+        planted_start=start,
+        planted_end=start + 5,
+    )
+    assert excerpts_of(row, clinic) == [(0.0, clinic.duration)]
+    client.force_login(rita)
+    page = client.get(reverse("audit_read", args=["ward", release.number]))
+    assert page.status_code == 200 and b"<audio" in page.content
+    assert "media-src 'self'" in page["Content-Security-Policy"]
+    url = reverse("audit_listen", args=["ward", release.number, 0])
+    answer = client.get(url)
+    assert "no-store" in answer["Cache-Control"]
+    heard = samples(io.BytesIO(answer.content))
+    assert [silent(speech, heard, word) for word in ("Smith", "Boston")] == [False, True]
+    assert client.get(reverse("audit_listen", args=["ward", release.number, 1])).status_code == 404
+    other = make.make_member(release.project, "reviewer")
+    client.force_login(other)
+    assert client.get(url).status_code == 404
+
+
+def test_excerpts_of_a_long_recording_are_random_and_have_the_planted_leak(clinic):
+    clinic.frames = clinic.rate * 600
+    row = AuditNote(plan_id=7, position=3, planted_start=7, planted_end=12)
+    found = excerpts_of(row, clinic)
+    assert len(found) == 3 and all(round(end - start, 6) == 20 for start, end in found)
+    begin = next(word[2] for word in clinic.words if word[0] <= 7 < word[1])
+    assert any(start <= begin < end for start, end in found)
+    assert found == excerpts_of(row, clinic)
+    assert numpy.ptp([start for start, _end in found]) > 0

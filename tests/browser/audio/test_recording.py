@@ -1,0 +1,72 @@
+"""The page of a recording in Chromium: deciding by keyboard alone, and muting by drag."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotations.models import AudioRegion
+from tests.audio.conftest import store
+from tests.audio.speech import speak
+from tests.factories import make_member, make_project
+from tests.waiting import wait_for
+
+SAID = "Doctor Smith saw the patient in Boston on Monday"
+
+
+@pytest.fixture
+def page(transactional_db, page_of, live):
+    project = make_project("ward")
+    speech = speak(SAID)
+    kept = [word for word in speech.as_json if word["word"] not in ("Smith", "Boston")]
+    _job, recording = store(project, speech, words=("w.json", json.dumps(kept).encode()))
+    found = page_of(make_member(project, "reviewer", "rita"))
+    found.errors = []
+    found.on("console", lambda message: found.errors.append(message.text) if message.type == "error" else None)
+    found.goto(live("recording", "ward", recording.document_id))
+    return found
+
+
+@pytest.mark.browser
+def test_a_reviewer_completes_a_recording_by_keyboard(page):
+    regions = page.locator("#regions")
+    left = int(regions.get_attribute("data-open"))
+    assert left >= 2
+    first = AudioRegion.objects.order_by("start").first()
+    page.locator("#transcript").focus()
+    page.keyboard.press("n")
+    expect(page.locator(".audio-region.is-selected")).to_have_attribute("data-region", str(first.pk))
+    page.keyboard.press("]")
+    page.keyboard.press("a")
+    expect(regions).to_have_attribute("data-open", str(left - 1))
+    region = AudioRegion.objects.get(pk=first.pk)
+    assert (region.decision, round(region.end - first.end, 2)) == ("accepted", 0.1)
+    for at in range(left - 1):
+        page.keyboard.press("x")
+        expect(regions).to_have_attribute("data-open", str(left - 2 - at))
+    assert not AudioRegion.objects.filter(decision="").exists()
+    page.locator("#transcript").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".audio-word.is-selected")).to_have_text("Doctor")
+    page.keyboard.press("Enter")
+    wait_for(lambda: page.evaluate("document.getElementById('audio').currentTime") > 0.05, what="the sound")
+    assert page.errors == []
+
+
+@pytest.mark.browser
+def test_a_part_is_muted_by_dragging_over_the_waveform(page):
+    box = page.locator("#wave").bounding_box()
+    page.locator("#wave canvas").first.wait_for()
+    y = box["y"] + 5
+    page.mouse.move(box["x"] + box["width"] * 0.90, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.94, y, steps=5)
+    page.mouse.move(box["x"] + box["width"] * 0.96, y, steps=5)
+    page.mouse.up()
+    expect(page.locator("#regions")).to_have_attribute("data-state", re.compile("person"))
+    made = AudioRegion.objects.get(cause="person")
+    length = made.recording.duration
+    assert (made.decision, round(made.start / length, 1)) == ("accepted", 0.9)
+    assert 0.02 < (made.end - made.start) / length < 0.1
+    assert page.errors == []
