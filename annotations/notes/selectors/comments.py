@@ -12,7 +12,7 @@ from django.utils.text import Truncator
 from django.utils.translation import ngettext
 
 from annotations import models
-from annotations.core.access import Access, Can, notes_for
+from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.authors import user_namer
 from annotations.core.bulk import in_batches
@@ -308,9 +308,22 @@ def _open_flags(project: int) -> QuerySet[models.Flag]:
     return models.Flag.objects.filter(document__project_id=project, cleared_at__isnull=True)
 
 
+# Assignments whose notes an annotator may open, as in `notes_for`.
+LIVE = (models.AssignmentState.OPEN, models.AssignmentState.DONE)
 # The header counts on every page; Django would take longer to write this query than the database to answer it.
 _FLAGGED = PreparedRead(
     lambda project: _open_flags(project).order_by().values_list("document_id").distinct()[: MOST + 1], int
+)
+_OWN_FLAGGED = PreparedRead(
+    lambda project, user: (
+        _open_flags(project)
+        .filter(user_id=user, document__assignments__user_id=user, document__assignments__state__in=LIVE)
+        .order_by()
+        .values_list("document_id")
+        .distinct()[: MOST + 1]
+    ),
+    int,
+    int,
 )
 
 
@@ -318,8 +331,7 @@ def notes_flagged(access: Access) -> int:
     """Count the flagged notes that this person sees in the list, up to one more than the header shows."""
     if not access.blind:
         return len(_FLAGGED.all(access.project.pk))
-    flags = open_flags(access).filter(document__in=notes_for(access))
-    return flags.order_by().values("document_id").distinct()[: MOST + 1].count()
+    return len(_OWN_FLAGGED.all(access.project.pk, access.user.pk))
 
 
 def may_clear(access: Access, flag: models.Flag) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -166,9 +167,28 @@ def source(access: Access, show: Show) -> Fetch:
     return _along(Document.objects.filter(project_id=project), "pk")
 
 
+@cache
+def _assigned_after(limit: int) -> PreparedRead:
+    return PreparedRead(
+        lambda project, user, state, after: (
+            Assignment.objects.filter(project_id=project, user_id=user, state=state, document_id__gt=after)
+            .order_by("document_id")
+            .values_list("document_id")[:limit]
+        ),
+        *(int, int, str, int),
+    )
+
+
 def _assigned(access: Access, state: str) -> Fetch:
-    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk, state=state)
-    return _along(mine, "document_id")
+    project, user = access.project.pk, access.user.pk
+    backwards = _along(Assignment.objects.filter(project_id=project, user_id=user, state=state), "document_id")
+
+    def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
+        if before is not None:
+            return backwards(after, before, limit)
+        return NoteWindow([pk for (pk,) in _assigned_after(limit).all(project, user, str(state), after or 0)])
+
+    return fetch
 
 
 def _flagged(access: Access) -> Fetch:
