@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from annotations.agreement.rules import disagreement
 from annotations.agreement.selectors.disagreements import spans_of_sets, submitted_sets
@@ -36,15 +36,18 @@ class _Note:
 
 def waiting(project: Project) -> int:
     """The number of notes that are to be compared, for the first time or again."""
-    return Stale.objects.filter(document_id__in=Document.objects.filter(project=project).values("pk")).count()
+    return _stale(project).count()
+
+
+def _stale(project: Project) -> "QuerySet[Stale]":
+    return Stale.objects.filter(Exists(Document.objects.filter(project=project, pk=OuterRef("document_id"))))
 
 
 def bring_up_to_date(project: Project, *, seconds: float | None = None) -> int:
     """Compare the waiting notes, for about `seconds` (None: all). Returns the number of notes that still wait."""
     until = None if seconds is None else time.monotonic() + seconds
     while True:
-        wanted = Stale.objects.filter(document_id__in=Document.objects.filter(project=project).values("pk"))
-        ids = list(wanted.order_by("document_id").values_list("document_id", flat=True)[:BATCH])
+        ids = list(_stale(project).order_by("document_id").values_list("document_id", flat=True)[:BATCH])
         if not ids:
             return 0
         _compare(project, ids)
