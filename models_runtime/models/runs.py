@@ -1,5 +1,6 @@
 import hashlib
 import json
+from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import Q
@@ -8,7 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from annotations.models import Author, Document, GoldVersion, Project, Release, StoredFile
 from annotations.models.job import Job
 from annotations.models.table import Created, Table
-from models_runtime.models.cards import ModelCard, TrainingParams
+
+if TYPE_CHECKING:  # The types need the backends and the scores, which most processes never load.
+    from models_runtime.models.cards import ModelCard, TrainingParams
 
 # How runs and commands name a model as their backend: `model:ID`.
 OF_MODEL = "model:"
