@@ -3,6 +3,7 @@
 The formats are loaded when one of them is first asked for: most processes read no files.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,4 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        from annotations.formats import registry
-
-        return getattr(registry, name)
+        return getattr(import_module("annotations.formats.registry"), name)

@@ -1,6 +1,6 @@
 """Input of scores: the notes of an author that are compared with gold, and their texts and spans."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
@@ -86,6 +86,9 @@ class ComparedNotes:
     @property
     def notes(self) -> list[int]:
         return sorted(self.failed.union(self.annotation_sets))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.notes)
 
     def only(self, notes: Collection[int]) -> Self:
         """Those of the notes that are in `notes`, under the same key."""
@@ -342,10 +345,10 @@ def annotation_set_ids(author: models.Author, notes: set[int]) -> dict[int, int]
     return dict(sets.values_list("document_id", "pk"))
 
 
-def learned_notes(author: models.Author, compared: ComparedNotes) -> int:
+def learned_notes(author: models.Author, notes: Iterable[int]) -> int:
     """Count those of the notes from which a model behind the author's annotations learned."""
     learned = {note for answer in notes_learned_from(author=author) for note in answer}
-    return len(learned.intersection(compared.notes)) if learned else 0
+    return len(learned.intersection(notes)) if learned else 0
 
 
 def masking_threshold(author: models.Author) -> float | None:

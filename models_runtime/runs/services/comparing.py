@@ -13,7 +13,7 @@ from annotations.jobs.services.queue import once
 from annotations.models import Author, GoldVersion, Job, JobState, Project, User
 from annotations.scores.rules.intervals import FewNotes
 from annotations.scores.rules.side_by_side import AuthorTable
-from annotations.scores.selectors import LEVELS, ComparedNotes, Reference, characters, compared, learned_notes
+from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
 from annotations.scores.services.side_by_side import (
     MOST,
     AuthorFigures,
@@ -155,7 +155,7 @@ def pace_rows(project: Project, authors: Sequence[int]) -> list[ComparedFigure]:
     ]
 
 
-def learned_here(wanted: ComparisonRequest, notes: ComparedNotes) -> dict[int, int]:
+def learned_here(wanted: ComparisonRequest, notes: Iterable[int]) -> dict[int, int]:
     """Count, for each author, the notes that the model of its run was trained on. On these its figures are too good."""
     found = {author.pk: learned_notes(author, notes) for author in wanted.authors}
     return {pk: shared for pk, shared in found.items() if shared}
