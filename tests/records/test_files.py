@@ -1,19 +1,26 @@
 """Files of records through the command: A.9's record, what is refused, what waits, what the gate holds back."""
 
 import json
+import re
+from datetime import date, datetime, timedelta
 
+import pyarrow.parquet
 import pytest
 from fhir.resources.R4B.bundle import Bundle
 
-from annotations.models import Event, Record, Release
+from annotations.models import Event, Record, Release, ReleasedNote
 from annotations.records.rules.fhir import RESOURCES
 from annotations.records.services.schemas import activate_schema, add_schema
+from annotations.release.services.deciding import answer_chosen
+from annotations.release.services.waiting import prepare_here
 from tests.records import fhir
 from tests.records.world import (
+    FLAT,
     LISTING_1,
     LISTING_2,
     NOTE,
     STRINGS,
+    VISIT,
     active,
     label_strings,
     lines,
@@ -80,3 +87,103 @@ def test_a_bundle_of_a_thousand_resources_stays_valid_and_its_links_hold(project
     assert not [
         word for word in ("Rossi", "Maria", "pat-1", "obs-", "Torino", "650 555", "A98765", "TWFy") if word in text
     ]
+
+
+def test_a_field_and_its_note_share_one_surrogate_and_a_run_may_decide(project, tmp_path):
+    schema = json.loads(json.dumps(FLAT))
+    schema["properties"] |= {
+        "name": {"type": "string", "rule": "policy:name"}, "note": {"type": "string", "rule": "auto"}
+    }  # fmt: skip
+    active(project, schema)
+    text = "Maria Rossi, born 02/23/1980, called from (650) 555-1234. Rossi is well."
+    record, other = ({"dataType": "visit", **VISIT, "note": note} for note in (text, "Phone: (650) 555-1234."))
+    waits = run(tmp_path, [record, record, other], "--policy", "surrogate", "--run", "rules")
+    assert (waits["records"], waits["waiting"], waits["runs"]) == (0, 3, ["rules-1"])
+    row = Record.objects.select_related("document").order_by("pk").first()
+    assert row.document.text.startswith("/patient: P-77\n") and row.sections[-1][2] == "/note"
+    strings = {"Maria Rossi": "PATIENT", "Rossi": "PATIENT", "02/23/1980": "DATE", "(650) 555-1234": "PHONE"}
+    label_strings(row.document, strings)
+    done = run(tmp_path, [record, record, other], "--policy", "surrogate", "--run", "rules")
+    assert (done["records"], done["waiting"], done["leaks"]) == (2, 1, 0), done["problems"]
+    first, second = lines(tmp_path / "out.ndjson")
+    assert first == second and "Rossi" not in json.dumps(first) and first["note"].startswith(first["name"])
+    moved = date.fromisoformat(first["born"]) - date(1980, 2, 23)
+    assert date.fromisoformat(first["seen"][:10]) - date(2024, 5, 6) == moved != timedelta(0)
+    assert (date(1980, 2, 23) + moved).strftime("%m/%d/%Y") in first["note"]
+    done = run(tmp_path, [record, other], "--policy", "surrogate", "--run", "rules-1", "--unreviewed")
+    assert (done["records"], done["waiting"], done["leaks"], done["runs"]) == (2, 0, 0, ["rules-1"]), done["problems"]
+    assert "650" not in lines(tmp_path / "out.ndjson")[1]["note"]
+
+
+def test_the_gate_holds_back_what_stands_in_another_field_and_not_a_dose(project, tmp_path):
+    schema = json.loads(json.dumps(FLAT))
+    schema["properties"]["age"] = {"type": "string", "rule": "mask:age"}
+    active(project, schema)
+    good = VISIT | {"dataType": "visit", "age": "45", "comment": "takes 45 mg"}
+    bad = VISIT | {"dataType": "visit", "comment": "Mrs Rossi is stable", "patient": "P-78"}
+    refused = VISIT | {"dataType": "visit", "ssn": "987-65-4321"}
+    result = run(tmp_path, [good, bad, refused, {"dataType": "other"}, [1]])
+    counts = [result[name] for name in ("records", "refused", "waiting", "leaks", "held")]
+    assert counts == [1, 3, 0, 1, 1], result["problems"]
+    assert [(one["where"], one["path"]) for one in result["problems"]] == [
+        ("line 2", "/comment"), ("line 3", "/ssn"), ("line 4", ""), ("line 5", "")
+    ]  # fmt: skip
+    assert lines(tmp_path / "out.ndjson")[0]["comment"] == "takes 45 mg" and "987" not in json.dumps(result)
+
+
+def test_an_open_finding_holds_a_record_back_until_somebody_decides(project, tmp_path):
+    active(project, LISTING_1)
+    record = LISTING_2 | {"note": "John Miller was seen. Miller is well."}
+    run(tmp_path, [record], "--type", "clinicalRecord")
+    note = Record.objects.select_related("document").get().document
+    label_strings(note, {"John Miller": "PATIENT"})
+    held = run(tmp_path, [record], "--type", "clinicalRecord")
+    assert (held["records"], held["held"], held["leaks"]) == (0, 1, 1)
+    answer_chosen(release=Release.objects.get(), answer="replace", actor=None, label="PATIENT")
+    prepare_here(Release.objects.get())
+    done = run(tmp_path, [record], "--type", "clinicalRecord")
+    assert (done["records"], done["held"]) == (1, 0)
+    assert lines(tmp_path / "out.ndjson")[0]["note"] == "[PATIENT] was seen. [PATIENT] is well."
+
+
+@pytest.mark.parametrize("ending", [".json", ".parquet"])
+def test_files_of_other_formats_and_ids_that_link(project, tmp_path, ending):
+    active(project, FLAT)
+    source, rows = tmp_path / f"in{ending}", [VISIT, VISIT | {"room": 13}]
+    if ending == ".json":
+        source.write_text(json.dumps([{"dataType": "visit", "record": one} for one in rows]))
+    else:
+        columns = VISIT | {"born": date(1980, 2, 3)}
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([columns, columns]), source)
+    result = answered("deid_records", "ward", source, tmp_path / f"out{ending}", "--type", "visit")
+    assert result["records"] == 2, result["problems"]
+    out = tmp_path / f"out{ending}"
+    if ending == ".json":
+        found = [one["record"] for one in json.loads(out.read_text())]
+    else:
+        found = [json.loads(one["record"]) for one in pyarrow.parquet.read_table(out).to_pylist()]
+    assert found[0]["patient"] == found[1]["patient"] != "P-77" and "room" not in found[0]
+    assert answered("deid_records", "ward", source, out) == "out"
+    assert answered("deid_records", "ward", source, tmp_path / "x.txt") == "format"
+    assert answered("deid_records", "ward", tmp_path / "none.json", tmp_path / "y.json") == "path"
+    assert not (tmp_path / "y.json").exists()
+
+
+def test_listing_5_with_surrogates_and_without_the_slips_of_the_source(project, tmp_path):
+    active(project, LISTING_1.replace('"shouldMask": True,', '"rule": "policy:age",').replace('"[AGE]"', "None"))
+    run(tmp_path, [LISTING_2], "--type", "clinicalRecord")
+    label_strings(Record.objects.select_related("document").get().document, STRINGS)
+    done = run(tmp_path, [LISTING_2], "--type", "clinicalRecord", "--policy", "surrogate")
+    assert (done["records"], done["leaks"]) == (1, 0), done["problems"]
+    (found,) = lines(tmp_path / "out.ndjson")
+    note = found["note"]
+    assert found["AGE"] == "45 years" and "45-year-old male" in note, "field and note agree about the age"
+    kept = {"45-year-old"}
+    assert [string for string in STRINGS if string in note] == sorted(kept)
+    # Slips of the source: listings 4 and 5 keep the dates of the visits; the number of the insurance is a FIN, and the
+    # social security number a GUID; its surrogate has the digits of the PatientId.
+    seen, again = (datetime.strptime(one, "%m/%d/%Y") for one in re.findall(r"\d\d/\d\d/\d{4}", note))
+    assert again - seen == timedelta(6) and seen != datetime(2025, 3, 16)
+    assert LISTING_2["PatientId"] not in re.sub(r"\D", "", note)
+    pieces = ReleasedNote.objects.get().pieces
+    assert {"HEALTHPLAN", "SSN"} <= {piece[4] for piece in pieces}

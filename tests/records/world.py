@@ -85,7 +85,7 @@ FLAT = {
     },
 }  # fmt: skip
 VISIT = {
-    "patient": "P-77", "born": "1980-02-03", "seen": "2024-05-06T07:08:09Z", "name": "Maria Rossi", "status": "open",
+    "patient": "P-77", "born": "1980-02-23", "seen": "2024-05-06T07:08:09Z", "name": "Maria Rossi", "status": "open",
     "comment": "stable", "weight": 61.5, "room": 12, "tags": ["a", "b"],
 }  # fmt: skip
 
