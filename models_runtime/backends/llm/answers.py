@@ -34,6 +34,12 @@ class Mention(BaseModel):
     context: str = ""
 
 
+class NumberedMention(Mention):
+    """A mention in one of several records of a question, which are numbered from 1."""
+
+    record: int = Field(ge=1)
+
+
 @dataclass(frozen=True)
 class ListedEntries(Generic[M]):
     """The entries of an answer, and the number of unreadable ones."""

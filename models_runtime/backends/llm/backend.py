@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from annotations.text.spans import Span
+from annotations.text.tokens import estimated
 from models_runtime.backends.base import (
     BackendError,
     Budget,
@@ -30,6 +31,12 @@ T = TypeVar("T")
 
 # Words of a note that are rewritten at once. Models can't return longer texts in one answer.
 REWRITE_WORDS: Final = 2000
+TOGETHER: Final = 32
+"""The most texts in a question: models overlook more in long lists."""
+ANSWER: Final = 1024
+"""Tokens of an answer besides those for the text (asking.AskingOptions)."""
+FENCE: Final = 32
+"""Tokens around each text of a question with several."""
 
 
 class LlmBackend(PredictsEach):
@@ -77,7 +84,9 @@ class LlmBackend(PredictsEach):
         if isinstance(self._completion, OnDevice):  # The model runs in this process.
             self.device = self._completion.device
         # Small batches: little work is lost with a worker, and several workers can share a run of few notes.
-        self.budget = Budget(notes=(1 if params.strategy == prompts.BY_LABEL else 4) * self._completion.at_once)
+        self._together = params.strategy == "extract" and params.context > 0 and not (lines or params.every_pass)
+        each = 1 if params.strategy == prompts.BY_LABEL else TOGETHER if self._together else 4
+        self.budget = Budget(notes=each * self._completion.at_once)
         messages = _messages(params, labels, self.prompt, shots)
         settings = [prompts.VERSION, _CODE, server.name, params.model, repr(params.temperature), str(params.tokens)]
         made_of = prompts.digest(
@@ -125,6 +134,34 @@ class LlmBackend(PredictsEach):
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         if self._params.strategy == "rewrite":
             return self._rewritten_each(texts, check)
+        if self._together:
+            return self._together_each(texts, check)
+        return self._extracted_each(texts, check)
+
+    def _together_each(
+        self, texts: Sequence[str], check: driver.Check
+    ) -> list[list[Span] | RewrittenText | BackendError]:
+        """Short texts are put together in questions, in order; each of the others is asked about alone."""
+        groups = grouped(texts, self._params, self.prompt)
+        (asking,) = self._extracting
+        results = self._results(
+            [
+                asking.extract_together([texts[at] for at in group], self._params.passes, self._params.language)
+                for group in groups
+            ],
+            check,
+        )
+        found: dict[int, list[Span] | RewrittenText | BackendError] = {}
+        for group, result in zip(groups, results, strict=True):
+            same = isinstance(result, BackendError)
+            found |= {at: result if same else result[number] for number, at in enumerate(group)}
+        alone = [at for at in range(len(texts)) if at not in found]
+        found |= zip(alone, self._extracted_each([texts[at] for at in alone], check), strict=True)
+        return [found[at] for at in range(len(texts))]
+
+    def _extracted_each(
+        self, texts: Sequence[str], check: driver.Check
+    ) -> list[list[Span] | RewrittenText | BackendError]:
         params = self._params
         pieces = [
             overlapping(text, params.omega, params.overlap) if params.overlap else chunks(text, params.omega)
@@ -201,10 +238,32 @@ def _named(labels: Sequence[prompts.LabelWord]) -> dict[str, str]:
     return {word: code for word, code in named.items() if word}
 
 
+def grouped(texts: Sequence[str], params: Params, system: str) -> list[list[int]]:
+    """The places of texts that one question can have together, by the tokens of the model's context.
+
+    The system message, the texts and the longest answer must fit. Only texts of one chunk are put together, at most
+    TOGETHER of them.
+    """
+    groups: list[list[int]] = []
+    room = params.context - estimated(len(system)) - (params.tokens or ANSWER)
+    left = 0
+    for at, text in enumerate(texts):
+        needed = estimated(len(text)) + FENCE + (0 if params.tokens else len(text))
+        if needed > room or len(chunks(text, params.omega)) != 1:
+            continue
+        if not groups or needed > left or len(groups[-1]) >= TOGETHER:
+            groups.append([])
+            left = room
+        groups[-1].append(at)
+        left -= needed
+    return [group for group in groups if len(group) > 1]
+
+
 def _shape(params: Params) -> str:
     """The part of the revision that tells how notes are extracted."""
     overlap = f"-{params.overlap}" if params.overlap else ""
-    return f"{params.omega}{overlap}x{params.passes}{'-every' if params.every_pass else ''}"
+    together = f"-c{params.context}" if params.context else ""
+    return f"{params.omega}{overlap}x{params.passes}{'-every' if params.every_pass else ''}{together}"
 
 
 def _joined(results: Iterable[Any], join: Callable[[Sequence[Any]], T]) -> T | BackendError:

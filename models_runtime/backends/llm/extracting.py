@@ -17,10 +17,11 @@ from annotations.text.characters import trim
 from annotations.text.provenance import Doubtful, in_pass, shifted
 from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span, stretches
-from models_runtime.backends.llm.answers import Mention, lines_of, listed, locate, schema_of
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm.answers import Mention, NumberedMention, lines_of, listed, locate, schema_of
 from models_runtime.backends.llm.asking import Answer, AskingOptions, Meter
 from models_runtime.backends.llm.driver import AnswerCache, Conversation, Found, FoundSpan, cached_or_asked
-from models_runtime.backends.llm.prompts import digest, fenced
+from models_runtime.backends.llm.prompts import digest, fenced, together
 
 # Replace spans by `[TYPE]`, and convert offsets of the masked text back to the original text.
 
@@ -99,13 +100,70 @@ class ExtractionQuestions:
             spans += self._spans(piece, found, in_pass(self.source, number))
         return [shifted(one, start) for one in without_overlaps(spans)]
 
+    def extract_together(self, texts: Sequence[str], passes: int, language: str) -> Conversation[list[list[Span]]]:
+        """The spans of each of several short texts, about which each pass asks one question.
+
+        The composite schema of the answer has the number of the text beside each mention. A text in which a pass finds
+        nothing is not asked about again. Each text's answer is cached by itself. If an answer is cut off or can't be
+        used, each text is asked about alone.
+        """
+        spans: list[list[Span]] = [[] for _text in texts]
+        asked = list(range(len(texts)))
+        for number in range(1, passes + 1):
+            masked = {at: mask(texts[at], spans[at]) for at in asked}
+            keys = {at: digest(self.asking.key, "together", masked[at].text) for at in asked}
+            found = {at: known for at in asked if (known := self.answers.find(keys[at])) is not None}
+            self.meter.add(kept=len(found))
+            if missing := [at for at in asked if at not in found]:
+                answered = yield from self._ask_together([masked[at] for at in missing], language)
+                if answered is None:
+                    return (yield from self._each_alone(texts, passes))
+                for at, own in zip(missing, answered, strict=True):
+                    found[at] = own
+                    self.answers.keep(keys[at], texts[at], own)
+            asked = [at for at in asked if found[at]]
+            for at in asked:
+                spans[at] += self._spans(texts[at], found[at], in_pass(self.source, number))
+        return [without_overlaps(own) for own in spans]
+
+    def _ask_together(self, masked: Sequence[MaskedText], language: str) -> Conversation[list[Found] | None]:
+        """What an answer finds in each of the texts; None if it is cut off or can't be used."""
+        schema = schema_of(NumberedMention, {"type": list(self.codes)})
+        user = together([one.text for one in masked], language)
+        answer = yield self.asking.question(self.system, user, sum(len(one.text) for one in masked), schema)
+        try:
+            answered = listed(answer.text, NumberedMention)
+        except BackendError:
+            answered = None
+        self.meter.add(cut=int(answer.cut))
+        if answered is None or answer.cut:
+            self.meter.record()
+            return None
+        inside = [one for one in answered.entries if one.record <= len(masked)]
+        self.meter.add(broken=answered.broken, unknown=len(answered.entries) - len(inside))
+        return [
+            self._located(one, [each for each in inside if each.record == number])
+            for number, one in enumerate(masked, start=1)
+        ]
+
+    def _each_alone(self, texts: Sequence[str], passes: int) -> Conversation[list[list[Span]]]:
+        found = []
+        for text in texts:
+            found.append((yield from self.extract(text, 0, len(text), passes)))
+        return found
+
     def _mentions(self, masked: MaskedText, answer: Answer) -> Found:
-        """The locations of the mentions in the unmasked piece. Mentions that are not in the text sent are counted."""
+        """The locations of the mentions in the unmasked piece."""
         self.meter.add(cut=int(answer.cut))
         answered = lines_of(answer.text, self.labels) if self.lines else listed(answer.text, Mention)
+        self.meter.add(broken=answered.broken)
+        return self._located(masked, answered.entries)
+
+    def _located(self, masked: MaskedText, entries: Sequence[Mention]) -> Found:
+        """The locations of the mentions in the unmasked piece. Mentions that are not in the text sent are counted."""
         known = [
             Mention.model_construct(text=mention.text, type=self.labels[kind], context=mention.context)
-            for mention in answered.entries
+            for mention in entries
             if (kind := mention.type.casefold()) in self.labels
         ]
         located = locate(masked.text, known)
@@ -118,8 +176,7 @@ class ExtractionQuestions:
             else:
                 found.append(FoundSpan(*there, one.label, one.places))
         self.meter.add(
-            broken=answered.broken,
-            unknown=len(answered.entries) - len(known),
+            unknown=len(entries) - len(known),
             hallucinated=located.hallucinated + in_holes,
             ambiguous=located.ambiguous,
             too_long=located.too_long,

@@ -181,6 +181,19 @@ def _name(label: LabelWord) -> str:
     return "" if label.name == label.code and label.description else label.name
 
 
+_TOGETHER: Final = {
+    "en": "These are {n} separate records. In “record”, give the number of the record that contains the entity.",
+    "it": "Questi sono {n} documenti separati. In “record”, indica il numero del documento che contiene l'entità.",
+    "es": "Estos son {n} documentos separados. En “record”, indica el número del documento que contiene la entidad.",
+}
+
+
+def together(texts: Sequence[str], language: str) -> str:
+    """Several texts in one message, each fenced and numbered from 1 (Singh et al. 2025, section 5)."""
+    numbered = [f"record {number}\n{fenced(text)}" for number, text in enumerate(texts, start=1)]
+    return "\n\n".join([*numbered, _TOGETHER[language].format(n=len(texts))])
+
+
 def fenced(text: str) -> str:
     """The text between two equal random lines, which the author of the text can't have known."""
     line = ""

@@ -130,6 +130,7 @@ MOST_PASSES: Final = 4
 MOST_TEMPERATURE: Final = 2.0
 MOST_TOKENS: Final = 131_072
 MOST_PROMPT: Final = 20_000
+MOST_CONTEXT: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,9 @@ class Params:
     piece before; `passes`, passes over a piece; `every_pass`, whether passes follow one that finds nothing.
 
     `descriptions`, `examples`: whether the prompt has the labels' descriptions, and examples. `tokens`: limit of tokens
-    in an answer; 0 for as many as the note needs. `template`: the system message in place of the built-in one; $labels
-    and $example are filled in. With *by_label*, they stand for one label.
+    in an answer; 0 for as many as the note needs. `context`, for *extract*: the tokens that the model can read and
+    write, by which short notes are put together in one question; 0: each is asked about alone. `template`: the system
+    message in place of the built-in one; $labels and $example are filled in. With *by_label*, they stand for one label.
     """
 
     server: str
@@ -155,6 +157,7 @@ class Params:
     every_pass: bool = False
     descriptions: bool = True
     examples: bool = False
+    context: int = 0
 
     def as_dict(self) -> dict[str, str | int | float]:
         return asdict(self)
@@ -191,6 +194,7 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
         every_pass=_choice(given.get("every_pass"), default=False),
         descriptions=_choice(given.get("descriptions"), default=True),
         examples=_choice(given.get("examples"), default=False),
+        context=_number("context", given.get("context"), 0, 0, MOST_CONTEXT),
     )
 
 

@@ -111,7 +111,8 @@ class NewLlmRun(Body):
     `strategy`: `extract`, `by_label` (one question about each label) or `rewrite`.
 
     `template` is an own prompt, in which `$labels` stands for the labels of a question. `preset` names a printed
-    prompt, which decides on strategy and language: `miranda-2025` or `xu-2026`. `examples`: the prompt has examples.
+    prompt, which decides on strategy and language: `miranda-2025` or `xu-2026`. `context`: the tokens of the model's
+    context, into which short notes are put together; null: one request each. `examples`: the prompt has examples.
     """
 
     server: str = Field(max_length=40)
@@ -127,6 +128,7 @@ class NewLlmRun(Body):
     examples: bool = False
     temperature: float = 0
     tokens: int | None = None
+    context: int | None = None
     preset: str = ""
     template: str = Field("", max_length=MOST_PROMPT)
     name: str = Field("", max_length=80)

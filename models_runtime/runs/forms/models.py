@@ -14,6 +14,7 @@ from annotations.models import Label
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import (
     LEAST_OMEGA,
+    MOST_CONTEXT,
     MOST_OMEGA,
     MOST_PASSES,
     MOST_PROMPT,
@@ -35,7 +36,7 @@ from models_runtime.runs.services.llm import start_llm_run
 # The parameters that the service takes as they are.
 OWN = (
     "strategy", "language", "omega", "overlap", "passes", "every_pass", "descriptions", "examples", "temperature",
-    "tokens", "preset", "template",
+    "tokens", "context", "preset", "template",
 )  # fmt: skip
 
 
@@ -129,6 +130,12 @@ class LlmForm(forms.Form):
         most=MOST_TOKENS,
         required=False,
         help_text=_("If this is empty, as many as the note needs. Answers that are cut off count as failed."),
+    )
+    context = WholeField(
+        label=_("Context of the model in tokens"),
+        most=MOST_CONTEXT,
+        required=False,
+        help_text=_("To extract, short notes that fit into it together share one request. Empty: one request each."),
     )
     preset = preset_field(
         STRATEGIES,
