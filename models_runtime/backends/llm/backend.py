@@ -153,8 +153,8 @@ class LlmBackend(PredictsEach):
         )
         found: dict[int, list[Span] | RewrittenText | BackendError] = {}
         for group, result in zip(groups, results, strict=True):
-            same = isinstance(result, BackendError)
-            found |= {at: result if same else result[number] for number, at in enumerate(group)}
+            for number, at in enumerate(group):
+                found[at] = result if isinstance(result, BackendError) else result[number]
         alone = [at for at in range(len(texts)) if at not in found]
         found |= zip(alone, self._extracted_each([texts[at] for at in alone], check), strict=True)
         return [found[at] for at in range(len(texts))]

@@ -43,7 +43,7 @@ class Command(ProjectCommand):
         )
         parser.add_argument("--server", metavar="NAME", help=about)
         parser.add_argument("--model", metavar="NAME", help="Name of a language model. Default: the server's first.")
-        fields = ("strategy", "language", "omega", "overlap", "passes", "temperature", "tokens", "preset")
+        fields = ("strategy", "language", "omega", "overlap", "passes", "temperature", "tokens", "context", "preset")
         add_fields(parser, LlmForm, fields)
         for option, const, about in (
             ("every-pass", True, "Continue after a pass that finds nothing."),
