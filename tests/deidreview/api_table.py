@@ -204,6 +204,7 @@ TABLE: dict[str, Row] = {
     # An archive brought nobody's work.
     "claim_imported_work": Row(MEMBERS).answers(404),
     "decide_suggestion": Row(REVIEWERS, {"act": "add", **CITY}),
+    "decide_suggestions": Row(REVIEWERS, {"decisions": [{"act": "add", **CITY}]}),
     # A suggestion is open.
     "finish_note_review": Row(REVIEWERS, {}).answers(409),
     # The project has no such run.

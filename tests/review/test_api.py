@@ -81,6 +81,18 @@ def test_what_a_decision_lacks_is_named(suggested, rev, path):
     assert (refused.status_code, refused.json()["code"]) == (409, "moved")
 
 
+def test_many_decisions_at_once_are_refused_on_their_own(suggested, rev, path):
+    name, place = ids_in(rev.get(path).json())
+    decisions = [
+        {"act": "accept", "suggestion": name, "seen": OPEN}, {"act": "redo"},
+        {"act": "reject", "suggestion": place, "seen": OPEN},
+    ]  # fmt: skip
+    answer = rev.post(f"{path}/decisions/batch", {"decisions": decisions}).json()
+    assert [(one["place"], one["code"]) for one in answer["refused"]] == [(1, "nothing")]
+    assert [one["state"] for one in answer["suggestions"]] == ["accepted", "rejected"]
+    assert rev.post(f"{path}/decisions/batch", {"decisions": []}).status_code == 422
+
+
 def test_a_bulk_act_by_rule_and_its_undo(suggested, rev):
     acts = "/projects/covid/bulk-acts"
     planned = rev.post(acts, {"runs": [suggested.run.pk], "least": 75})

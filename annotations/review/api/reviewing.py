@@ -313,7 +313,7 @@ def read_review(
     """Read a run's suggestions in a note, the decisions on them, and the gold spans. The audit log records it."""
     run, document = review_for(access, run_author, note)
     NOTE_READ.record(actor=access.user, note=document, data={"run": run.pk})
-    found = _shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
+    found = shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
     listed: dict[str, Any] = {
         "suggestions": [one for one in found.suggestions if filters.takes(one)],
         "removals": [one for one in found.removals if filters.takes_removal(one)],
@@ -327,10 +327,10 @@ def decide_suggestion(
 ) -> ReviewOut:
     """Accept, reject or correct a suggestion, add or remove a span, undo or redo."""
     run, document = review_for(access, run_author, note)
-    wanted = _wanted(access, run, document, body)
+    asked = wanted(access, run, document, body)
     with named(FIELDS):
-        state = decide(document=document, author=run, user=access.user, request=wanted)
-    return _shown(access, state)
+        state = decide(document=document, author=run, user=access.user, request=asked)
+    return shown(access, state)
 
 
 @router.post(f"{NOTE}/finish", Can.MAKE_GOLD, response=Finished)
@@ -345,7 +345,7 @@ def finish_note_review(request: ApiRequest, access: Access, run_author: int, not
     )  # fmt: skip
     state = state_selectors.review_state(document=document, author=run, user=access.user)
     leaks = None if state_selectors.goes_on(state) else found_of(hidden) or None
-    return Finished(**_shown(access, state).dict(), leaks_found=leaks)
+    return Finished(**shown(access, state).dict(), leaks_found=leaks)
 
 
 @router.post(f"{NOTE}/reopen", Can.MAKE_GOLD, response=ReviewOut)
@@ -353,7 +353,7 @@ def reopen_note_review(request: ApiRequest, access: Access, run_author: int, not
     """Reopen the review of a note."""
     run, document = review_for(access, run_author, note)
     reopen_review(document=document, author=run, user=access.user)
-    return _shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
+    return shown(access, state_selectors.review_state(document=document, author=run, user=access.user))
 
 
 # ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -363,11 +363,11 @@ def _queue(access: Access, wanted: InOrder | Finishing) -> NoteOrder:
     return NoteOrder(wanted.order, label_coded(access.project, wanted.label) if wanted.label else None)
 
 
-def _shown(access: Access, state: state_selectors.ReviewState) -> ReviewOut:
+def shown(access: Access, state: state_selectors.ReviewState) -> ReviewOut:
     return coded(ReviewOut, access)(state_selectors.shown_to(access, state))
 
 
-def _wanted(access: Access, run: Author, document: Document, body: NewReviewDecision) -> Request:
+def wanted(access: Access, run: Author, document: Document, body: NewReviewDecision) -> Request:
     """Return the act that the body asks for. Raises Problem (422) for missing fields."""
     act, removal = body.act, body.removal
     on_a_suggestion = act in ON_A_SUGGESTION

@@ -23,12 +23,9 @@ function begin() {
   };
   listing.bind(
     [
-      { keys: ["j"], group: groups.move, what: what.next, run: () => listing.walk(1) },
-      { keys: ["k"], group: groups.move, what: what.before, run: () => listing.walk(-1) },
+      ...listing.keys(groups.move, what),
       ...causeKeys(listing, groups.cause),
       { keys: ["c"], group: groups.location, what: what.discuss, run: () => listing.press('[data-act="talk"]') },
-      { keys: ["o"], group: groups.location, what: what.adjudicate, run: () => listing.press('[data-act="open"]') },
-      { keys: ["?"], group: groups.location, what: what.sheet, run: () => listing.openSheet() },
     ],
     writing,
   );

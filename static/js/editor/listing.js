@@ -89,10 +89,16 @@ export class Listing {
       if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) typing(event);
       else keys.handle(event);
     });
-    byId("show-keys")?.addEventListener("click", () => this.openSheet());
+    byId("show-keys")?.addEventListener("click", () => this.#sheet.open());
   }
 
-  openSheet() {
-    this.#sheet.open();
+  /** The keys that every list has. @returns {import("./keys.js").Action[]} */
+  keys(group, what) {
+    return [
+      { keys: ["j", "ArrowDown"], group, what: what.next, run: () => this.walk(1) },
+      { keys: ["k", "ArrowUp"], group, what: what.before, run: () => this.walk(-1) },
+      { keys: ["o"], group, what: what.open ?? what.adjudicate, run: () => this.press('[data-act="open"]') },
+      { keys: ["?"], group, what: what.sheet, run: () => this.#sheet.open() },
+    ];
   }
 }

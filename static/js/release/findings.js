@@ -8,12 +8,9 @@ const { groups, keys: what } = words;
 const onward = () => document.querySelector(".pagination [rel=next]") ?? byId("onward");
 const list = new AnsweredList(byId("groups"), { items: ".leak-item", cards: ".leak-group", words: words.said, onward });
 list.bind([
-  { keys: ["j", "ArrowDown"], group: groups.move, what: what.next, run: () => list.walk(1) },
-  { keys: ["k", "ArrowUp"], group: groups.move, what: what.before, run: () => list.walk(-1) },
+  ...list.keys(groups.move, what),
   { keys: ["r"], group: groups.decide, what: what.replace, run: list.key("replace") },
   { keys: ["a", "x"], group: groups.decide, what: what.allow, run: list.key("allow") },
   { keys: ["u", "Ctrl+z"], group: groups.decide, what: what.undo, run: (event) => list.undo(event) },
-  { keys: ["o"], group: groups.finding, what: what.open, run: () => list.press('[data-act="open"]') },
-  { keys: ["?"], group: groups.finding, what: what.sheet, run: () => list.openSheet() },
 ]);
 document.documentElement.dataset.findings = "ready";

@@ -6,7 +6,6 @@ export const words = {
   groups: {
     move: pgettext("what keys are for", "Move"),
     decide: pgettext("what keys are for", "Decide"),
-    finding: pgettext("what keys are for", "Finding"),
   },
   said: {
     replace: (quote) => interpolate(gettext("Replaced: %(quote)s"), { quote }),

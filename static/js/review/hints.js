@@ -2,7 +2,6 @@
 
 import { findAll } from "../text/find.js";
 
-const overlap = (a, b) => a.start < b.end && b.start < a.end;
 const keyOf = ({ start, end, label }) => `h${start}-${end}-${label}`;
 // Shorter strings occur by coincidence everywhere.
 const SHORTEST = 3;
@@ -17,20 +16,32 @@ const SHORTEST = 3;
  * @returns {Array<{key: string, start: number, end: number, label: number, why: "string"|"run", runs: string[]}>} in text order
  */
 export function hintsOf({ index, gold, covered, others, dropped }) {
-  const found = new Map();
-  const taken = [...gold, ...covered];
+  const found = [];
+  // For each character whether a span covers it: a long note has thousands of spans and hints.
+  const taken = new Uint8Array(index.length);
+  for (const { start, end } of [...gold, ...covered]) taken.fill(1, start, end);
   const offer = (hint) => {
     const key = keyOf(hint);
-    const there = [...found.values()].some((other) => overlap(other, hint));
-    if (!there && !dropped.has(key) && !taken.some((span) => overlap(span, hint))) found.set(key, { key, ...hint });
+    if (dropped.has(key) || taken.subarray(hint.start, hint.end).includes(1)) return;
+    taken.fill(1, hint.start, hint.end);
+    found.push({ key, ...hint });
   };
-  for (const { start, end, label } of gold) {
-    const text = index.slice(start, end);
-    if (text.trim().length < SHORTEST) continue;
-    for (const bounds of findAll(index, text)) if (isWord(index, bounds)) offer({ ...bounds, label, why: "string", runs: [] });
+  const strings = gold.map(({ start, end, label }) => ({ label, text: index.slice(start, end) }));
+  for (const { label, text } of new Map(strings.map((one) => [`${one.label} ${one.text}`, one])).values()) {
+    if (text.trim().length >= SHORTEST) for (const bounds of mentions(index, text)) offer({ ...bounds, label, why: "string", runs: [] });
   }
   for (const { start, end, label, runs } of others) offer({ start, end, label, why: "run", runs });
-  return [...found.values()].sort((a, b) => a.start - b.start || a.end - b.end);
+  return found.sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+const known = new WeakMap(); // text index -> Map of the bounds of a string in it
+
+/** Where a string stands in the text as whole words. Found once, because the hints are computed anew after each decision. */
+function mentions(index, text) {
+  if (!known.has(index)) known.set(index, new Map());
+  const found = known.get(index);
+  if (!found.has(text)) found.set(text, findAll(index, text).filter((bounds) => isWord(index, bounds)));
+  return found.get(text);
 }
 
 /** Whether the bounds don't cut a word. */

@@ -4,16 +4,13 @@ import { AnsweredList } from "../editor/deciding/answering.js";
 import { byId } from "../editor/dom.js";
 import { words } from "./words.js";
 
-const { groups, keys: what, saidString: said } = words;
+const { groups, stringKeys: what, saidString: said } = words;
 const onward = () => document.querySelector(".pagination [rel=next]");
 const list = new AnsweredList(byId("rows"), { items: ".rv-row", words: said, onward });
 list.bind([
-  { keys: ["j", "ArrowDown"], group: groups.move, what: what.nextString, run: () => list.walk(1) },
-  { keys: ["k", "ArrowUp"], group: groups.move, what: what.stringBefore, run: () => list.walk(-1) },
+  ...list.keys(groups.move, what),
   { keys: ["a"], group: groups.decide, what: words.accept, run: list.key("accept") },
   { keys: ["x"], group: groups.decide, what: words.reject, run: list.key("reject") },
   { keys: ["u", "Ctrl+z"], group: groups.decide, what: what.undo, run: (event) => list.undo(event) },
-  { keys: ["o"], group: groups.move, what: what.occurrences, run: () => list.press('[data-act="open"]') },
-  { keys: ["?"], group: groups.move, what: what.sheet, run: () => list.openSheet() },
 ]);
 document.documentElement.dataset.stringList = "ready";

@@ -241,6 +241,12 @@ export const words = {
     reject: (quote) => interpolate(gettext("Rejected everywhere: %(quote)s"), { quote }),
     undo: (quote) => interpolate(gettext("Undone: %(quote)s"), { quote }),
   },
+  stringKeys: {
+    ...shared.keys,
+    next: gettext("Next string"),
+    before: gettext("Previous string"),
+    open: gettext("Show all occurrences of the string"),
+  },
   ticked: (count, total) =>
     interpolate(
       ngettext(
@@ -283,9 +289,6 @@ export const words = {
     mark: gettext("Select text: arrow keys move, Shift extends, a label's key adds"),
     remove: gettext("Remove an added span from gold"),
     rest: gettext("Accept all open suggestions in this note and finish"),
-    nextString: gettext("Next string"),
-    stringBefore: gettext("Previous string"),
-    occurrences: gettext("Show all occurrences of the string"),
     nextNote: gettext("Next note"),
     noteBefore: gettext("Previous note"),
   },

@@ -7,7 +7,6 @@ export const words = {
   groups: {
     move: disagreements.groups.move,
     cause: pgettext("what keys are for", "Causes of the error"),
-    error: pgettext("what keys are for", "Error"),
   },
   keys: {
     sheet: disagreements.keys.sheet,
