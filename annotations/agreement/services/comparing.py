@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from annotations.agreement.rules import disagreement
 from annotations.agreement.selectors.disagreements import spans_of_sets, submitted_sets
+from annotations.core.bulk import insert_objects
 from annotations.core.locks import hold
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import enqueue
@@ -102,7 +103,7 @@ def _compare(project: Project, ids: Sequence[int]) -> None:
         Comparison.objects.bulk_create(comparisons)
         known = Comparison.objects.filter(document=OuterRef("document"))
         Adjudication.objects.filter(document__in=ids, heard="").update(heard=Subquery(known.values("heard")[:1]))
-        Difference.objects.bulk_create(differences, batch_size=500)
+        insert_objects(Difference, differences)
 
 
 def _read(ids: Sequence[int]) -> dict[int, _Note]:
