@@ -38,6 +38,8 @@ class Digest(Protocol):
 
     def hexdigest(self, purpose: str, *parts: str) -> str: ...
 
+    def number(self, purpose: str, *parts: str) -> int: ...
+
 
 @dataclass(frozen=True)
 class NamedKind:

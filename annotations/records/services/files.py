@@ -16,6 +16,7 @@ from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.models import LeakFinding, Project, Record, RecordSchema, Release, ReleasePolicy, User
 from annotations.records.events import RECORDS_WRITTEN
+from annotations.records.rules.reader import content_hash
 from annotations.records.selectors import active_schemas, ready_records, waiting_records
 from annotations.records.services.reading import (
     RecordWriter,
@@ -26,7 +27,7 @@ from annotations.records.services.reading import (
     writer_for,
 )
 from annotations.records.services.releasing import PREPARED, ReleasedRecord, released_records, start_record_release
-from annotations.records.services.taking import OutcomeState, RecordOutcome, content_hash, take_records
+from annotations.records.services.taking import OutcomeState, RecordOutcome, take_records
 from annotations.release.services.certificates.signing import sign_files
 from annotations.release.services.settling import settle
 from annotations.release.services.waiting import prepare_here

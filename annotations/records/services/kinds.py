@@ -6,6 +6,7 @@ from typing import Final
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.records.rules.masking import NamedKind
 from annotations.records.rules.plans import FieldValue, ReadRecord
+from annotations.records.rules.reader import kind_of_value, leak_in
 from annotations.records.rules.schemas import FieldRule
 from annotations.release.rules.leaks.gate import Gate
 from annotations.release.rules.leaks.needles import Needle
@@ -15,12 +16,6 @@ from annotations.release.services import searching
 from annotations.release.services.policies import read_policy
 
 _KINDS: Final = {str(kind): kind for kind in IdentifierType}
-_OF_RULES: Final = {
-    FieldRule.HASH: str(IdentifierType.RECORD),
-    FieldRule.SHIFT: str(IdentifierType.DATE),
-    FieldRule.MASK: str(IdentifierType.ID),
-}
-"""The kind of a value whose rule names none."""
 
 
 class NamedKinds:
@@ -55,15 +50,9 @@ class NamedKinds:
         placeholder = self._placeholders[label] if label and name in _KINDS else f"[{name.upper().replace(' ', '_')}]"
         return NamedKind(kind, label, placeholder, action if action in actions_for(kind) else Action.MASK)
 
-    def of_value(self, value: FieldValue) -> NamedKind:
-        """The kind of a field's value."""
-        rule = value.rule
-        named = _OF_RULES.get(rule.rule, "") if rule.rule is FieldRule.HASH else rule.what
-        return self(named or _OF_RULES.get(rule.rule, str(IdentifierType.OTHER)))
-
     def label_named(self, value: FieldValue) -> str:
         """The label of a field's value in the note; empty if nothing has a label for it."""
-        return "" if value.rule.rule is FieldRule.REMOVE else self.of_value(value).label
+        return "" if value.rule.rule is FieldRule.REMOVE else kind_of_value(value, self).label
 
 
 class FieldGate:
@@ -74,25 +63,13 @@ class FieldGate:
 
     def __init__(self, project: Project, kinds: NamedKinds) -> None:
         self._kinds, self._finder = kinds, Finder(project)
-        self._gate = Gate(self._finder.allowed, [project.language], searching.kept_words())
+        self.allowed, self.words = self._finder.allowed, searching.kept_words()
+        self.gate = Gate(self.allowed, [project.language], self.words)
 
     def check(self, reads: Sequence[ReadRecord], more: Iterable[Needle] = ()) -> None:
         """Set `leak` of each record to the JSON pointer of the first field with a leak. `more`: further needles."""
         passing = [one for one in reads if one.done.passed]
         texts = ["\n".join(text for _pointer, text in one.done.passed) for one in passing]
         known = self._finder.find([(one.patient, text) for one, text in zip(passing, texts, strict=True)])
-        for one, text, mentions in zip(passing, texts, known, strict=True):
-            places = [mention.start for mention in mentions]
-            needles = [*more, *(Needle(each.text, "", self._kinds.of_value(each).kind) for each in one.done.named)]
-            needles = [needle for needle in needles if needle.text.strip()]
-            places += [leak.start for leak in self._gate.find(text, needles)] if needles else []
-            if places:
-                one.leak = _pointer_at(one.done.passed, min(places))
-
-
-def _pointer_at(passed: Sequence[tuple[str, str]], place: int) -> str:
-    for pointer, text in passed:
-        if place <= len(text):
-            return pointer
-        place -= len(text) + 1
-    raise AssertionError("A leak lies in one of the texts.")
+        for one, mentions in zip(passing, known, strict=True):
+            one.leak = leak_in(one, self.gate, self._kinds, more, [mention.start for mention in mentions])

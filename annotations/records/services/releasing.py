@@ -25,9 +25,10 @@ from annotations.models import (
     User,
 )
 from annotations.records.rules.plans import FieldChange, RecordError
+from annotations.records.rules.reader import LEAK
+from annotations.records.rules.validating import check_output
 from annotations.records.selectors import AUTHOR, ready_records
 from annotations.records.services.taking import RecordReader
-from annotations.records.services.validating import check_output
 from annotations.release.rules.leaks.needles import Needle
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece, span_to_released
@@ -125,8 +126,7 @@ def _assembled(reader: RecordReader, row: Record, note: ReleasedNote) -> Release
         ]
         reader.gate.check([read], needles)
         if read.leak:
-            reason = "An identifier of this record stands in a field that passes."
-            return ReleasedRecord(row.pk, name, leak=True, path=read.leak, reason=reason)
+            return ReleasedRecord(row.pk, name, leak=True, path=read.leak, reason=LEAK)
         check_output(read.plan, read.done.output)
     except RecordError as error:
         return ReleasedRecord(row.pk, name, path=error.path, reason=error.reason)

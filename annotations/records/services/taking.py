@@ -4,12 +4,9 @@ A record's note holds the identifiers of its fields and its free text, each unde
 annotations of fields is run:records. So the leak gate, audits, certificates and erasures of releases cover records.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -32,28 +29,21 @@ from annotations.models import (
     User,
 )
 from annotations.records.events import RECORDS_STORED
-from annotations.records.rules.masking import MaskingContext
 from annotations.records.rules.plans import (
     DeidentifiedRecord,
     FieldValue,
-    PlanContext,
     ReadRecord,
     RecordError,
     RecordPlan,
-    Unreadable,
-    data_type_of,
-    unknown_type,
 )
+from annotations.records.rules.reader import LEAK, RecordCore
 from annotations.records.rules.schemas import FieldRule
+from annotations.records.rules.validating import check_output
 from annotations.records.selectors import AUTHOR, active_schemas
 from annotations.records.services.kinds import FieldGate, NamedKinds
-from annotations.records.services.validating import check_output
-from annotations.release.services.surrogates.patients import date_offset
 from annotations.text.hashes import text_sha256
 
 BATCH: Final = 100
-LONGEST_PATIENT: Final = 80
-_ENVELOPES: Final = ("record", "data", "resource")
 
 
 class OutcomeState(StrEnum):
@@ -82,76 +72,30 @@ class RecordOutcome:
     output: Any = None
 
 
-class RecordReader:
+class RecordReader(RecordCore):
     """Reads records of a project under a policy. Keep it no longer than the work, since it holds the project's key."""
 
     def __init__(self, project: Project, policy: ReleasePolicy, data_type: str = "") -> None:
-        self.project, self._given = project, data_type
-        self.rows = active_schemas(project)
-        self.plans = {name: RecordPlan(row.schema) for name, row in self.rows.items()}
-        self.kinds = NamedKinds(project, policy)
-        self.gate = FieldGate(project, self.kinds)
-        self._key, self._year = project_key(project), timezone.now().year
-        self._days = lru_cache(4096)(lambda patient: date_offset(self._key, patient, 0))
-
-    def read(self, where: str, value: Any, *, changes: bool = False) -> ReadRecord:
-        """Read a record, by the type that it, its envelope or the caller names. Raises RecordError."""
-        name, record, envelope = self._opened(value)
-        plan = self.plans.get(name)
-        if plan is None:
-            raise RecordError("", unknown_type(name, self.plans))
-        wanted = str((envelope[1] if envelope else record).get("recordVersion", ""))
-        if wanted and plan.schema.get("recordVersion") and wanted != str(plan.schema["recordVersion"]):
-            raise RecordError("/recordVersion", f"The active schema is of version {plan.schema['recordVersion']}.")
-        digest = content_hash(value)
-        read = ReadRecord(where, record, plan, digest, plan.read(record, self.context(plan, digest), changes=changes))
-        read.envelope = envelope
-        if len(read.patient) > LONGEST_PATIENT:
-            raise RecordError("", f"The id of the patient has more than {LONGEST_PATIENT} characters.")
-        if read.done.free and len(read.done.patients) > 1:
-            raise RecordError("", "It holds free text of several patients. Split it by patient.")
-        return read
+        self.project, self.rows = project, active_schemas(project)
+        self.kinds_named = NamedKinds(project, policy)
+        self.gate = FieldGate(project, self.kinds_named)
+        super().__init__(
+            {name: RecordPlan(row.schema) for name, row in self.rows.items()},
+            self.kinds_named,
+            project_key(project),
+            timezone.now().year,
+            project.language,
+            data_type,
+        )
 
     def complete(self, row: Record, texts: Mapping[str, str], *, changes: bool = False) -> ReadRecord:
         """A stored record with the texts of its released note, by JSON pointer."""
-        _name, record, envelope = self._opened(row.record)
+        _name, record, envelope = self.opened(row.record)
         plan = RecordPlan(row.schema.schema)
         plans = {**self.plans, plan.data_type: plan}
         context = self.context(plan, row.content_hash, texts, plans)
         done = plan.read(record, context, changes=changes)
         return ReadRecord("", record, plan, row.content_hash, done, envelope)
-
-    def context(
-        self,
-        plan: RecordPlan,
-        digest: str,
-        texts: Mapping[str, str] | None = None,
-        plans: Mapping[str, RecordPlan] | None = None,
-    ) -> PlanContext:
-        language = plan.language or self.project.language
-
-        def masking(patient: str) -> MaskingContext:
-            days = self._days(patient or f"record-{digest[:16]}")
-            return MaskingContext(self._key, self.kinds, days, self._year, language)
-
-        return PlanContext(plans or self.plans, masking, self.kinds, texts)
-
-    def _opened(self, value: Any) -> tuple[str, Any, tuple[str, Mapping[str, Any]] | None]:
-        """The type of a record, the record, and its envelope if it has one."""
-        if not isinstance(value, dict):
-            raise RecordError("", value.reason if isinstance(value, Unreadable) else "A record must be an object.")
-        for name in _ENVELOPES:
-            if isinstance(value.get("dataType"), str) and isinstance(value.get(name), dict):
-                if others := value.keys() - {"dataType", "recordVersion", name}:
-                    raise RecordError(f"/{sorted(others)[0]}", "An envelope has no other fields.")
-                return value["dataType"], value[name], (name, value)
-        return data_type_of(value) or self._given, value, None
-
-
-def content_hash(value: Any) -> str:
-    """The SHA-256 of a record, whatever the order of its fields."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def take_records(
@@ -193,8 +137,7 @@ def _taken(
 def _outcome(read: ReadRecord, stored: Mapping[str, int]) -> RecordOutcome:
     name = read.plan.data_type
     if read.leak:
-        reason = "An identifier of this record stands in a field that passes."
-        return RecordOutcome(read.where, OutcomeState.HELD, name, read.leak, reason)
+        return RecordOutcome(read.where, OutcomeState.HELD, name, read.leak, LEAK)
     if read.digest in stored:
         return RecordOutcome(read.where, OutcomeState.WAITING, name, record=stored[read.digest])
     try:
@@ -228,7 +171,7 @@ def _stored(reader: RecordReader, reads: Sequence[ReadRecord], actor: User | Non
 
 
 def _insert(reader: RecordReader, reads: Sequence[ReadRecord]) -> dict[str, int]:
-    notes = [note_of(one.done, reader.kinds.label_named) for one in reads]
+    notes = [note_of(one.done, reader.kinds_named.label_named) for one in reads]
     schemas = [reader.rows[one.plan.data_type] for one in reads]
     documents = insert_returning(
         Document,
