@@ -90,6 +90,10 @@ class BatchReader:
         """The answer for a table: for Ray's `map_batches` with `batch_format="pyarrow"`."""
         return pyarrow.Table.from_batches(self.batches(table.to_batches()), schema=SCHEMA)
 
+    def failed(self, batch: pyarrow.RecordBatch, reason: str) -> pyarrow.RecordBatch:
+        """The answer for rows that could not be read."""
+        return answer(self.ids(batch), [(None, reason)] * batch.num_rows)
+
     def _read(self, values: Sequence[bytes | None]) -> list[_Answer]:
         backend, texts = self.backend(), dict[int, str]()
         found: list[_Answer] = [(None, NO_TEXT)] * len(values)

@@ -64,3 +64,21 @@ class FilesRead(TypedDict):
 
 
 FILES_READ = Verb[FilesRead]("model.files_read", _("began to read files with a model"), reading=True)
+
+
+class RecordCounts(TypedDict):
+    """Records that were de-identified, and those that were not: `waiting` for a note, `leaks` in fields that pass."""
+
+    records: int
+    refused: int
+    waiting: int
+    leaks: int
+
+
+class RecordsRead(RecordCounts):
+    """The policy."""
+
+    policy: int
+
+
+RECORDS_READ = Verb[RecordsRead]("records.files_read", _("de-identified files of records"), reading=True)

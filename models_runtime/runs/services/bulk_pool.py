@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pyarrow
 import pyarrow.compute
@@ -23,7 +23,7 @@ from pyarrow import parquet
 from annotations.core.errors import ServiceError
 from annotations.parents import end_with
 from annotations.threads import VARIABLES, threads_for
-from models_runtime.backends.arrow import BatchReader, answer
+from models_runtime.backends.arrow import BatchReader
 from models_runtime.backends.base import OnDevice
 
 # The folder that a reading writes: one Parquet file for each part, and what the parts were made of.
@@ -134,7 +134,17 @@ AHEAD: Final = 2
 KILLS: Final = 3
 KILLED: Final = "The process that read this note was killed."
 
-_reader: BatchReader | None = None
+
+class PartReader(Protocol):
+    """Answers record batches. It can be pickled."""
+
+    def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch: ...
+
+    def failed(self, batch: pyarrow.RecordBatch, reason: str) -> pyarrow.RecordBatch:
+        """The answer for rows that could not be read."""
+
+
+_reader: PartReader | None = None
 
 
 @dataclass(frozen=True)
@@ -170,7 +180,7 @@ def described(reader: BatchReader) -> BackendDescription:
         return pool.submit(_described).result()
 
 
-def read_parts(reader: BatchReader, parts: Iterable[Part], processes: int) -> Iterator[Counts]:
+def read_parts(reader: PartReader, parts: Iterable[Part], processes: int) -> Iterator[Counts]:
     """Read the parts in any order, and yield the counts of each as soon as its file is on disk.
 
     After a process was killed, the parts that were being read are read again, one at a time. Of a part that kills its
@@ -214,7 +224,7 @@ def _read(
             yield counts
 
 
-def _read_again(reader: BatchReader, part: Part) -> Counts:
+def _read_again(reader: PartReader, part: Part) -> Counts:
     """Read a part in a process that reads nothing else; if it is killed too, note by note."""
     with suppress(BrokenProcessPool), _pool(reader, 1) as pool:
         return pool.submit(_one, part).result()
@@ -230,7 +240,7 @@ def _read_again(reader: BatchReader, part: Part) -> Counts:
             kills += 1
             if kills == KILLS:
                 raise _killed(part.first + len(answers) + 1) from None
-            answers.append(answer(reader.ids(part.batch.slice(len(answers), 1)), [(None, KILLED)]))
+            answers.append(reader.failed(part.batch.slice(len(answers), 1), KILLED))
     whole = pyarrow.Table.from_batches(answers).combine_chunks().to_batches()[0]
     write_part(part.path, whole)
     return counts_of(whole)
@@ -245,7 +255,7 @@ def _killed(last: int) -> ServiceError:
 
 
 @contextmanager
-def _pool(reader: BatchReader, processes: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(reader: PartReader, processes: int) -> Iterator[ProcessPoolExecutor]:
     """Start the processes. Each gets its share of the cores as threads, unless the environment says another number."""
     added = [name for name in VARIABLES if name not in os.environ]
     os.environ.update(dict.fromkeys(added, str(threads_for(processes))))
@@ -259,7 +269,7 @@ def _pool(reader: BatchReader, processes: int) -> Iterator[ProcessPoolExecutor]:
             del os.environ[name]
 
 
-def _start(parent: int, reader: BatchReader) -> None:
+def _start(parent: int, reader: PartReader) -> None:
     """Prepare a process: it ends with the command, and leaves Ctrl+C to it."""
     global _reader
     if not end_with(parent):
@@ -269,7 +279,7 @@ def _start(parent: int, reader: BatchReader) -> None:
 
 
 def _described() -> BackendDescription:
-    assert _reader is not None
+    assert isinstance(_reader, BatchReader)
     backend = _reader.backend()
     on_gpu = isinstance(backend, OnDevice) and bool(getattr(backend.device, "is_gpu", False))
     return BackendDescription(backend.revision, backend.labels, on_gpu)
@@ -287,6 +297,8 @@ def _one(part: Part) -> Counts:
 
 
 def counts_of(answered: Any) -> Counts:
-    """Count notes, spans and failed notes of an answer (a record batch or a table with arrow.SCHEMA)."""
-    spans = pyarrow.compute.sum(pyarrow.compute.list_value_length(answered.column("spans"))).as_py() or 0
+    """Count notes, spans if it has any, and failed notes of an answer (a record batch or a table)."""
+    spans = 0
+    if "spans" in answered.schema.names:
+        spans = pyarrow.compute.sum(pyarrow.compute.list_value_length(answered.column("spans"))).as_py() or 0
     return Counts(answered.num_rows, spans, answered.num_rows - answered.column("error").null_count)

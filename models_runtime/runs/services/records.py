@@ -1,14 +1,23 @@
-"""Let a run read the notes of records."""
+"""Let a run read the notes of records, and de-identify folders of records in many processes."""
 
 import uuid
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet
 
 from annotations.core.bulk import among
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import end
-from annotations.models import AnnotationSet, Author, AuthorKind, Project, User
+from annotations.models import AnnotationSet, Author, AuthorKind, Project, ReleasePolicy, User
+from annotations.records.rules.arrow import COLUMN, FREE_TEXT, ROWS
+from annotations.records.rules.reader import LEAK, content_hash
+from annotations.records.services.bulk import record_batches
+from annotations.threads import cores
 from models_runtime.models import Run
+from models_runtime.runs.events import RECORDS_READ, RecordCounts
+from models_runtime.runs.services import bulk_pool
 from models_runtime.runs.services.backends import ChosenBackend, chosen
 from models_runtime.runs.services.runs import started
 
@@ -41,3 +50,53 @@ def read_records(*, project: Project, name: str, notes: Sequence[int], actor: Us
         authors.append(new.author_id)
     rows = Author.objects.filter(pk__in=authors, kind=AuthorKind.RUN)
     return list(rows.order_by("pk").values_list("name", flat=True))
+
+
+def deidentify_folder(
+    *, project: Project, source: Path, target: Path, policy: ReleasePolicy, data_type: str, actor: User | None
+) -> dict[str, Any]:
+    """De-identify the records in Parquet files of a folder, in one process for each core, into a folder of parts.
+
+    The files have the column `record` with JSON texts; the parts have it, too, and `error` where there is a reason
+    instead. A command that was killed goes on if it is given again. Raises ServiceError.
+    """
+    files = sorted(source.glob("*.parquet"))
+    if not files:
+        raise ServiceError(f"The folder {source} has no Parquet files (*.parquet). Choose another one.", code="path")
+    reader = record_batches(project=project, policy=policy, data_type=data_type)
+    about = {
+        "policy": [policy.slug, policy.version],
+        "schemas": content_hash(list(reader.schemas)),
+        "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files],
+    }
+    with bulk_pool.opened(target, about):
+        for _counts in bulk_pool.read_parts(reader, _parts(files, target), cores()):
+            pass
+        counted = _counted(target)
+    RECORDS_READ.record(actor=actor, project_id=project.pk, data={**counted, "policy": policy.pk})
+    return {**counted, "target": str(target)}
+
+
+def _parts(files: Sequence[Path], target: Path) -> Iterator[bulk_pool.Part]:
+    """The parts whose files are not there yet."""
+    number = first = 0
+    for file in files:
+        for batch in pyarrow.parquet.ParquetFile(file, pre_buffer=False).iter_batches(ROWS, columns=[COLUMN]):
+            path = bulk_pool.part_path(target, number)
+            if bulk_pool.part_in(path) is None:
+                yield bulk_pool.Part(path, batch, first)
+            number, first = number + 1, first + batch.num_rows
+
+
+def _counted(target: Path) -> RecordCounts:
+    """What is in the parts: records, and why others are missing."""
+    counted: RecordCounts = {"records": 0, "refused": 0, "waiting": 0, "leaks": 0}
+    for path in target.glob("part-*.parquet"):
+        for error in pyarrow.parquet.read_table(path, columns=["error"]).column("error").to_pylist():
+            if error is None:
+                counted["records"] += 1
+            elif error.endswith(LEAK):
+                counted["leaks"] += 1
+            else:
+                counted["waiting" if error.endswith(FREE_TEXT) else "refused"] += 1
+    return counted

@@ -10,7 +10,7 @@ from annotations.core.commands import ProjectCommand
 from annotations.models import Project, User
 from annotations.records.services.files import deidentify_file
 from annotations.release.services.policies import parsed_policy, policy_named
-from models_runtime.runs.services.records import read_records
+from models_runtime.runs.services.records import deidentify_folder, read_records
 
 
 class Command(ProjectCommand):
@@ -21,9 +21,12 @@ class Command(ProjectCommand):
     needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
-        about = "File of records: .ndjson, .jsonl, .json or .parquet."
+        about = (
+            "File of records: .ndjson, .jsonl, .json or .parquet. Or a folder of Parquet files with the column record, "
+            "which is read in several processes; records with free text are left out."
+        )
         parser.add_argument("source", type=Path, metavar="IN", help=about)
-        about = "New file, with one of the same endings. Its manifest and the manifest's signature are written beside."
+        about = "New file, with one of the same endings, or a folder. A file's signed manifest is written beside."
         parser.add_argument("out", type=Path, metavar="OUT", help=about)
         about = "Type of the records that don't say their own."
         parser.add_argument("--type", default="", dest="data_type", metavar="TYPE", help=about)
@@ -35,13 +38,19 @@ class Command(ProjectCommand):
         parser.add_argument("--unreviewed", action="store_true", help=about)
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        policy = policy_named(project, *parsed_policy(options["policy"]), actor=actor)
+        if options["source"].is_dir():
+            return deidentify_folder(
+                project=project, source=options["source"], target=options["out"], policy=policy,
+                data_type=options["data_type"], actor=actor,
+            )  # fmt: skip
         name = options["run"]
         reading = partial(_read, project, name, actor) if name else None
         report = deidentify_file(
             project=project,
             source=options["source"],
             out=options["out"],
-            policy=policy_named(project, *parsed_policy(options["policy"]), actor=actor),
+            policy=policy,
             actor=actor,
             data_type=options["data_type"],
             unreviewed=options["unreviewed"],
