@@ -232,3 +232,13 @@ def test_the_rewritten_text_is_counted_in_the_projects_placeholders(project):
         "PATIENT": [3, 1, 0, 4, 0], "DOCTOR": [0, 0, 2, 0, 0], "AGE": [3, 0, 0, 2, 1], "CITY": [0, 1, 0, 1, 0]
     }  # fmt: skip
     assert (counted["micro"]["precision"], counted["micro"]["recall"]) == (6 / 8, 6 / 8)
+
+
+def test_languages_are_looked_for_again_only_where_notes_came_or_went(project, django_assert_num_queries):
+    assert selectors.note_languages(project) == [project.language] and project.language
+    with django_assert_num_queries(2):
+        selectors.note_languages(project)
+    more = make.make_note(project, TEXT, "more", language="zz")
+    assert selectors.note_languages(project) == sorted([project.language, "zz"])
+    more.delete()
+    assert selectors.note_languages(project) == [project.language]
