@@ -55,7 +55,7 @@ STAYS = {
     "annotations.Category": {"code": "shipped", "name": "shipped"},
     "annotations.Label": {
         "code": "listed", "name": "listed", "description": "listed", "placeholder": "listed", "hotkey": "one letter",
-        "attributes": "listed",
+        "attributes": "listed", "identifier": "a type of identifier",
     },
     "annotations.RecordSchema": {
         "data_type": "names of types", "record_version": "a version", "schema": "names of fields, without values",

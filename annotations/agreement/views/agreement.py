@@ -183,7 +183,7 @@ def _labels(project: Project, report: Agreement, granularity: Granularity) -> di
         return {}
     looks = _looks(project, granularity)
     used = {row["value"] for row in report["labels"]}
-    labels = [
+    labels: list[dict[str, Any]] = [
         {
             **row,
             "look": looks.get(row["value"], {"name": row["value"]}),

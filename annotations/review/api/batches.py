@@ -1,7 +1,6 @@
 """The API's batches of review decisions."""
 
-from ninja import Schema
-from pydantic import Field
+from ninja import Field, Schema
 
 from annotations.core.access import Access, Can
 from annotations.core.api.requests import ApiRequest
