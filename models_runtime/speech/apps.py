@@ -7,6 +7,7 @@ class SpeechConfig(AppConfig):
     label = "models_speech"
 
     def ready(self) -> None:
+        from annotations.core import offers
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
@@ -32,3 +33,4 @@ class SpeechConfig(AppConfig):
                 ),
             }
         )
+        offers.offer("recording.actions", "speech/offers/recording.html")

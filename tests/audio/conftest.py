@@ -8,7 +8,7 @@ import pytest
 from annotations.audio.services.starting import start_recording
 from annotations.jobs.runner import run as work
 from annotations.models import Recording
-from tests.audio.speech import speak
+from fixtures.quality.speech import speak
 from tests.worlds.pages import made_world, sign_in, world
 
 __all__ = ["made_world", "sign_in", "world"]

@@ -21,9 +21,10 @@ from annotations.models import (
     StoredFile,
 )
 from annotations.projects.services.projects import create_project
+from fixtures.quality.speech import RATE
 from models_runtime.backends.speech.sphinx import SphinxRecognizer
 from tests.audio.conftest import SAID, store
-from tests.audio.speech import RATE
+from tests.audio.tiny_whisper import write_tiny_whisper
 from tests.factories import make_project
 
 pytestmark = pytest.mark.django_db
@@ -123,6 +124,17 @@ def test_what_is_refused_stores_nothing(speech, change, code):
         start_recording(project=project, actor=None, **given)
     assert error.value.code == code
     assert not StoredFile.objects.exists()
+
+
+def test_whisper_is_loaded_from_a_folder_of_weights(speech, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    write_tiny_whisper(tmp_path / "weights" / "tiny")
+    job, recording = store(make_project("ward"), speech, words=False, recognizer="faster-whisper:tiny")
+    assert job.state == JobState.DONE, job.error
+    assert recording.source == "faster-whisper:tiny"
+    words = words_of(recording)
+    assert words and all(0 <= one.begin < one.finish <= recording.duration for one in words)
+    assert all(type(value) is float for one in words for value in (one.begin, one.confidence))
 
 
 def test_a_missing_folder_of_weights_ends_the_job_with_a_sentence(speech):

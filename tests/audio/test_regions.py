@@ -10,7 +10,8 @@ from annotations.audio.services.regions import decide_region, mark_region
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import AudioRegion, Event, JobState
-from models_runtime.speech.services.judging import start_judging
+from models_runtime.backends.llm.servers import read_servers
+from models_runtime.speech.services.starting import start_judging
 from tests.audio.conftest import store
 from tests.backends.llm.scripted import note_of
 from tests.factories import make_member, make_project, make_set
@@ -83,6 +84,16 @@ def test_a_language_model_sorts_gaps_and_only_its_harmless_ones_stay_audible(hea
     assert job.result["harmless"] == 1
     assert [inside(heard, (one.start + one.end) / 2) for one in (smith, boston, extra)] == [True, False, True]
     assert "Doctor <human_timestamp" in asked[0]
+
+
+def test_a_manager_asks_a_model_from_the_page_and_consents_to_sending_the_transcript_away(heard, settings, client_of):
+    client = client_of("manager")
+    url = reverse("gaps_judge", args=["ward", heard.document_id])
+    settings.LLM_SERVERS = read_servers({"DEIDREVIEW_LLM_SERVERS": "cloud=http://llm.example.org/v1",
+                                         "DEIDREVIEW_LLM_CLOUD_MODELS": "one"})  # fmt: skip
+    assert b"cloud: one" in client.get(reverse("recording", args=["ward", heard.document_id])).content
+    assert "/jobs/" not in client.post(url, {"judge": "cloud one"}).url
+    assert "/jobs/" in client.post(url, {"judge": "cloud one", "may_leave": "on"}).url
 
 
 def test_an_unreachable_model_changes_nothing(heard, settings):

@@ -75,7 +75,7 @@ TABLE: dict[str, dict[str, str]] = {
         label_mapping_delete judging_again run_start run_rename run_retry model_rename model_retire model_enough
         calibration_start calibration_withdraw job_start_import group_remove release_export release_prepare
         release_withdraw release_decide archive_start known_lists webhook_resend audit_start audit_discard
-        audit_decide pair_settle record_release record_export
+        audit_decide gaps_judge pair_settle record_release record_export
     """),
     **alike({"GET": EVERYONE_405, "POST": done(ANNOTATORS)}, """
         take_back_notes start_annotations submit reopen comments flag

@@ -280,7 +280,7 @@ KINDS = {
             "review_reopen adjudicate adjudicate_decide adjudicate_cause adjudicate_state adjudicate_finish "
             "adjudicate_reopen disagreement_cause disagreement_talk outcome"
         ),
-        "open_note": "changes start_annotations submit recording recording_file region_mark region_decide",
+        "open_note": "changes start_annotations submit recording recording_file region_mark region_decide gaps_judge",
         "webhook": "webhook webhook_resend",
         "published": "pair_settle",
         "feed": "feed",

@@ -36,7 +36,7 @@ class WhisperRecognizer:
             condition_on_previous_text=False,
         )  # fmt: skip
         return [
-            SpokenWord(one.word.strip(), one.start, one.end, min(1.0, max(0.0, one.probability)))
+            SpokenWord(one.word.strip(), float(one.start), float(one.end), min(1.0, max(0.0, float(one.probability))))
             for segment in segments
             for one in segment.words or ()
             if one.word.strip()

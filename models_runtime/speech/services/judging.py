@@ -1,6 +1,5 @@
 """Ask a language model about the gaps of a recording that nobody has decided."""
 
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,27 +13,13 @@ from annotations.audio.selectors import words_of
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Fence
-from annotations.jobs.services.queue import enqueue
-from annotations.models import AudioRegion, Job, Recording, RegionCause, User
+from annotations.models import AudioRegion, Recording, RegionCause, User
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Meter
 from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.gaps import GapJudge
 from models_runtime.core.llm import asked_for, capacity_of
-from models_runtime.core.registry import LLM
-from models_runtime.runs.services.llm import checked_params, prompt_labels
-
-JOB = "judge_gaps"
-
-
-def start_judging(*, recording: Recording, given: Mapping[str, object], may_leave: bool, actor: User | None) -> Job:
-    """Start the job that asks a model (`given`: server and model). Raises ServiceError `params`, `leaves`, `labels`."""
-    note = recording.document
-    assert note is not None
-    params = checked_params(given, may_leave=may_leave)
-    prompt_labels(note.project)
-    about = {"recording": recording.pk, "server": params.server, "model": params.model}
-    return enqueue(kind=JOB, project=note.project, params=about, key=f"gaps-{uuid.uuid4().hex}", actor=actor, queue=LLM)
+from models_runtime.runs.services.llm import prompt_labels
 
 
 def judge_gaps(

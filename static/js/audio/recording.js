@@ -38,6 +38,16 @@ const wave = WaveSurfer.create({
   plugins: [regions],
 });
 
+/** A style sheet in place of wavesurfer's style element, which tools that copy it would run into the page's policy with. */
+function adoptStyles() {
+  const root = /** @type {ShadowRoot} */ (wave.getWrapper().getRootNode());
+  const style = root.querySelector("style");
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(style.textContent);
+  root.adoptedStyleSheets = [sheet];
+  style.remove();
+}
+
 /** @type {MutingState} */
 let state = { intervals: [], regions: [] };
 /** @type {RegionState | null} */
@@ -216,6 +226,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (ids.length && !ids.includes(before)) selectRegion(ids.find((id) => id > before) ?? ids[0]);
 });
 
+adoptStyles();
 showState();
 // Only now does the waveform take regions.
 wave.on("ready", showState);

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.models import AudioRegion
+from fixtures.quality.speech import speak
 from tests.audio.conftest import store
-from tests.audio.speech import speak
 from tests.factories import make_member, make_project
 from tests.waiting import wait_for
 

@@ -77,7 +77,7 @@ LEFT_OUT: Final = {
     "roles of groups": "They refer to the providers of this instance.",
     "audit log": "The log says what was done on this instance. The undo history, which uses it, stays with it.",
     "jobs and imports": "Jobs, uploads, exports and reports of imports belong to this instance.",
-    "originals of documents": "Notes keep their text; original files and source maps stay on this instance.",
+    "originals of documents": "Notes keep their text; original files, source maps and recordings stay here.",
     "runs and models": "Suggestions are archived; settings of runs, trained models, calibrations and judgings are not.",
     "proposed removals": "The lists of refiners and the decisions on them stay; what reviewers kept is in gold.",
     "releases": "Policies, releases, audits and certificates are signed or sealed with keys of this instance.",

@@ -7,7 +7,7 @@ from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
 from annotations.jobs.waiting import end
 from annotations.models import Project, User
-from models_runtime.speech.services.judging import start_judging
+from models_runtime.speech.services.starting import start_judging
 
 
 class Command(ProjectCommand):
