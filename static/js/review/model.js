@@ -88,7 +88,9 @@ class Shown {
 export class Review extends Decisions {
   #known = { of: null, shown: null, exact: new Map() }; // of the server's state `of`; `exact`: suggestions by the key of the suggested bounds
   #shown;
+  #isPlain = false; // whether `shown` has only decisions that settled nothing else
   #list; // the shown suggestions
+  #open = null; // how many are open; null until it is asked for, as are the others
   #others = null;
   #sorted = { of: null, order: "", ids: [] };
   #listed = { of: null, filter: null, order: "", list: [] };
@@ -136,7 +138,8 @@ export class Review extends Decisions {
   }
 
   get open() {
-    return this.suggestions().filter(({ state }) => state === "open").length;
+    this.#open ??= this.#list.filter(({ state }) => state === "open").length;
+    return this.#open;
   }
 
   /** All suggestions and proposed removals in text order; the same array until something changes. */
@@ -358,15 +361,20 @@ export class Review extends Decisions {
     return suggestion ? `p${suggestion.id}` : keyOf(come);
   }
 
-  /** Apply every waiting change to the server's state, except undo and redo, whose effect is not known here. */
-  rebuild() {
+  /**
+   * Apply every waiting change to the server's state, except undo and redo, whose effect is not known here. A decision that was just `queued`
+   * is applied to what is shown, unless a change has settled other suggestions, which it may open again.
+   */
+  rebuild(queued = null) {
+    const goesOn = queued && this.#isPlain && this.#known.of === this.base && (queued.suggestion || queued.removal);
     if (this.#known.of !== this.base) this.#read();
-    this.#shown = this.#known.shown.copy();
-    const added = this.pending.map((change) => this.#apply(change)).filter(Boolean);
-    for (const key of added) this.#settle(key);
+    if (!goesOn) this.#shown = this.#known.shown.copy();
+    const added = (goesOn ? [queued] : this.pending).map((change) => this.#apply(change)).filter(Boolean);
+    const settled = added.filter((key) => this.#settle(key));
+    this.#isPlain = !settled.length && !this.between?.outcome && (goesOn || this.pending.every(({ suggestion, removal }) => suggestion || removal));
     if (this.between?.outcome) this.#compare();
     this.#list = [...this.#shown.byId.values()];
-    this.#others = null;
+    this.#open = this.#others = null;
   }
 
   #read() {
@@ -418,15 +426,18 @@ export class Review extends Decisions {
     this.#shown.gold.set(key, { ...gold, attributes: value === null ? others : { ...others, [name]: value } });
   }
 
-  /** A suggestion whose exact span is in gold needs no decision. */
+  /** A suggestion whose exact span is in gold needs no decision. Returns whether there was one. */
   #settle(key) {
-    if (!this.#shown.gold.has(key)) return;
+    let found = false;
+    if (!this.#shown.gold.has(key)) return found;
     for (const { id, start, end, label } of this.#known.exact.get(key) ?? []) {
       const { state, removal } = this.#shown.byId.get(id);
       if (state !== "open") continue;
       this.#shown.set(id, { state: removal ? "rejected" : "accepted", bounds: [start, end, label] });
       this.#shown.hold(key, 1);
+      found = true;
     }
+    return found;
   }
 
   /** Mark the suggestions on which the two reviewers differ. */

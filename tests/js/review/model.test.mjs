@@ -218,3 +218,17 @@ test("a partial state replaces what overlaps its stretch of the text", () => {
   review.accepted({ ...state(3, [suggestion(2, 5, 9)], []), steps: 1, outcomes: [null], part: [5, 9] });
   assert.deepEqual(looks(review), [[0, 4, 1, "is-suggestion"], [5, 9, 1, "is-suggestion"], [10, 12, 1, "is-accepted"]]);
 });
+
+test("decisions one by one show the same as all of them together", () => {
+  const list = [suggestion(1, 0, 4), { ...suggestion(2, 0, 4), source: "s" }, suggestion(3, 5, 9), { ...suggestion(4, 6, 11), conflicting: [3] }];
+  const acts = [(r) => r.accept(1), (r) => r.reject(1), (r) => r.accept(2), (r) => r.correct(3, { start: 5, end: 8, label: 2 }), (r) => r.accept(4), (r) => r.add(20, 24, 1), (r) => r.reject(4), (r) => r.remove({ start: 20, end: 24, label: 1 })];
+  const review = make(list);
+  for (const act of acts) {
+    act(review);
+    const together = make(list);
+    together.pending = [...review.pending];
+    together.rebuild();
+    assert.deepEqual(looks(review), looks(together));
+    assert.equal(review.open, together.open);
+  }
+});

@@ -7,7 +7,7 @@ type News = { elsewhere?: boolean; [what: string]: unknown };
 
 declare module "./queue.js" {
   interface Decisions {
-    rebuild(): void;
+    rebuild(queued?: object): void;
     difference(before: object): string | null;
     isState(state: object): boolean;
   }

@@ -59,7 +59,7 @@ export class Decisions {
   queue(change) {
     const queued = { change_id: this.#newId(), ...change };
     this.pending.push(queued);
-    this.rebuild();
+    this.rebuild(queued);
     return queued;
   }
 
