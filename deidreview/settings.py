@@ -309,6 +309,7 @@ ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "annotations.projects.services.accounts
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGIN_ON_PASSWORD_RESET = True  # Whoever has the link can sign in anyway; a second factor is still asked.
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_SESSION_REMEMBER = False
 # django-axes locks accounts; allauth's own limit would answer first and hide the lock.

@@ -14,4 +14,5 @@ class AnnotateConfig(AppConfig):
         navigation.working("annotate")
         navigation.register(navigation.Entry("account", 10, _("My keys"), "keys", Can.ANNOTATE))
         addresses.register("note.annotate", "annotate")
+        addresses.register("project.next", "next_note")
         offers.offer("projects.actions", "annotate/offers/project.html")

@@ -4,6 +4,7 @@ The lower feature names a purpose. The feature that has the page registers its U
 
 * `project.notes`: the list of notes; the page of a note is below it, at its id
 * `project.new`: the page of a new project
+* `project.next`: leads to the person's next note
 * `note.annotate`: the page on which a person annotates a note
 * `note.surrogates`: surrogates for spans that a page sends, as JSON
 * `note.outcome`: the page that compares a person's annotations with the adjudicated ones

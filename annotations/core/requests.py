@@ -162,6 +162,11 @@ def takes_uploads(right: Can | None) -> Callable[[View], View]:
     return mark
 
 
+def ticked(request: Request) -> list[int]:
+    """Return the ids of the ticked notes of a list."""
+    return [pk for each in request.POST.getlist("notes") if (pk := whole(each)) is not None]
+
+
 def paged(
     request: HttpRequest, rows: "Sequence[Row] | QuerySet[Any, Row]", size: int, name: str = "page"
 ) -> "Page[Row]":

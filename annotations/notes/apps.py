@@ -19,7 +19,7 @@ class NotesConfig(AppConfig):
 
         navigation.add_group(navigation.NavigationGroup("notes", _("Notes"), 20))
         navigation.register(
-            navigation.Entry("notes", 10, _("List"), "notes", Can.SEE_PROJECT, frozenset({"note"})),
+            navigation.Entry("notes", 10, _("List"), "notes", Can.SEE_PROJECT, frozenset({"note", "notes_assign"})),
             navigation.Entry("notes", 30, _("Search"), "search", Can.SEE_PROJECT, frozenset({"search_results"})),
             navigation.Entry(
                 "notes",

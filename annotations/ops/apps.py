@@ -16,7 +16,8 @@ class OpsConfig(AppConfig):
 
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
         navigation.extend("project_settings", "project_delete")
-        navigation.extend("notes", "note_delete")
+        navigation.extend("notes", "note_delete", "notes_delete")
+        offers.offer("notes.ticked", "ops/offers/ticked.html")
         offers.offer("note.foot", "ops/offers/note.html")
         offers.offer("settings.sections", "ops/offers/settings.html")
         offers.offer("settings_archived.actions", "ops/offers/archived.html")

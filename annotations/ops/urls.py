@@ -7,6 +7,7 @@ PROJECT = "projects/<slug:slug>"
 urlpatterns: list[URLPattern] = [
     path(f"{PROJECT}/patients/", views.patients, name="patients"),
     path(f"{PROJECT}/delete/", views.project_delete, name="project_delete"),
+    path(f"{PROJECT}/notes/delete", views.notes_delete, name="notes_delete"),
     path(f"{PROJECT}/notes/<int:pk>/delete/", views.note_delete, name="note_delete"),
     path(f"{PROJECT}/webhooks/", views.webhooks, name="webhooks"),
     path(f"{PROJECT}/webhooks/<int:pk>/", views.webhook, name="webhook"),

@@ -26,6 +26,7 @@ from annotations.core.requests import (
     in_project,
     paged,
     takes_uploads,
+    ticked,
     wants_fragment,
 )
 from annotations.jobs.tokens import form_token
@@ -37,7 +38,14 @@ from annotations.ops.services.archives import staging
 from annotations.ops.services.archives.writing import LEFT_OUT
 from annotations.ops.services.backup import backups_before_erasing, backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview
-from annotations.ops.services.erasing import delete_note, erase_patient, erasure_preview, note_preview, set_rows
+from annotations.ops.services.erasing import (
+    counted,
+    delete_note,
+    erase_patient,
+    erasure_preview,
+    note_preview,
+    set_rows,
+)
 from annotations.ops.services.webhooks import webhooks as hooks
 from annotations.projects.selectors.projects import live_jobs
 
@@ -158,6 +166,27 @@ def note_delete(request: Request, access: Access, pk: int) -> HttpResponse:
     context |= {"preview": note_preview(project=access.project, note=pk), "backups": backups_of(access.project)}
     context["weights"] = seen_weights(access.project, access.user)
     return render(request, "ops/note_delete.html", context, status=409 if "refused" in context else 200)
+
+
+@in_project(Can.MANAGE, "POST")
+def notes_delete(request: Request, access: Access) -> HttpResponse:
+    """Say what is deleted with the ticked notes; with `do`, delete them, one after the other."""
+    notes = Document.objects.filter(project=access.project, pk__in=ticked(request)).order_by("pk")
+    if not notes:
+        messages.error(request, _("No note is ticked. Tick the notes to delete."))
+        return redirect("notes", access.slug)
+    if request.POST.get("do") == "delete":
+        deleted = 0
+        with error_as_message(request):
+            for pk in list(notes.values_list("pk", flat=True)):
+                delete_note(project=access.project, note=pk, actor=access.user)
+                deleted += 1
+        text = ngettext("%(n)d note was deleted.", "%(n)d notes were deleted.", deleted) % {"n": deleted}
+        messages.success(request, text)
+        return redirect("notes", access.slug)
+    context = {"notes": notes.only("pk", "name"), "preview": counted(access.project, notes)}
+    context |= {"backups": backups_of(access.project), "weights": seen_weights(access.project, access.user)}
+    return render(request, "ops/notes_delete.html", context)
 
 
 # The page “Patients”: set patient ids, and erase one patient's notes.

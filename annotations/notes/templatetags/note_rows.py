@@ -19,7 +19,10 @@ register = template.Library()
 def note_rows(rows: Iterable[NoteRow], url: str, access: Access, query: str = "") -> SafeString:
     """Table rows of the list of notes at `url`. `query` is appended to the links of the notes."""
     line = _BlindLine(url, access) if access.blind else _FullLine(url, access, query)
-    return SafeString("\n".join(fill("<tr>{}</tr>", line.cells(row)) for row in rows))
+    if not access.can(Can.MANAGE):
+        return SafeString("\n".join(fill("<tr>{}</tr>", line.cells(row)) for row in rows))
+    tick = '<tr><td class="tick"><input type="checkbox" name="notes" value="{}" aria-label="{}"></td>{}</tr>'
+    return SafeString("\n".join(fill(tick, str(row.pk), row.name, line.cells(row)) for row in rows))
 
 
 class _Line:

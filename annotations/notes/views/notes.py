@@ -15,16 +15,17 @@ from annotations.core.access import Access, Can, note_for, sets_for
 from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.labels import labels_of
-from annotations.core.requests import FORM, Request, in_project, number, posted
+from annotations.core.requests import FORM, Request, in_project, number, posted, ticked
 from annotations.core.spans import spans_of
 from annotations.core.suggestions import hidden_in
+from annotations.models import Document
 from annotations.notes.forms import SearchForm, initial_of
 from annotations.notes.selectors.comments import flags_of, may_comment, page_of, placed
 from annotations.notes.selectors.in_context import SetSummary, annotation_sets_of, choose, compare, label_counts
 from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbors, note_page
 from annotations.notes.selectors.searching import Options, recent_searches, results, search_of, searched_name
 from annotations.notes.services.searching import begin_name_search, begin_search, record_search
-from annotations.projects.services.assigning import released_notes, take_back
+from annotations.projects.services.assigning import annotators_of, assign_list, released_notes, take_back
 
 
 @in_project(Can.SEE_PROJECT, *FORM)
@@ -157,6 +158,27 @@ def take_back_notes(request: Request, access: Access) -> HttpResponse:
     taken = take_back(project=access.project, user=access.user)
     message = ngettext("%(count)d note is assigned to you again.", "%(count)d notes are assigned to you again.", taken)
     messages.success(request, message % {"count": taken} if taken else _("These notes went to other annotators."))
+    return redirect("notes", access.slug)
+
+
+@in_project(Can.MANAGE, "POST")
+def notes_assign(request: Request, access: Access) -> HttpResponse:
+    """Ask who gets the ticked notes; with `annotator`, assign them."""
+    notes = Document.objects.filter(project=access.project, pk__in=ticked(request)).order_by("pk")
+    names = list(notes.values_list("name", flat=True))
+    people = annotators_of(access.project)
+    annotator = next((one for one in people if one.pk == number(request.POST, "annotator")), None)
+    if not names or not people:
+        messages.error(
+            request,
+            _("No note is ticked. Tick the notes to assign.") if people else _("No annotators yet. Add people first."),
+        )
+    elif annotator is None:
+        return render(request, "notes/assign.html", {"notes": notes.only("pk", "name"), "people": people})
+    else:
+        assign_list(project=access.project, user=annotator, names=names, actor=access.user)
+        message = ngettext("%(n)d note is assigned to %(name)s.", "%(n)d notes are assigned to %(name)s.", len(names))
+        messages.success(request, message % {"n": len(names), "name": annotator.username})
     return redirect("notes", access.slug)
 
 

@@ -28,12 +28,12 @@ NO_STRING = -1
 
 def erasure_preview(*, project: models.Project, patient_id: str) -> Erasure:
     """Count what an erasure would delete. Raises ServiceError `none` for an unknown patient id."""
-    return _counted(project, _of_patient(project, patient_id))
+    return counted(project, _of_patient(project, patient_id))
 
 
 def note_preview(*, project: models.Project, note: int) -> Erasure:
     """Count what deleting the note with this id would delete. Raises ServiceError `none` if there is no such note."""
-    return _counted(project, _of_id(project, note))
+    return counted(project, _of_id(project, note))
 
 
 def erase_patient(*, project: models.Project, patient_id: str, actor: models.User | None) -> Erasure:
@@ -73,7 +73,8 @@ def _of_id(project: models.Project, note: int) -> QuerySet[models.Document]:
     return notes
 
 
-def _counted(project: models.Project, notes: QuerySet[models.Document]) -> Erasure:
+def counted(project: models.Project, notes: QuerySet[models.Document]) -> Erasure:
+    """Count what an erasure of these notes would delete."""
     return {
         "notes": notes.count(),
         "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
@@ -119,7 +120,7 @@ def _erase(project: models.Project, chosen: Chosen, record: Record, patient: str
             message = _("An import is running and could add these notes again. Wait until it finishes, or cancel it.")
             raise ServiceError(message, code="import")
         notes = chosen()
-        preview = _counted(project, notes)
+        preview = counted(project, notes)
         ids = list(notes.select_for_update().order_by("pk").values_list("pk", flat=True))
         # Locking the sets waits for changes under way; the locked notes keep new sets from being made.
         locked_sets = (

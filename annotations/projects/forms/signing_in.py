@@ -70,7 +70,11 @@ class ChangePassword(_Plain, ChangePasswordForm):  # type: ignore[misc]  # its c
 
 
 class ChoosePassword(_Plain, ResetPasswordKeyForm):  # type: ignore[misc]  # its class has no types
-    pass
+    """The first password of an account. What else a password must not be is said where it is refused."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].help_text = _("At least 10 characters.")
 
 
 class _CountedCode(_Plain):

@@ -42,7 +42,8 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, get_random_string, salted_hmac
 
 from annotations.core.access import may_make_link
-from annotations.models import Membership, User
+from annotations.core.addresses import address
+from annotations.models import Assignment, AssignmentState, Membership, Role, User
 
 # A cookie that recognizes a browser in which a person has signed in before.
 #
@@ -365,6 +366,15 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # its class ha
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_ip(request)
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """Lead an annotator of one project, who has notes to do, to the next one; everybody else to their projects."""
+        members = Membership.objects.filter(user=request.user.pk, active=True, project__archived_at=None)
+        slugs = list(members.values_list("project__slug", "role")[:2])
+        open_notes = Assignment.objects.filter(user=request.user.pk, state=AssignmentState.OPEN)
+        if len(slugs) == 1 and slugs[0][1] == Role.ANNOTATOR and open_notes.filter(project__slug=slugs[0][0]).exists():
+            return address("project.next", slugs[0][0])
+        return str(super().get_login_redirect_url(request))
 
     def post_login(self, request: HttpRequest, user: User, **details: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **details)

@@ -280,6 +280,10 @@ class Risk(TypedDict):
     at: str
 
 
+ANNOTATED, ADJUDICATED, REVIEWED = "annotated the notes", "adjudicated the notes", "reviewed the notes"
+AUDITED = "audited released notes"
+
+
 class Reader(TypedDict):
     """A person who read notes of the release, what they did, and with how many notes."""
 

@@ -10,7 +10,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.release.rules.certificates.content import Content, Data, IdentifierRow, RuleRow, Statement, filled
+from annotations.release.rules.certificates.content import (
+    ADJUDICATED,
+    ANNOTATED,
+    AUDITED,
+    REVIEWED,
+    Content,
+    Data,
+    IdentifierRow,
+    RuleRow,
+    Statement,
+    filled,
+)
 from annotations.release.rules.redaction.policy import PEOPLE, PLACES, Action
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 
@@ -276,7 +287,7 @@ def unchecked(data: Data) -> list[str]:
 
 def _data_risks(content: Content) -> list[str]:
     data, gate = content["data"], content["identifiability"]["gate"]
-    found = unchecked(data)
+    found = [*unchecked(data), *_one_person(content)]
     if data["notes_without_patient"]:
         found.append(
             f"{_notes(data['notes_without_patient'])} without a patient ID: identifiers of the same patient in other "
@@ -293,6 +304,15 @@ def _data_risks(content: Content) -> list[str]:
         by = f" by {', '.join(gate['by'])}" if gate["by"] else ""
         found.append(f"Findings of the leak gate that were allowed{by}: {gate['allowed']:,}.")
     return found
+
+
+def _one_person(content: Content) -> list[str]:
+    """The risk of a release in which the only person who did any work on the notes also signs."""
+    work = (ANNOTATED, ADJUDICATED, REVIEWED, AUDITED)
+    people = {reader["name"] for reader in content["governance"]["readers"] if reader["what"] in work}
+    if people != {content["issued_by"]}:
+        return []
+    return [f"One person, {content['issued_by']}, did all work on the notes and signs. Nobody else checked them."]
 
 
 def _notes(number: int) -> str:

@@ -18,13 +18,12 @@ from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.selectors import hashed
 from annotations.gold.services.sets import SetChoice, wanted_set
 from annotations.release.events import AUDIT_READ
-from annotations.release.rules.certificates.content import Reader
+from annotations.release.rules.certificates.content import ADJUDICATED, ANNOTATED, AUDITED, REVIEWED, Reader
 from annotations.release.services.settling import released_notes
 from annotations.release.services.sources import specs_of
 from annotations.review.events import REVIEW_FINISHED
 
-ANNOTATED, ADJUDICATED, REVIEWED = "annotated the notes", "adjudicated the notes", "reviewed the notes"
-READ, AUDITED = "saw text of the original notes", "audited released notes"
+READ = "saw text of the original notes"
 IN_FILES = " (according to an imported file)"
 DOWNLOADED = "downloaded files that can hold the original notes"
 _GONE = 0  # instead of the id of a set that no longer exists

@@ -3,9 +3,12 @@
 import time
 
 import pytest
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.totp.internal.auth import TOTP
 from django.contrib.auth import get_user
 from django.core.management import call_command
+from django.urls import reverse
 
 from annotations.core.access import SecondFactorMissing, enter
 from annotations.models import ProviderAccount, Role, User
@@ -142,3 +145,12 @@ def test_only_named_accounts_sign_in_with_a_password(client, settings, person, s
     make_user("root")
     sign_in(client, "root")
     assert get_user(client).username == "root"
+
+
+def test_a_link_for_a_new_password_does_not_replace_the_second_factor(client, person):
+    TOTP.activate(person, SECRET)
+    key = {"uidb36": user_pk_to_url_str(person), "key": default_token_generator.make_token(person)}
+    form = client.get(reverse("account_reset_password_from_key", kwargs=key), follow=True).redirect_chain[-1][0]
+    new = "una frase lunga 9"
+    assert client.post(form, {"password1": new, "password2": new}).url == reverse("mfa_authenticate")
+    assert "_auth_user_id" not in client.session
