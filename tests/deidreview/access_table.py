@@ -71,7 +71,8 @@ TABLE: dict[str, dict[str, str]] = {
         release_policy certificate_sign known pairs feeds recording_import records record_schemas
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS)}, """
-        project_archive project_restore assign_notes fill_notes begin notes_assign notes_delete category_move label_move member_role
+        project_archive project_restore assign_notes fill_notes begin notes_assign notes_delete category_move
+        label_move member_role
         label_mapping_delete judging_again run_start run_rename run_retry model_rename model_retire model_enough
         calibration_start calibration_withdraw job_start_import group_remove release_export release_prepare
         release_withdraw release_decide archive_start known_lists webhook_resend audit_start audit_discard

@@ -1,17 +1,16 @@
 // The tick above the list ticks all notes of the page. htmx replaces the list, so the document listens.
-
-const all = () => document.getElementById("tick-all");
+export {};
 
 const show = () => {
-  const box = all();
-  if (box) box.hidden = false;
+  const all = document.getElementById("tick-all");
+  if (all) all.hidden = false;
 };
 
 document.addEventListener("change", (event) => {
-  const box = all();
-  if (!box || event.target !== box) return;
+  const all = document.getElementById("tick-all");
+  if (event.target !== all) return;
   for (const one of document.querySelectorAll("#ticked [name=notes]")) {
-    if (one instanceof HTMLInputElement) one.checked = box.checked;
+    if (one instanceof HTMLInputElement) one.checked = all.checked;
   }
 });
 document.addEventListener("htmx:load", show);

@@ -11,7 +11,8 @@ from tests.browser.annotate.steps import drag, press
 PASSWORD = "una frase lunga 9"
 # What is data of the project stays out of the count: the text of the note, names of notes, and labels with their keys.
 WORDS = """() => [...document.querySelectorAll("#note, #notes-items, .wb-labels li, .wb-labels button")]
-    .reduce((text, part) => text.replace(part.innerText, ""), document.body.innerText).split(/\\s+/).filter(Boolean).length"""
+    .reduce((text, part) => text.replace(part.innerText, ""), document.body.innerText)
+    .split(/\\s+/).filter(Boolean).length"""
 
 
 def test_two_pages_and_few_words_lead_to_the_first_span(transactional_db, page_of, live_server):
