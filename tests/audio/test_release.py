@@ -9,12 +9,24 @@ import soundfile
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.models import AuditNote, AuditPlan, Label, ReleasedNote, Span
+from annotations.jobs.runner import run as work
+from annotations.models import (
+    AudioRegion,
+    AuditNote,
+    AuditPlan,
+    Label,
+    Recording,
+    ReleasedNote,
+    Span,
+    StoredChunk,
+    StoredFile,
+)
+from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.projects import create_project
 from annotations.release.selectors.recordings import excerpts_of
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import content_of, sign
-from annotations.release.services.exporting import export_release_to_path
+from annotations.release.services.exporting import export_release_to_path, start_release_export
 from tests import factories as make
 from tests.audio.conftest import store
 from tests.worlds.released import make_release
@@ -81,7 +93,19 @@ def test_the_certificate_and_the_page_say_that_the_voice_is_kept(clinic, client)
     safe_harbor = content["context"]["statements"][0]["text"]
     assert "Not met." in safe_harbor and "Voice kept" in safe_harbor
     client.force_login(make.make_member(release.project, "manager"))
-    assert b'data-voice="kept"' in client.get(reverse("release", args=["ward", release.number])).content
+    pages = [reverse("release", args=["ward", release.number]), reverse("release_policies", args=["ward"])]
+    for page in (*pages, reverse("release_new", args=["ward"])):
+        assert b'data-voice="kept"' in client.get(page).content
+
+
+def test_erasing_the_patient_removes_the_recording_and_every_copy(clinic, client):
+    release = make_release(clinic.document.project)
+    manager = make.make_member(release.project, "manager")
+    job = start_release_export(release=release, format="text", actor=manager)
+    work(job.pk)
+    assert StoredFile.objects.filter(kind="original").exists() and StoredFile.objects.filter(kind="release").exists()
+    erase_patient(project=release.project, patient_id="P1", actor=manager)
+    assert not any(table.objects.exists() for table in (Recording, AudioRegion, StoredFile, StoredChunk))
 
 
 def test_an_auditor_hears_the_muted_recording_with_the_planted_leak(clinic, speech, client):
