@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from annotations.models import Role
 from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
-from tests.browser.review.steps import act, gold, open_review, suggest
+from tests.browser.review.steps import act, chosen, gold, open_review, suggest
 
 HOSTILE = (
     "Sig. <img src=x onerror=alert(1)>\u2028\U0001f9ec\U0001f468\u200d\U0001f469 e\u0301 "
@@ -83,3 +83,31 @@ def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
     saved(opened)
     assert len(seen) >= 3  # an undo is sent alone
     assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]
+
+
+def test_a_long_list_has_elements_only_for_the_rows_near_the_window(world, page_of, live):
+    """Every row is reached by scrolling and by keys, decisions of all go to the server in few requests."""
+    words = [f"Nome{number:03}" for number in range(400)]
+    note = make.make_note(world.project, " ".join(words), "lungo", language="it")
+    suggest(note, world.run, [(word, "PATIENT") for word in words])
+    page = open_review(page_of(world.rita), live, world, note)
+    rows = page.locator("#suggestions li")
+    assert rows.count() < 100
+    expect(rows.first).to_have_attribute("aria-setsize", "400")
+    sent = []
+    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
+    for _ in range(120):
+        page.keyboard.press("a")
+    expect(chosen(page)).to_contain_text("Nome120")
+    expect(chosen(page)).to_be_in_viewport()
+    saved(page)
+    assert len(gold(note)) == 120 and len(sent) < 60
+    to_the_end = "list => list.closest('details').scrollTop = 1e6"
+    page.locator("#suggestions").evaluate(to_the_end)
+    expect(rows.last).to_contain_text("Nome399")
+    page.locator("#suggestions button", has_text="Nome399").click()
+    expect(page.locator("#note .is-selected")).to_have_text("Nome399")
+    press(page, "x")
+    expect(chosen(page)).to_contain_text("Nome120")  # the next open one, going round
+    page.locator("#suggestions").evaluate(to_the_end)
+    expect(rows.last).to_contain_text("rejected")
