@@ -12,6 +12,7 @@ from annotations.models import Event, Record, Release, ReleasedNote
 from annotations.records.rules.fhir import RESOURCES
 from annotations.records.services.schemas import activate_schema, add_schema
 from annotations.release.services.deciding import answer_chosen
+from annotations.release.services.exporting import withdraw
 from annotations.release.services.waiting import prepare_here
 from tests.records import fhir
 from tests.records.world import (
@@ -89,6 +90,7 @@ def test_a_bundle_of_a_thousand_resources_stays_valid_and_its_links_hold(project
     ]
 
 
+@pytest.mark.both_databases
 def test_a_field_and_its_note_share_one_surrogate_and_a_run_may_decide(project, tmp_path):
     schema = json.loads(json.dumps(FLAT))
     schema["properties"] |= {
@@ -187,3 +189,22 @@ def test_listing_5_with_surrogates_and_without_the_slips_of_the_source(project, 
     assert LISTING_2["PatientId"] not in re.sub(r"\D", "", note)
     pieces = ReleasedNote.objects.get().pieces
     assert {"HEALTHPLAN", "SSN"} <= {piece[4] for piece in pieces}
+
+
+def test_a_schema_may_let_the_run_decide_and_a_withdrawn_release_gives_its_records_back(project, tmp_path):
+    schema = json.loads(json.dumps(FLAT)) | {"unreviewed": True}
+    schema["properties"]["note"] = {"type": "string", "rule": "auto"}
+    active(project, schema)
+    record = {"dataType": "visit", **VISIT, "note": "Phone: (650) 555-1234."}
+    assert run(tmp_path, [record])["waiting"] == 1
+    done = run(tmp_path, [record], "--run", "rules")
+    assert (done["records"], done["waiting"], done["release"]) == (1, 0, 1), done["problems"]
+    other = run(tmp_path, [record], "--policy", "hash")
+    assert (other["records"], other["refused"]) == (0, 1) and "release 1" in other["problems"][0]["reason"].lower()
+    withdraw(release=Release.objects.get(), actor=None)
+    again = run(tmp_path, [record], "--policy", "hash", "--run", "rules-1")
+    assert (again["records"], again["release"]) == (1, 2) and "555" not in lines(tmp_path / "out.ndjson")[0]["note"]
+    active(project, schema | {"recordVersion": "3"})
+    assert run(tmp_path, [record | {"recordVersion": "2"}])["problems"][0]["path"] == "/recordVersion"
+    changed = run(tmp_path, [record])
+    assert (changed["records"], changed["waiting"]) == (0, 1), "a new version takes its records anew"
