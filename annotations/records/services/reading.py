@@ -12,11 +12,9 @@ import pyarrow
 import pyarrow.parquet
 
 from annotations.core.errors import ServiceError
+from annotations.records.rules.arrow import COLUMN, ROWS
 from annotations.records.rules.plans import FORMATS, Unreadable
 
-ROWS: Final = 1000
-COLUMN: Final = "record"
-"""A Parquet file with this column of JSON texts holds a record in each; of others, each row is a record."""
 MOST_BYTES: Final = 512 * 1024 * 1024
 """A JSON file is read at once, so that a larger one must be JSON Lines."""
 
