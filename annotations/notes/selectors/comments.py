@@ -308,22 +308,18 @@ def _open_flags(project: int) -> QuerySet[models.Flag]:
     return models.Flag.objects.filter(document__project_id=project, cleared_at__isnull=True)
 
 
-# Assignments whose notes an annotator may open, as in `notes_for`.
-LIVE = (models.AssignmentState.OPEN, models.AssignmentState.DONE)
+def _notes_with(flags: QuerySet[models.Flag]) -> "QuerySet[models.Flag, tuple[int]]":
+    return flags.order_by().values_list("document_id").distinct()[: MOST + 1]
+
+
 # The header counts on every page; Django would take longer to write this query than the database to answer it.
-_FLAGGED = PreparedRead(
-    lambda project: _open_flags(project).order_by().values_list("document_id").distinct()[: MOST + 1], int
-)
+_FLAGGED = PreparedRead(lambda project: _notes_with(_open_flags(project)), int)
+_MINE = {"document__assignments__state__in": [models.AssignmentState.OPEN, models.AssignmentState.DONE]}
 _OWN_FLAGGED = PreparedRead(
-    lambda project, user: (
-        _open_flags(project)
-        .filter(user_id=user, document__assignments__user_id=user, document__assignments__state__in=LIVE)
-        .order_by()
-        .values_list("document_id")
-        .distinct()[: MOST + 1]
+    lambda project, user: _notes_with(
+        _open_flags(project).filter(user_id=user, document__assignments__user_id=user, **_MINE)
     ),
-    int,
-    int,
+    *(int, int),
 )
 
 

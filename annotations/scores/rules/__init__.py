@@ -4,6 +4,7 @@
 Offsets are code points, end-exclusive. The modules are loaded when `Rates` or `Scorer` is first asked for.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["Rates", "Scorer"]
@@ -13,9 +14,4 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        if name not in __all__:
-            raise AttributeError(name)
-        from annotations.scores.rules.rates import Rates
-        from annotations.scores.rules.scorer import Scorer
-
-        return {"Rates": Rates, "Scorer": Scorer}[name]
+        return getattr(import_module("annotations.scores.rules.scorer"), name)
