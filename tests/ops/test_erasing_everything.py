@@ -158,8 +158,10 @@ def language_models(world):
 
 def recordings(world):
     row = models.Import.objects.create(project=world.project, format="text", state=models.ImportState.DONE)
+    # A note of its own: what a release mutes must be a real recording.
+    note = make.make_note(world.project, TEXT, f"{NOTE}-recorded", patient_id=PATIENT)
     recording = models.Recording.objects.create(
-        document=world.note, imported_by=row, format="WAV", subtype="PCM_16", rate=8000, channels=1, frames=8000,
+        document=note, imported_by=row, format="WAV", subtype="PCM_16", rate=8000, channels=1, frames=8000,
         source="file of words", margin=0.2, words=[[0, 3, 0.2, 0.7, None, WORD, False]], peaks=[0, 50],
     )  # fmt: skip
     models.RecordingBlock.objects.create(recording=recording, end=1.0, words=[[WORD, 0, 1, None, "", False]])
