@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from annotations.audio.selectors import muted_intervals, words_of
 from annotations.audio.services.starting import start_recording
@@ -23,6 +23,7 @@ from annotations.models import (
 from annotations.projects.services.projects import create_project
 from fixtures.quality.speech import RATE
 from models_runtime.backends.speech.sphinx import SphinxRecognizer
+from models_runtime.models import Run
 from tests.audio.conftest import SAID, store
 from tests.audio.tiny_whisper import write_tiny_whisper
 from tests.factories import make_project
@@ -181,3 +182,10 @@ def test_the_commands_from_a_file_to_a_muted_copy(tmp_path, speech):
     assert "Smith" not in text
     assert "saw the patient" in text
     assert json.loads((out / "visit.intervals.json").read_text())["voice"] == "kept"
+    # The same recording, words and backend are not read twice.
+    again = called("deid_audio", "ward", audio, "--words", words, "--margin", "100", "--out", str(tmp_path / "again"))
+    assert again == result
+    assert Run.objects.count() == 1
+    (tmp_path / "words.json").write_text('[{"word": "hi"}]')
+    with pytest.raises(CommandError, match="other words"):
+        called("deid_audio", "ward", audio, "--words", words, "--out", str(tmp_path / "third"))

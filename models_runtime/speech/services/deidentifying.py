@@ -9,14 +9,17 @@ from typing import Any
 from django.core.management.base import OutputWrapper
 from django.utils.translation import gettext as _
 
+from annotations.audio.rules.word_files import read_words
+from annotations.audio.rules.words import transcript_of
 from annotations.audio.selectors import original_of
 from annotations.audio.services.exporting import check_margin, write_copy
-from annotations.audio.services.starting import start_recording
+from annotations.audio.services.starting import readable, start_recording
 from annotations.core.errors import ServiceError
 from annotations.exchange.services.writing import check_out
 from annotations.jobs.waiting import end
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Job, Project, Recording, User
 from annotations.release.services.sources import source_of
+from models_runtime.models import Run
 from models_runtime.runs.services.backends import chosen
 from models_runtime.runs.services.runs import started
 
@@ -53,8 +56,7 @@ def deidentify(
         end(job, "The transcript", code="speech", tell=tell)
         recording = Recording.objects.get(document=job.result["note"])
     elif words is not None:
-        message = _("The project has this recording already. Leave out the words, or rename the file.")
-        raise ServiceError(message, code="words")
+        _check_same(recording, words)
     spec = set_spec or f"run:{_read(recording, run, actor, tell)}"
     spans = source_of(project, spec).spans([recording.document_id or 0])[recording.document_id or 0]
     return write_copy(recording=recording, spans=spans, margin=margin, tone=tone, out=out, actor=actor)
@@ -68,14 +70,26 @@ def _known(project: Project, name: str, content: BufferedReader) -> Recording | 
     return row
 
 
+def _check_same(recording: Recording, words: tuple[str, bytes]) -> None:
+    """Raise ServiceError `words` unless the recording has these words, with these times."""
+    with readable():
+        spoken = transcript_of(read_words(*words), recording.duration)
+    if [list(word) for word in spoken.words] != recording.words:
+        message = _("The project has this recording with other words. Leave out the words, or rename the file.")
+        raise ServiceError(message, code="words")
+
+
 def _read(recording: Recording, run: str, actor: User | None, tell: OutputWrapper | None) -> str:
-    """The name of a run that covers the note: this one, or a new run of the backend with this name over the note."""
+    """The name of a run that covers the note: this one, the newest one of the backend with this name, or a new one."""
     note = recording.document
     assert note is not None
-    authors = Author.objects.filter(project=note.project_id, kind__in=Author.MODELS, name=run)
-    sets = AnnotationSet.objects.filter(document=note, author__in=authors, state=AnnotationSetState.SUBMITTED)
-    if sets.exists():
-        return run
+    own = Author.objects.filter(project=note.project_id, kind__in=Author.MODELS)
+    of_backend = Run.objects.filter(project=note.project_id, backend=run).values("author")
+    sets = AnnotationSet.objects.filter(document=note, state=AnnotationSetState.SUBMITTED)
+    for authors in (own.filter(name=run), own.filter(pk__in=of_backend)):
+        newest = sets.filter(author__in=authors).order_by("-pk").values_list("author__name", flat=True).first()
+        if newest is not None:
+            return newest
     new = started(
         project=note.project, choice=chosen(note.project, run), actor=actor, name="", params={}, key=uuid.uuid4().hex,
         only=[note.pk],
