@@ -182,7 +182,7 @@ def test_listing_5_with_surrogates_and_without_the_slips_of_the_source(project, 
     note = found["note"]
     assert found["AGE"] == "45 years" and "45-year-old male" in note, "field and note agree about the age"
     kept = {"45-year-old"}
-    assert [string for string in STRINGS if string in note] == sorted(kept)
+    assert [string for string in STRINGS if len(string) > 2 and string in note] == sorted(kept)
     # Slips of the source: listings 4 and 5 keep the dates of the visits; the number of the insurance is a FIN, and the
     # social security number a GUID; its surrogate has the digits of the PatientId.
     seen, again = (datetime.strptime(one, "%m/%d/%Y") for one in re.findall(r"\d\d/\d\d/\d{4}", note))
