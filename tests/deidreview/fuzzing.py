@@ -298,12 +298,25 @@ def json_objects(world: World, person: int) -> dict[str, list[dict[str, Any]]]:
             decision | {"act": "correct"} | span,
             {"change_id": one, "act": "add", "person": person, "seen": []} | span,
             {"change_id": one, "act": "undo", "person": person, "event": 1},
+            {"changes": [decision | {"act": "accept"}], "version": 0, "person": person},
+        ],
+        "review_strings_decide": [
+            {"changes": [{"change_id": one, "string": "1", "runs": "1,2", "answer": "accept"}], "person": person},
+            {"changes": [{"change_id": one, "string": 1, "answer": "undo", "of": one}], "person": person},
+        ],
+        "release_decide": [
+            {
+                "changes": [{"string": "-1", "finding": "1", "answer": "replace", "label": ""}],
+                "state": "",
+                "person": person,
+            },
         ],
         "review_finish": [{"rest": [ids["suggestion"]], "stage": "first", "person": person}],
         "adjudicate_decide": [
             act | {"act": "nothing"},
             act | {"act": "own", "label": ids["label"], "quote": "Mario Rossi"},
             act | {"act": "annotator", "annotator": ids["author"]},
+            {"changes": [act | {"act": "nothing"}], "person": person},
         ],
         "adjudicate_cause": [{"start": 0, "end": 11, "kind": "AB", "present": True, "person": person}],
         "adjudicate_finish": [{"person": person}],
