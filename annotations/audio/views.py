@@ -149,12 +149,16 @@ def _changed(request: Request, access: Access, row: Recording, change: Any) -> H
 
 @in_project(Can.READ_NOTES)
 def recording_file(request: Request, access: Access, pk: int) -> HttpResponseBase:
-    """Send the recording, or the part of it that the header Range names."""
+    """Send the recording, or the part of it that the header Range names. Hearing its beginning counts as reading."""
     row = selectors.recording_for(access, pk)
     stored = selectors.original_of(row)
     start, end = _range(request.headers.get("Range", ""), stored.size)
     if start is None:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{stored.size}"})
+    if start == 0:
+        NOTE_READ.record(
+            actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "recording"}
+        )  # fmt: skip
     partial = "Range" in request.headers
     response = StreamingHttpResponse(
         _bytes(stored, start, end), status=206 if partial else 200, content_type=TYPES.get(row.format, "audio/wav")

@@ -139,6 +139,7 @@ def test_the_recording_is_sent_in_ranges_and_never_stored(heard, speech, client_
         assert content == speech.file().getvalue()[slice(*bounds)]
         assert int(response["Content-Length"]) == len(content)
         assert "no-store" in response["Cache-Control"]
+        assert Event.objects.filter(verb="note.read").exists() == (bounds[0] == 0)
 
 
 def test_the_page_shows_what_a_set_mutes(heard, client_of):
