@@ -1,4 +1,7 @@
-"""Read and write files of records: JSON Lines, JSON and Parquet. One record, or one batch of rows, is in memory."""
+"""Read and write files of records: JSON Lines, JSON and Parquet. One record, or one batch of rows, is in memory.
+
+pyarrow is imported where it is used: it starts threads, and most processes never need it.
+"""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +10,6 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
-
-import pyarrow
-import pyarrow.parquet
 
 from annotations.core.errors import ServiceError
 from annotations.records.rules.arrow import COLUMN, ROWS
@@ -40,8 +40,6 @@ def read_records(path: Path) -> Iterator[tuple[str, Any]]:
             yield from _rows(path)
     except OSError as error:
         raise ServiceError(f"Can't read “{path}”: {error.strerror or 'not such a file'}.", code="path") from error
-    except pyarrow.ArrowInvalid as error:
-        raise ServiceError(f"“{path}” is not a Parquet file that can be read.", code="path") from error
 
 
 def _lines(lines: IO[bytes]) -> Iterator[tuple[str, Any]]:
@@ -61,15 +59,20 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    import pyarrow.parquet
+
     number = 0
-    with pyarrow.parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(ROWS):
-            for row in batch.to_pylist():
-                number += 1
-                if COLUMN in row and isinstance(row[COLUMN], str | bytes):
-                    yield f"row {number}", parsed(row[COLUMN])
-                else:
-                    yield f"row {number}", _plain(row)
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS):
+                for row in batch.to_pylist():
+                    number += 1
+                    if COLUMN in row and isinstance(row[COLUMN], str | bytes):
+                        yield f"row {number}", parsed(row[COLUMN])
+                    else:
+                        yield f"row {number}", _plain(row)
+    except pyarrow.ArrowInvalid as error:
+        raise ServiceError(f"“{path}” is not a Parquet file that can be read.", code="path") from error
 
 
 def parsed(text: str | bytes) -> Any:
@@ -132,10 +135,12 @@ class _ListWriter:
 class _ParquetWriter:
     """Writes a column of JSON texts."""
 
-    _SCHEMA: Final = pyarrow.schema([(COLUMN, pyarrow.string())])
-
     def __init__(self, file: IO[bytes]) -> None:
-        self._writer = pyarrow.parquet.ParquetWriter(file, self._SCHEMA)
+        import pyarrow.parquet
+
+        self._schema = pyarrow.schema([(COLUMN, pyarrow.string())])
+        self._batch = pyarrow.RecordBatch.from_pydict
+        self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
         self._texts: list[str] = []
 
     def write(self, record: Any) -> None:
@@ -144,7 +149,7 @@ class _ParquetWriter:
             self._flush()
 
     def _flush(self) -> None:
-        self._writer.write_batch(pyarrow.record_batch([pyarrow.array(self._texts)], schema=self._SCHEMA))
+        self._writer.write_batch(self._batch({COLUMN: self._texts}, schema=self._schema))
         self._texts = []
 
     def close(self) -> None:
