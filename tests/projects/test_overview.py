@@ -179,7 +179,7 @@ def test_stored_agreement_with_its_interval_and_time(world, mia):
     models.Amendment.objects.create(project=world.project, number=1, text="x", guidelines_version=1, at=at)
     alpha = figures_of(project=world.project, unit=ComparedUnit.TOKEN)["granularities"]["subcategory"]["alpha"]
     text = plain(section(show(mia), "Agreement"))
-    assert f"α = {alpha['value']:.3f}" in text.replace("−", "-")
+    assert f"α = {alpha['value']:.2f}" in text.replace("−", "-")
     assert "95% interval" in text and "on 2 notes. Computed" in text and "Round 2" in text
     assert "since then" not in text
     models.AnnotationSet.objects.update(submitted_at=timezone.now() + timedelta(minutes=1))
@@ -332,7 +332,7 @@ def test_the_last_version_and_its_stored_scores(world, vic, version, run):
         compute(world, author)
     card = section(show(vic), "Scores")
     stored = models.Figures.objects.filter(kind="score").latest("at")
-    assert url("score", 1, run.pk) in card and "1.0000" in card and f"{stored.at:%Y}" in card
+    assert url("score", 1, run.pk) in card and "1.00" in card and f"{stored.at:%Y}" in card
     assert ">ann<" in card
     models.Project.objects.update(anonymous_adjudication=True)
     assert ">ann<" not in section(show(vic), "Scores")

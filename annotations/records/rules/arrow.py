@@ -13,15 +13,11 @@ from typing import Any, Final
 import pyarrow
 
 from annotations.records.rules.masking import NamedKind
-from annotations.records.rules.plans import RecordError, RecordPlan
+from annotations.records.rules.plans import COLUMN, ROWS, RecordError, RecordPlan
 from annotations.records.rules.reader import LEAK, RecordCore, SecretKey, leak_in
 from annotations.records.rules.validating import check_output
 from annotations.release.rules.leaks.gate import Gate
 
-ROWS: Final = 1000
-"""The most rows of an answer."""
-COLUMN: Final = "record"
-"""The column of records in Parquet files. Each row of a file without it is a record itself."""
 SCHEMA: Final = pyarrow.schema([(COLUMN, pyarrow.string()), ("error", pyarrow.string())])
 """The answer: one of them is null. The error is a JSON pointer and a reason, never a value of the record."""
 SPARK_SCHEMA: Final = f"{COLUMN} string, error string"

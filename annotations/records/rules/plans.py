@@ -40,6 +40,10 @@ _WORDS: Final = {
 DEEPEST: Final = 60
 FORMATS: Final = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json", ".parquet": "parquet"}
 """The formats of files of records by their endings."""
+ROWS: Final = 1000
+"""The most rows of a batch of Parquet."""
+COLUMN: Final = "record"
+"""The column of records in Parquet files. Each row of a file without it is a record itself."""
 
 
 class RecordError(ValueError):

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 from annotations.core.errors import ServiceError
-from annotations.records.rules.arrow import COLUMN, ROWS
-from annotations.records.rules.plans import FORMATS, Unreadable
+from annotations.records.rules.plans import COLUMN, FORMATS, ROWS, Unreadable
 
 MOST_BYTES: Final = 512 * 1024 * 1024
 """A JSON file is read at once, so that a larger one must be JSON Lines."""

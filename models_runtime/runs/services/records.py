@@ -11,7 +11,8 @@ from annotations.core.bulk import among
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import end
 from annotations.models import AnnotationSet, Author, AuthorKind, Project, ReleasePolicy, User
-from annotations.records.rules.arrow import COLUMN, FREE_TEXT, ROWS
+from annotations.records.rules.arrow import FREE_TEXT
+from annotations.records.rules.plans import COLUMN, ROWS
 from annotations.records.rules.reader import LEAK, content_hash
 from annotations.records.services.bulk import record_batches
 from annotations.threads import cores
