@@ -64,8 +64,10 @@ def shown(ask: Callable[[], HttpResponse], note: int) -> str:
 
 
 def check(asks: dict[str, Callable[[], HttpResponse]], world: World) -> None:
-    note = world.objects["ours"]["note"]
-    found = {name: undone(partial(shown, ask, note)) for name, ask in asks.items()}
+    ids = world.objects["ours"]
+    # The recording's transcript is the other note.
+    notes = {name: ids["open_note" if " recording " in name else "note"] for name in asks}
+    found = {name: undone(partial(shown, ask, notes[name])) for name, ask in asks.items()}
     assert {name for name, how in found.items() if how == "unrecorded"} <= TYPED
     assert {found[name] for name in SEEN & set(found)} == {"recorded"}
 
