@@ -22,7 +22,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, in_project, number, paged, takes_uploads
 from annotations.core.stored_files import CHUNK
-from annotations.models import Recording, RegionDecision, RegionSort, StoredFile
+from annotations.models import AuthorKind, Recording, RegionDecision, RegionSort, StoredFile
 
 ROWS = 50
 REGIONS = 50
@@ -83,6 +83,10 @@ def _context(request: Request, access: Access, row: Recording, problem: str = ""
     """What the regions show: those of a page, and everything that is muted now."""
     sets = selectors.shown_sets(access, row)
     chosen = next((one for one in sets if one.pk == number(request.GET, "set")), None)
+    if "set" not in request.GET:
+        # Without a choice, what is muted should show: gold, or else the newest run.
+        of_kinds = [[one for one in sets if one.author.kind == kind] for kind in (AuthorKind.GOLD, AuthorKind.RUN)]
+        chosen = next((max(some, key=lambda one: one.pk) for some in of_kinds if some), None)
     intervals = selectors.muted_intervals(row, selectors.spans_in(chosen.pk) if chosen else [])
     only_open = request.GET.get("show") != "all"
     rows = row.regions.filter(decision="") if only_open else row.regions.all()
