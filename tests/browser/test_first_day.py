@@ -213,6 +213,7 @@ def test_from_a_new_project_to_a_signed_release(way, world, page_of, live):
         expect(page.locator("#count-open")).not_to_have_text(left)
     hands.link("Release 1")
     hands.link("Review and sign")
+    page.wait_for_url("**/sign")
     for risk in page.get_by_role("checkbox").all():
         hands.tick(risk.evaluate("node => node.labels[0].textContent"))
     hands.fill("Certificate valid until", "")  # A date takes keys only.
