@@ -21,8 +21,6 @@ from annotations.projects.services.projects import archive_project
 from models_runtime.models import (
     Feed,
     FeedDelta,
-    FeedFile,
-    FeedNote,
     InjectedError,
     InjectedRun,
     Judge,
@@ -132,12 +130,7 @@ def fill_the_rest(world):
     )  # fmt: skip
     LlmUsage.objects.create(judge=Judge.objects.first())
     at, by = timezone.now(), world.mia
-    release = models.Release.objects.filter(project=project).first()
-    feed = Feed.objects.create(
-        project=project, name="letters", source=everything.WORD, target="/out", policy=release.policy, created_by=by
-    )
-    file = FeedFile.objects.create(feed=feed, key="0" * 64, name=everything.WORD, patient=everything.PATIENT)
-    FeedNote.objects.create(file=file, feed=feed, document=world.note)
+    feed, release = Feed.objects.get(), models.Release.objects.filter(project=project).first()
     FeedDelta.objects.create(feed=feed, release=release, begins=at.date(), folder="2026-11-30")
     Tombstone.objects.create(feed=feed, path="a.txt", reason="erased")
     models.Decision.objects.create(

@@ -41,12 +41,23 @@ from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.selectors.surrogates import form_number, identity_digest, private_scope
 from annotations.release.services.certificates.signing import content_of
 from annotations.release.services.certificates.verifying import verify_certificate
+from annotations.release.services.policies import codes_of, save_policy
 from annotations.scores.services.asking import start_score
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
 from annotations.text.hashes import string_key
 from models_runtime.core import registry
-from models_runtime.models import Judge, JudgedNote, Judging, Judgment, LlmAnswer, TrainedModel
+from models_runtime.models import (
+    Feed,
+    FeedFile,
+    FeedNote,
+    Judge,
+    JudgedNote,
+    Judging,
+    Judgment,
+    LlmAnswer,
+    TrainedModel,
+)
 from models_runtime.runs.services import runs
 from models_runtime.runs.services.comparing import start_comparison
 from models_runtime.training.jobs.options import checkpoint_of
@@ -110,7 +121,7 @@ def listen(caplog):
 
 def fill(world):
     """Rows of everything but releases."""
-    for part in (talk, jobs, language_models, trainings, uploads, recordings):
+    for part in (talk, jobs, language_models, trainings, uploads, recordings, feeds):
         part(world)
 
 
@@ -166,6 +177,18 @@ def recordings(world):
     )  # fmt: skip
     models.RecordingBlock.objects.create(recording=recording, end=1.0, words=[[WORD, 0, 1, None, "", False]])
     models.AudioRegion.objects.create(recording=recording, start=0.7, end=0.9, cause="gap", verdict=WORD)
+
+
+def feeds(world):
+    rules = {code: {"kind": "other", "action": "mask"} for code in codes_of(world.project)}
+    policy = save_policy(project=world.project, slug="letters", name="Letters", rules=rules, actor=world.mia)
+    feed = Feed.objects.create(
+        project=world.project, name="letters", source="in", target="out", policy=policy, created_by=world.mia
+    )
+    file = FeedFile.objects.create(
+        feed=feed, key="0" * 64, name=f"{NOTE}.txt", patient=PATIENT, detail=WORD, problems=[{"path": WORD}]
+    )
+    FeedNote.objects.create(file=file, feed=feed, document=world.note, path="note-1.txt")
 
 
 def trainings(world):

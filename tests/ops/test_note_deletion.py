@@ -103,6 +103,7 @@ def test_nothing_of_a_deleted_note_is_found_anywhere(full_world, caplog):
     everything.listen(caplog)
     everything.fill(full_world)
     client = everything.pages(full_world)
-    assert client.post(f"/projects/covid/notes/{full_world.note.pk}/delete/").status_code == 302
+    for note in (full_world.note, models.Recording.objects.get().document):
+        assert client.post(f"/projects/covid/notes/{note.pk}/delete/").status_code == 302
     client.get("/projects/covid/notes/")
     assert everything.found_in(everything.everywhere(full_world, caplog.text)) == []
