@@ -65,6 +65,7 @@ def test_an_import_has_the_number_of_its_job(project, mia, client, make_job):
         staged(make.make_project(), None)
         make_job(project=project)
     row = staged(project, mia)
+    make.make_member(project, user="ann")  # Where nobody annotates yet, the next page is that of the people.
     preview, report = (reverse(name, args=["covid", row.pk]) for name in ("import_preview", "import_report"))
 
     def shown():

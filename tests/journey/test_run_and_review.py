@@ -129,7 +129,6 @@ def people(base: str, browser: Browser, command: Any) -> Any:
     boss.sign_in("boss")
     made = command("add_member", "ward-9", "rita", "--role", "reviewer", "--create", "--json")
     rita.choose_password(made["password_link"])
-    rita.sign_in("rita")
     yield boss, rita
     for person in (boss, rita):
         person.context.close()
@@ -252,6 +251,6 @@ def check_agreement(reviewer: Person, command: Any) -> None:
             assert len(result["annotators"]) == 2
             row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name, exact=True))
             figures = [cell.strip().replace("\u2212", "-") for cell in row.get_by_role("cell").all_inner_texts()]
-            alpha = "undefined" if result["alpha"]["value"] is None else f"{result['alpha']['value']:.4f}"
-            assert figures[:2] == [f"{result['observed']['value']:.4f}", alpha], (unit, granularity)
+            alpha = "undefined" if result["alpha"]["value"] is None else f"{result['alpha']['value']:.2f}"
+            assert figures[:2] == [f"{result['observed']['value']:.2f}", alpha], (unit, granularity)
             assert figures[3] == f"{result['units']:,}"

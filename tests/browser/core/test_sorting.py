@@ -65,6 +65,7 @@ def test_times_are_sorted_as_times(page_of: Any, live: Any) -> None:
     make.make_note(project)
     page = page_of(mia)
     page.goto(live("project", "ward"))
+    page.locator("summary", has_text="Figures, people and languages").click()
     table = page.get_by_role("table", name="Members with their last activity")
     button = table.get_by_role("button", name="Last activity")
     button.click()

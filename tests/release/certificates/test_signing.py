@@ -61,20 +61,20 @@ def test_signing_stores_json_pdf_and_the_state(released):
     certificate = signed(released)
     release = models.Release.objects.get(pk=released.release.pk)
     assert (release.state, release.signed_by, release.purpose) == ("signed", released.mia, "Teaching")
-    assert [risk["by"] for risk in release.risks] == ["mia"] * 3
+    assert [risk["by"] for risk in release.risks] == ["mia"] * 4
     opened = open_certificate(bytes(certificate.pdf))
     assert opened.json == bytes(certificate.json) and opened.fingerprint == fingerprint_of(bytes(newest_key().public))
     assert signed_pdf(render(bytes(certificate.json)), private_part(newest_key())) == bytes(certificate.pdf)
     event = models.Event.objects.get(verb=RELEASE_SIGNED)
     digest = hashlib.sha256(opened.json).hexdigest()
-    assert event.data == {"release": 1, "certificate": 1, "sha256": digest, "notes": 3, "risks": 3}
+    assert event.data == {"release": 1, "certificate": 1, "sha256": digest, "notes": 3, "risks": 4}
     again = signed(released)
     assert (again.pk, bytes(again.json)) == (certificate.pk, bytes(certificate.json))
     assert models.Event.objects.filter(verb=RELEASE_SIGNED).count() == 1
     second = signed(released, Terms("Research", "University of Milan", YEAR))
     assert second.number == 2 and content_of(second)["supersedes"] == 1
     # The risks were accepted before, and their acceptance stays.
-    assert len(content_of(second)["governance"]["risks"]) == 3
+    assert len(content_of(second)["governance"]["risks"]) == 4
 
 
 def test_the_content_is_that_of_the_release(released):

@@ -94,9 +94,9 @@ def test_the_page_of_a_release_starts_the_comparison_and_shows_it(released, mana
     run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.result["release"], job.result["original"]) == (JobState.DONE, 1, 1.0)
-    assert "0.6667" in check_page(manager.get(address))
+    assert "0.67" in check_page(manager.get(address))
     html = check_page(manager.get(page))
-    assert "-0.3333" in html and "Knows" in html
+    assert "-0.33" in html and "Knows" in html
     assert Event.objects.get(verb="surrogates.scored").actor.username == "mia"
 
 
