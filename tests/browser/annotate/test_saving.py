@@ -187,7 +187,7 @@ def sign_in_anew(page: Page, live: Any, user: Any) -> None:
     page.fill("input[name=login]", user.username)
     page.fill("input[name=password]", make.PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(live("projects"))
+    page.wait_for_url(lambda url: "login" not in url)
 
 
 def test_signed_out_work_waits_for_signing_in_again(opened, world, page_of, live, live_server):
