@@ -8,10 +8,10 @@ import pyarrow.parquet
 import pytest
 
 from annotations.core.sealing import project_key
-from annotations.records.rules.reader import SecretKey
 from annotations.records.services.bulk import record_batches
 from annotations.records.services.taking import take_records
 from annotations.release.services.policies import policy_named
+from annotations.text.digests import DigestKey
 from tests.records.world import FLAT, LISTING_1, LISTING_2, VISIT, active, ward
 from tests.worlds.commands import answered
 
@@ -55,7 +55,7 @@ def test_a_batch_has_the_same_answers_as_the_command(project):
 
 def test_the_key_outside_of_the_database_gives_the_same_digests(project):
     key = project_key(project)
-    other = SecretKey(key.secret)
+    other = DigestKey(key.secret)
     assert other.hexdigest("record", "t", "é1") == key.hexdigest("record", "t", "é1")
     assert other.number("date offset", "patient", "P") == key.number("date offset", "patient", "P")
 

@@ -14,9 +14,10 @@ import pyarrow
 
 from annotations.records.rules.masking import NamedKind
 from annotations.records.rules.plans import COLUMN, ROWS, RecordError, RecordPlan
-from annotations.records.rules.reader import LEAK, RecordCore, SecretKey, leak_in
+from annotations.records.rules.reader import LEAK, RecordCore, leak_in
 from annotations.records.rules.validating import check_output
 from annotations.release.rules.leaks.gate import Gate
+from annotations.text.digests import DigestKey
 
 SCHEMA: Final = pyarrow.schema([(COLUMN, pyarrow.string()), ("error", pyarrow.string())])
 """The answer: one of them is null. The error is a JSON pointer and a reason, never a value of the record."""
@@ -45,7 +46,7 @@ class RecordBatches:
     @cached_property
     def _core(self) -> RecordCore:
         plans = {plan.data_type: plan for plan in map(RecordPlan, self.schemas)}
-        key = SecretKey(self.secret)
+        key = DigestKey(self.secret)
         return RecordCore(plans, self.kinds.__getitem__, key, self.year, self.language, self.given)
 
     @cached_property

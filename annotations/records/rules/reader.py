@@ -1,10 +1,8 @@
 """Read records without a database: all that a record needs is in memory, so that any process can do it."""
 
 import hashlib
-import hmac
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -36,19 +34,6 @@ _OF_RULES: Final = {
 """The kind of a value whose rule names none."""
 KINDS_OF_RULES: Final = (*_OF_RULES.values(), str(IdentifierType.OTHER))
 KindsNamed = Callable[[str], NamedKind]
-
-
-@dataclass(frozen=True, repr=False)
-class SecretKey:
-    """The key of a project outside of the database: the same digests as annotations.core.sealing.Key."""
-
-    secret: bytes
-
-    def hexdigest(self, purpose: str, *parts: str) -> str:
-        return hmac.new(self.secret, json.dumps([purpose, *parts]).encode(), hashlib.sha256).hexdigest()
-
-    def number(self, purpose: str, *parts: str) -> int:
-        return int.from_bytes(bytes.fromhex(self.hexdigest(purpose, *parts))[:8], "big", signed=True)
 
 
 def kind_of_value(value: FieldValue, kinds: KindsNamed) -> NamedKind:
