@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-import jsonschema
-
 from annotations.records.rules.masking import (
     GONE,
     MaskingContext,
@@ -259,6 +257,8 @@ class RecordPlan:
     @cached_property
     def validator(self) -> Any:
         """Validates an output against the schema; undeclared fields were refused before."""
+        import jsonschema  # Loaded late, like in check_schema.
+
         return jsonschema.validators.validator_for(self.schema, jsonschema.Draft202012Validator)(dict(self.schema))
 
     def _node(self, part: Mapping[str, Any], name: str, resource: str) -> _Node:

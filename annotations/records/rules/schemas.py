@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-import jsonschema
-
 
 class FieldRule(StrEnum):
     """What becomes of the value of a leaf."""
@@ -125,6 +123,8 @@ def check_schema(schema: Mapping[str, Any]) -> list[SchemaLeaf]:
         raise SchemaError("", "“patient” must be a JSON pointer such as “/PatientId”, or a list of them.")
     if schema.get("type") != "object":
         raise SchemaError("", "The type of a record must be “object”.")
+    import jsonschema  # Loaded late: 47 modules, which a web process needs only when somebody changes a schema.
+
     try:
         jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(dict(schema))
     except jsonschema.SchemaError as error:
