@@ -1,13 +1,19 @@
 """Static files under names that contain their hash, looked up once."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
+from django.core.files.base import ContentFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+from deidreview.bundles import bundles
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # its class has no types
-    """Caches URLs: a page uses about twenty files, and their URLs stay the same while the process runs."""
+    """Joins files that pages need together, and caches URLs, which stay the same while the process runs."""
+
+    joins = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -21,3 +27,17 @@ class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
         if not force:
             self._urls[name or ""] = found
         return found
+
+    def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
+        """Join files from their sources: the folder may contain joined files of an earlier version."""
+
+        def read(name: str) -> str:
+            source, path = paths[name]
+            with source.open(path) as file:
+                return str(file.read().decode())
+
+        for name, text in [] if dry_run else list(bundles(paths, read)):
+            self.delete(name)
+            self.save(name, ContentFile(text.encode()))
+            paths[name] = (self, name)
+        yield from super().post_process(paths, dry_run=dry_run, **options)

@@ -1,0 +1,63 @@
+"""Scripts and style sheets that are joined when static files are collected."""
+
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+
+from annotations.core.templatetags.static import SITE_SCRIPT, SITE_SCRIPTS
+from deidreview.bundles import bundles
+
+SITE = dict.fromkeys(SITE_SCRIPTS, "htmx();")
+
+
+def joined(**files):
+    texts = {name.replace("__", "/").replace("_", "."): text for name, text in files.items()} | SITE
+    return dict(bundles(texts, texts.__getitem__))
+
+
+def test_a_module_contains_what_it_imports_in_the_order_of_browsers():
+    found = joined(
+        js__page__main_js='/** Page. */\nimport { a, b as c } from "../low/x.js";\nimport "./y.js";\nrun(a, c);\n',
+        js__page__y_js='import {\n  a,\n} from "../low/x.js";\nexport class Y {}\na();\n',
+        js__low__x_js="export const a = 1;\nexport async function b() {}\nexport {};\n",
+        js__alone_js="run();\n",
+    )
+    assert found.keys() == {"js/page/main.js", SITE_SCRIPT}
+    assert found["js/page/main.js"] == (
+        "// js/low/x.js\nconst $js_low_x_js = (() => {\nconst a = 1;\nasync function b() {}\n\n\n"
+        "return { a, b };\n})();\n"
+        "// js/page/y.js\nconst $js_page_y_js = (() => {\nconst {\n  a,\n} = $js_low_x_js;\nclass Y {}\na();\n\n"
+        "return { Y };\n})();\n"
+        "// js/page/main.js\nconst $js_page_main_js = (() => {\n/** Page. */\nconst { a, b: c } = $js_low_x_js;\n"
+        "const {} = $js_page_y_js;\nrun(a, c);\n\nreturn {  };\n})();"
+    )
+
+
+def test_a_style_sheet_contains_the_sheets_that_it_imports():
+    found = joined(css__page_css='@import "low.css";\n.a {}\n', css__low_css=".b {}\n")
+    assert found == {"css/page.css": ".b {}\n\n.a {}\n", SITE_SCRIPT: "\n".join(SITE.values())}
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ({"js__main_js": 'import "./a.js";', "js__a_js": 'import "./b.js";', "js__b_js": 'import "./a.js";'}, "itself"),
+        (
+            {"js__main_js": 'import { a } from "./a.js";', "js__a_js": "export let a = 1;"},
+            "js/a.js: “export let a = 1;”",
+        ),
+        ({"js__main_js": 'import "./a.js";\nimport * as b from "./a.js";', "js__a_js": ""}, "js/main.js: “import"),
+    ],
+)
+def test_what_cannot_be_joined_is_an_error(texts, words):
+    with pytest.raises(ValueError, match=words.replace("*", r"\*")):
+        joined(**texts)
+
+
+def test_the_scripts_of_the_product_can_be_joined():
+    names = {path: None for finder in finders.get_finders() for path, _ in finder.list([])}
+
+    found = dict(bundles(names, lambda name: Path(finders.find(name)).read_text(encoding="utf-8")))
+    assert {"js/annotate/main.js", "js/review/main.js", "css/site.css", SITE_SCRIPT} <= found.keys()
+    assert "@import" not in found["css/site.css"]
