@@ -209,10 +209,11 @@ def clear(feed: Feed) -> None:
 
 
 def _line(one: Tombstone) -> str:
-    delivered = one.delivered_at.isoformat(timespec="seconds") if one.delivered_at else None
+    # With milliseconds, since a file can be withdrawn within a second of its delivery.
+    delivered = one.delivered_at.isoformat(timespec="milliseconds") if one.delivered_at else None
     about = {
         "file": one.path, "sha256": one.sha256 or None, "delivered": delivered,
-        "withdrawn": one.withdrawn_at.isoformat(timespec="seconds"), "reason": one.reason,
+        "withdrawn": one.withdrawn_at.isoformat(timespec="milliseconds"), "reason": one.reason,
     }  # fmt: skip
     return json.dumps(about) + "\n"
 
