@@ -70,6 +70,7 @@ export class Gestures {
 
   focusNote() {
     this.#note.view.root.focus({ preventScroll: true });
+    this.layout.restore(this.range);
   }
 
   /** Draw the current spans. */
@@ -81,7 +82,7 @@ export class Gestures {
     if (this.#selected !== null && !this.selected) this.#selected = null;
     view.select(this.selected?.key ?? null);
     this.showSelected();
-    if (this.range) this.layout.show(this.range.start, this.range.end);
+    this.layout.restore(this.range);
     this.#workbench.emit("drawn");
   }
 

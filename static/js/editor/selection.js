@@ -37,6 +37,15 @@ export class TextLayout {
     document.getSelection().setBaseAndExtent(from.node, from.offset, to.node, to.offset);
   }
 
+  /**
+   * Set the browser's selection to the selected text again, after a redraw. While somebody writes in a field, the selection is the
+   * place of writing: moving it would drop what is typed next.
+   * @param {{start: number, end: number} | null} range
+   */
+  restore(range) {
+    if (range && !document.activeElement?.matches("input, textarea, select")) this.show(range.start, range.end);
+  }
+
   clear() {
     document.getSelection().removeAllRanges();
   }

@@ -6,12 +6,14 @@ from annotations.models import Comment, Flag, Label, PersonalKey, Project
 from tests.browser.annotate.steps import (
     TEXT,
     drag,
+    hold,
     label_button,
     open_note,
     press,
     quotes,
     reload,
     saved,
+    wait_for_held,
 )
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"> \u202eעברית {{ x }}"
@@ -206,6 +208,26 @@ def test_finding_and_writing(walk_over):
     page.keyboard.press("Control+Enter")
     expect(page.locator("#threads .said")).to_have_text(["Kept."])
     assert Comment.objects.filter(document=walk.note).count() == 1
+
+
+def test_writing_goes_on_when_an_answer_redraws_the_note(walk_over):
+    walk = walk_over(TEXT, TEXT)
+    page = walk.page
+    held = hold(page, "**/spans*")
+    walk.go_on()
+    press(page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "m")
+    page.keyboard.type("W")
+    wait_for_held(page, held, 1)
+    with page.expect_response("**/spans*"):
+        held[0].continue_()
+    # The answer is taken over after the promises that wait for it.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    page.keyboard.type("ho")
+    expect(page.locator("#comment-text")).to_have_value("Who")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#threads .said")).to_have_text("Who")
+    # What a label's key would label now is shown again.
+    assert page.evaluate("String(document.getSelection())") == "Mario Rossi"
 
 
 def test_ones_own_keys(world, page_of, live):

@@ -52,7 +52,7 @@ export class NoteWork {
     this.view.select(this.drawn(this.key));
     this.show();
     this.attributes?.refresh();
-    if (this.range) this.layout.show(this.range.start, this.range.end);
+    this.layout.restore(this.range);
   }
 
   /** The keys of an item's spans in the view. @param {string|null} key @returns {string[]} */
