@@ -9,6 +9,9 @@ from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
 from tests.browser.review.steps import act, chosen, gold, open_review, suggest
 
+# Press keys before the browser does anything else.
+AT_ONCE = """keys => keys.forEach(key =>
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })))"""
 HOSTILE = (
     "Sig. <img src=x onerror=alert(1)>\u2028\U0001f9ec\U0001f468\u200d\U0001f469 e\u0301 "
     "\u0645\u062d\u0645\u062f &amp; </script>\r\n\tRossi"
@@ -96,18 +99,19 @@ def test_a_long_list_has_elements_only_for_the_rows_near_the_window(world, page_
     expect(rows.first).to_have_attribute("aria-setsize", "400")
     sent = []
     page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
-    for _ in range(120):
-        page.keyboard.press("a")
+    page.evaluate(AT_ONCE, ["a"] * 120)
     expect(chosen(page)).to_contain_text("Nome120")
     expect(chosen(page)).to_be_in_viewport()
     saved(page)
-    assert len(gold(note)) == 120 and len(sent) < 60
+    assert len(gold(note)) == 120
+    assert len(sent) == 1
     to_the_end = "list => list.closest('details').scrollTop = 1e6"
     page.locator("#suggestions").evaluate(to_the_end)
     expect(rows.last).to_contain_text("Nome399")
     page.locator("#suggestions button", has_text="Nome399").click()
     expect(page.locator("#note .is-selected")).to_have_text("Nome399")
-    press(page, "x")
-    expect(chosen(page)).to_contain_text("Nome120")  # the next open one, going round
-    page.locator("#suggestions").evaluate(to_the_end)
+    page.evaluate(f"keys => {{ ({AT_ONCE})(keys); ({to_the_end})(document.querySelector('#suggestions')); }}", ["x"])
+    saved(page)
+    expect(chosen(page)).to_have_count(0)  # the answer leaves the list where it was scrolled
     expect(rows.last).to_contain_text("rejected")
+    expect(page.locator("#chosen")).to_contain_text("Nome120")

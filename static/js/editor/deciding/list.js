@@ -17,6 +17,7 @@ export class WindowedList {
   #row;
   #items = [];
   #chosen = -1;
+  #shown = ""; // the chosen item and its index when the list was last scrolled to it
   #rows = new WeakMap(); // item -> its row, for an item is never changed but replaced
   #size = null; // of the window and the rows; null until measured
 
@@ -43,13 +44,18 @@ export class WindowedList {
     return this.#items.length > LONG;
   }
 
-  /** Show these items, and scroll the list to the chosen one (`chosen` is its index, -1 without one). */
+  /**
+   * Show these items, and scroll the list to the chosen one (`chosen` is its index, -1 without one). If it is chosen already, the list stays
+   * where the person scrolled it: an answer of the server may arrive at any time.
+   */
   show(items, chosen) {
     this.#items = items;
     this.#chosen = chosen;
     this.#root.classList.toggle("is-long", this.#isLong);
     this.#draw();
-    if (chosen >= 0) this.#scroll();
+    const shown = chosen < 0 ? "" : `${chosen} ${items[chosen].id ?? items[chosen].key}`;
+    if (shown && shown !== this.#shown) this.#scroll();
+    this.#shown = shown;
   }
 
   #draw() {
@@ -109,5 +115,6 @@ export class WindowedList {
     if (!own || height < row || (below >= 0 && below + row <= height)) return;
     // To the middle, so that the next steps need no scrolling; the event of scrolling draws the rows there.
     this.#box.scrollTop += below - (height - row) / 2;
+    this.#size = null; // on a busy machine, more keys come before that event
   }
 }
