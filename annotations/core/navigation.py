@@ -4,7 +4,7 @@ A group is an item of the first level; the entries are its second level. The ord
 registrations, so that this module and the header name no feature.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -111,9 +111,13 @@ def all_groups() -> list[tuple[NavigationGroup, list[Entry]]]:
     return [(group, found[group.key]) for group in sorted(_GROUPS.values(), key=lambda group: group.position)]
 
 
-def current(here: str, query: Mapping[str, str], may: Callable[[Entry], bool]) -> Entry | None:
-    """Return the entry, of those that this person may open, to which the page belongs."""
-    fitting = [
-        (entry.matches(here, query), entry) for _group, entries in all_groups() for entry in entries if may(entry)
-    ]
+def allowed(may: Callable[[Entry], bool]) -> list[tuple[NavigationGroup, list[Entry]]]:
+    """Return the groups with the entries that this person may open, without empty groups."""
+    mine = ((group, [entry for entry in entries if may(entry)]) for group, entries in all_groups())
+    return [(group, entries) for group, entries in mine if entries]
+
+
+def current(here: str, query: Mapping[str, str], groups: Iterable[tuple[NavigationGroup, list[Entry]]]) -> Entry | None:
+    """Return the entry of these groups to which the page belongs."""
+    fitting = [(entry.matches(here, query), entry) for _group, entries in groups for entry in entries]
     return max((one for one in fitting if one[0]), key=lambda one: one[0], default=(0, None))[1]

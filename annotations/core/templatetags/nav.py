@@ -39,29 +39,30 @@ def _url(name: str, *args: object) -> str:
         return ""
 
 
+def navigation_of(
+    access: Access, here: str, request: HttpRequest
+) -> tuple[list[tuple[navigation.NavigationGroup, list[navigation.Entry]]], navigation.Entry | None]:
+    """Return what this person may open, and the current entry. The parts of a page share it."""
+    if "navigation" not in access.computed:
+        slug = access.project.slug
+        allowed = navigation.allowed(lambda entry: access.can(entry.right) and bool(_url(entry.page, slug)))
+        access.computed["navigation"] = allowed, navigation.current(here, request.GET, allowed)
+    return access.computed["navigation"]
+
+
 def header(access: Access, area: navigation.Area, here: str, request: HttpRequest) -> list[Link]:
     """Return the groups of an area that this person may open, the current one with its links.
 
     `here` is the URL name of the current page. A group leads to its first link.
     """
-    slug = access.project.slug
-
-    def may(entry: navigation.Entry) -> bool:
-        return access.can(entry.right) and bool(_url(entry.page, slug))
-
-    if "navigation" not in access.computed:  # The three areas of the header share it.
-        access.computed["navigation"] = navigation.current(here, request.GET, may)
-    current = access.computed["navigation"]
+    groups, current = navigation_of(access, here, request)
     found = []
-    for group, entries in navigation.all_groups():
+    for group, entries in groups:
         if group.area != area:
             continue
-        allowed = [entry for entry in entries if may(entry)]
-        if not allowed:
-            continue
-        inside = current in allowed
+        inside = current in entries
         # Only a shown second level is counted.
-        shown = allowed if (inside or area != navigation.Area.ROW) else allowed[:1]
+        shown = entries if (inside or area != navigation.Area.ROW) else entries[:1]
         counted = not navigation.is_working(here)
         links = tuple(_link(entry, access, current, request, counted=counted) for entry in shown)
         state = "page" if inside and len(links) == 1 and links[0].current == "page" else "true" if inside else ""

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from annotations.core import navigation
 from annotations.core.overview import Stage
 from annotations.core.templatetags.moments import moment
+from annotations.core.templatetags.nav import navigation_of
 from annotations.core.templatetags.rows import EMPTY, cell, fill
 from annotations.models import Role
 from annotations.projects.rules import LdapDirectory, OidcProvider
@@ -37,7 +37,7 @@ def help_url(context: dict[str, Any]) -> str:
     if not access or not match:
         return reverse("help")
     here = match.url_name or ""
-    entry = navigation.current(here, context["request"].GET, lambda one: access.can(one.right))
+    _groups, entry = navigation_of(access, here, context["request"])
     pages = PAGES[Role(access.membership.role)]
     for section in (here, entry.group if entry else ""):
         for page in pages:
