@@ -262,9 +262,9 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
     """Return the spans of annotation sets by note; `note_of` maps sets to notes."""
     found: dict[int, list[DomainSpan]] = {}
     rows = models.Span.objects.filter(annotation_set__in=list(note_of)).order_by()
-    columns = ("annotation_set_id", "start", "end", "label__code", "source", "attributes")
-    for pk, start, end, code, source, attributes in rows.values_list(*columns):
-        span = DomainSpan(start, end, code, None, source, attributes=pairs_of(attributes))
+    columns = ("annotation_set_id", "start", "end", "label__code", "confidence", "source", "attributes")
+    for pk, start, end, code, confidence, source, attributes in rows.values_list(*columns):
+        span = DomainSpan(start, end, code, confidence, source, attributes=pairs_of(attributes))
         found.setdefault(note_of[pk], []).append(span)
     return found
 

@@ -1,11 +1,14 @@
-"""Masking at several thresholds, on held-out notes: recall and precision of characters, and leak-free notes."""
+"""Masking and reviewing at several thresholds, on held-out notes: recall, precision, leaks and decisions."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final
 
 from typing_extensions import TypedDict
 
 from annotations.scores.rules.rates import NOTHING, Rates, covered_characters
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.spans import Span
 
 # The thresholds of a curve. The lowest mask most.
@@ -87,3 +90,106 @@ def nearest(points: Iterable[OperatingPoint], threshold: float) -> OperatingPoin
     """The point whose threshold is nearest to this one; of two, the lower."""
     known = sorted((each for each in points if each["threshold"]), key=lambda each: each["threshold"] or 0.0)
     return min(known, key=lambda each: abs((each["threshold"] or 0.0) - threshold), default=None)
+
+
+# Reviewing at a threshold: only suggestions with at least this confidence are shown and decided.
+
+# Confidences are counted in steps of a hundredth, downwards.
+STEPS: Final = 100
+
+
+class ReviewCurve(TypedDict):
+    """Counts at the thresholds 0.00, 0.01 … 1.00, on `notes` notes with `gold` spans.
+
+    `suggestions` are those with at least this confidence; one without a confidence counts at each threshold. `right`
+    are those that overlap a gold span, and `masked` the gold spans of which they cover every character, white space
+    aside; both whatever the labels. `graded`: whether any suggestion has a confidence.
+    """
+
+    notes: int
+    gold: int
+    graded: bool
+    suggestions: list[int]
+    right: list[int]
+    masked: list[int]
+
+
+class ReviewPoint(TypedDict):
+    """Figures of a review at a threshold. `recall` is the share of gold spans that are masked whole.
+
+    `decisions` and `leaks` are per 100 notes: the suggestions that a reviewer decides, and the gold spans of which some
+    character stays readable unless the reviewer notices it. Each figure is None where it is undefined.
+    """
+
+    threshold: float
+    precision: float | None
+    recall: float | None
+    decisions: float | None
+    leaks: float | None
+
+
+class ReviewCounts:
+    """Counts notes for a ReviewCurve."""
+
+    def __init__(self) -> None:
+        self._notes = self._gold = 0
+        self._graded = False
+        self._suggestions: Counter[int] = Counter()
+        self._right: Counter[int] = Counter()
+        self._masked: Counter[int] = Counter()
+
+    def add(self, text: str, gold: Iterable[Span], found: Iterable[Span]) -> None:
+        """Count a note. Gold spans of equal bounds are one identifier."""
+        self._notes += 1
+        wanted = {(span.start, span.end) for span in gold}
+        marked = {at for bounds in wanted for at in range(*bounds)}
+        highest: dict[int, int] = {}
+        for level, span in sorted((_level(span.confidence), span) for span in found):
+            self._graded |= span.confidence is not None
+            self._suggestions[level] += 1
+            covers = range(span.start, span.end)
+            self._right[level] += not marked.isdisjoint(covers)
+            highest.update(dict.fromkeys(covers, level))
+        self._gold += len(wanted)
+        for bounds in wanted:
+            covered = [highest.get(at, -1) for at in range(*bounds) if text[at] not in WHITE_SPACE]
+            self._masked[min(covered, default=STEPS)] += 1
+
+    def curve(self) -> ReviewCurve:
+        """The counts at each threshold, the lowest first."""
+        return {
+            "notes": self._notes,
+            "gold": self._gold,
+            "graded": self._graded,
+            "suggestions": _from_above(self._suggestions),
+            "right": _from_above(self._right),
+            "masked": _from_above(self._masked),
+        }
+
+
+def _level(confidence: float | None) -> int:
+    return STEPS if confidence is None else int(confidence * STEPS + 1e-9)
+
+
+def _from_above(counts: Counter[int]) -> list[int]:
+    """For each level, how many have at least it."""
+    return list(accumulate(counts[level] for level in range(STEPS, -1, -1)))[::-1]
+
+
+def review_points(curve: ReviewCurve, every: int = 1) -> list[ReviewPoint]:
+    """The figures at each `every`-th threshold, the lowest first."""
+    notes, gold = curve["notes"], curve["gold"]
+    return [
+        ReviewPoint(
+            threshold=at / STEPS,
+            precision=_share(curve["right"][at], curve["suggestions"][at]),
+            recall=_share(curve["masked"][at], gold),
+            decisions=_share(100 * curve["suggestions"][at], notes),
+            leaks=_share(100 * (gold - curve["masked"][at]), notes),
+        )
+        for at in range(0, STEPS + 1, every)
+    ]
+
+
+def _share(part: int, whole: int) -> float | None:
+    return _rounded(part / whole if whole else None)

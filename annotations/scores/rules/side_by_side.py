@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypedDict
 
 from annotations.scores.rules.errors import LabeledBounds
+from annotations.scores.rules.operating import ReviewCounts, ReviewCurve
 from annotations.scores.rules.rates import NOTHING, RatesData, covered_characters
 from annotations.scores.rules.scorer import Scorer
 from annotations.scores.rules.table import TableData
@@ -35,10 +36,11 @@ class AuthorTable(TableData):
 
 
 class AuthorTables(TypedDict):
-    """An author's table, and how many gold spans only this author found."""
+    """An author's table, how many gold spans only this author found, and the review of held-out notes by threshold."""
 
     table: AuthorTable
     only: int
+    review: ReviewCurve
 
 
 class MissedSpans(TypedDict):
@@ -54,13 +56,21 @@ class SideBySide:
     def __init__(self, authors: Sequence[str], label_order: Sequence[str], category_of: Mapping[str, str]) -> None:
         self._scorers = {author: Scorer(label_order, category_of) for author in authors}
         self._characters = dict.fromkeys(authors, NOTHING)
+        self._reviews = {author: ReviewCounts() for author in authors}
         self._counts: Counter[str] = Counter()
 
-    def add(self, text: str, gold: Sequence[Span], annotation_sets: Mapping[str, Sequence[Span]]) -> list[TellingSpan]:
-        """Count one note, and return its `TellingSpan` gold spans in text order. Raises what `Scorer.add` raises."""
+    def add(
+        self, text: str, gold: Sequence[Span], annotation_sets: Mapping[str, Sequence[Span]], *, held_out: bool = True
+    ) -> list[TellingSpan]:
+        """Count one note, and return its `TellingSpan` gold spans in text order. Raises what `Scorer.add` raises.
+
+        `held_out`: no author's model learned from the note.
+        """
         for author, scorer in self._scorers.items():
             scorer.add(text, gold, annotation_sets[author])
             self._characters[author] += covered_characters(gold, annotation_sets[author])
+            if held_out:
+                self._reviews[author].add(text, gold, annotation_sets[author])
         found = list(_telling(gold, annotation_sets))
         self._counts.update(one.kind for one in found)
         return found
@@ -70,6 +80,7 @@ class SideBySide:
         return {
             "table": {**self._scorers[author].table(), "characters": characters},
             "only": self._counts[ONLY + author],
+            "review": self._reviews[author].curve(),
         }
 
     def missed(self) -> MissedSpans:

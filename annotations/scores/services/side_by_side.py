@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.hooks import notes_learned_from
 from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
@@ -126,7 +127,8 @@ def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) ->
     shared = common.difference(without)
     words = label_words(wanted.reference.project)
     of = tuple(one.only(shared) for one in each)
-    made_of = [REVISION, sorted(common - shared), words.key, wanted.split, wanted.language, wanted.reference.number]
+    made_of = ["review", REVISION, sorted(common - shared), words.key, wanted.split, wanted.language]
+    made_of += [wanted.reference.number]
     made_of += [[author.pk, author.name, one.key] for author, one in zip(wanted.authors, each, strict=True)]
     return CommonNotes(of, words, key_of(*made_of))
 
@@ -186,11 +188,12 @@ def _computed(
 ) -> tuple[SideBySideTable, dict[str, list[TellingSpan]]]:
     counted = SideBySide([str(author.pk) for author in wanted.authors], notes.words.order, notes.words.category_of)
     spans: dict[str, list[TellingSpan]] = {}
+    learned = {pk for author in wanted.authors for answer in notes_learned_from(author=author) for pk in answer}
     progress(0, notes.notes)
     own: Counter[str] = Counter()
     for done, (note, text, gold, annotation_sets, copied) in enumerate(_notes(wanted, notes), start=1):
         own.update(copied)
-        for one in counted.add(text, gold, annotation_sets):
+        for one in counted.add(text, gold, annotation_sets, held_out=note not in learned):
             listed = spans.setdefault(one.kind, [])
             if len(listed) < MOST_SPANS:
                 listed.append((note, one.kind, one.gold, one.near))

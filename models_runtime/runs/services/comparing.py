@@ -12,6 +12,7 @@ from annotations.core.access import Access, closed_to
 from annotations.jobs.services.queue import once
 from annotations.models import Author, GoldVersion, Job, JobState, Project, User
 from annotations.scores.rules.intervals import FewNotes
+from annotations.scores.rules.operating import review_points
 from annotations.scores.rules.side_by_side import AuthorTable
 from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
 from annotations.scores.services.side_by_side import (
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 SHORTEST_JOB = 1.0
 # Larger comparisons are computed by a job: this much text, for all authors together, takes about one second.
 MOST_CHARACTERS = 2_000_000
+# Thresholds for reviewing are offered in steps of so many hundredths.
+EVERY = 5
 
 
 @dataclass(frozen=True)
@@ -261,6 +264,7 @@ def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
             | {"notes_learned_from": learned.get(author["author_id"], 0)}
             | {"own_gold_spans": author["own_gold_spans"], "merged": author["merged"]}
             | {"few_notes": author["table"]["few_notes"]}
+            | {"review": review_points(author["review"], EVERY), "notes_held_out": author["review"]["notes"]}
             | {"masking_threshold": thresholds.get(author["author_id"])}
             | {row.key: row.cells[index].value for row in rows}
             | {"labels": {row.key: row.cells[index].value for row in labels}}

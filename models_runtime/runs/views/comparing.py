@@ -15,19 +15,24 @@ from django.views.decorators.http import require_safe
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.forms import attempted, error_beside, reasons
 from annotations.core.requests import Request, enter_page, error_as_message, in_project, one_of, paged
+from annotations.core.templatetags.planes import PlaneCurve, PlanePoint
 from annotations.core.templatetags.plots import Point
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.gold.services.splitting import begin_round
 from annotations.jobs.tokens import form_token
+from annotations.models import AuthorKind
 from annotations.notes.selectors.in_context import label_looks, look_of, shown_in_context
+from annotations.scores.rules.operating import STEPS, ReviewPoint, review_points
 from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
 from annotations.scores.services.side_by_side import (
     FEWEST,
     MOST,
+    AuthorFigures,
     ComparisonRequest,
+    SideBySideTable,
     common_notes,
     side_by_side,
     telling_spans,
@@ -38,6 +43,9 @@ from models_runtime.runs.services import comparing
 from models_runtime.runs.services.loop import Round, loop_of, rounds
 
 PAGE = 25
+# The authors of suggestions, and how many of the newest of them are compared unless a person chooses.
+SUGGEST = {AuthorKind.RUN, AuthorKind.REFINED}
+NEWEST = 4
 FEWEST_ROUNDS = 3
 """From so many rounds on, the loop has plots: two points show no trend."""
 
@@ -46,7 +54,7 @@ FEWEST_ROUNDS = 3
 def runs_compare(request: Request, access: Access) -> HttpResponse:
     """Compare the authors ?a= with the gold version ?gold= (0: current gold), in the split ?split=, in ?language=.
 
-    Without authors, only the choice is shown.
+    Without authors, the newest runs are compared. ?at= is the least confidence of the plane, in hundredths.
     """
     frozen = versions(access.project)
     form = CompareForm(request.GET)
@@ -71,9 +79,16 @@ def runs_compare(request: Request, access: Access) -> HttpResponse:
         "fewest": FEWEST,
         "most": MOST,
     }
-    if form.is_valid() and form.cleaned_data["a"]:
+    if form.is_valid():
+        if not form.cleaned_data["a"]:
+            runs = sorted((one.author.pk for one in authors if one.author.kind in SUGGEST), reverse=True)
+            newest = runs[:NEWEST] if len(runs) >= FEWEST else []
+            form.cleaned_data["a"] = newest
+            context["chosen"] = set(newest)
+        at = int(one_of(request, "at", [str(at) for at in range(0, STEPS + 1, comparing.EVERY)]))
         with error_beside(form, COMPARISON_REFUSED_AT):
-            context |= _result(access, _wanted(access, form))
+            if context["chosen"]:
+                context |= _result(access, _wanted(access, form), at)
     return render(request, "runs/comparing/compare.html", context)
 
 
@@ -125,13 +140,54 @@ def _sent_back(request: Request, form: CompareForm, back: str) -> HttpResponse:
 
 
 def _query(wanted: ComparisonRequest, **more: object) -> str:
+    return "?" + urlencode([*_pairs(wanted), *more.items()])
+
+
+def _pairs(wanted: ComparisonRequest) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = [("gold", wanted.reference.number)]
     pairs += [("a", author.pk) for author in wanted.authors]
-    pairs += [(name, value) for name, value in (("split", wanted.split), ("language", wanted.language)) if value]
-    return "?" + urlencode([*pairs, *more.items()])
+    return pairs + [(name, value) for name, value in (("split", wanted.split), ("language", wanted.language)) if value]
 
 
-def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
+def _plane(wanted: ComparisonRequest, table: SideBySideTable, at: int) -> dict[str, Any]:
+    """Return the models on the plane of precision and recall, best F1 first, with their figures at each step."""
+    reviews = [
+        (figures["author"], figures["review"])
+        for figures in sorted(table["authors"], key=lambda each: -(_f1(each) or 0.0))
+        if figures["kind"] in SUGGEST and figures["review"]["notes"]
+    ]
+    curves = [(name, review_points(review)) for name, review in reviews]
+    stops = range(0, STEPS + 1, comparing.EVERY)
+    steps = []
+    for step in stops:
+        rows = [{"number": n, "name": name, "point": points[step]} for n, (name, points) in enumerate(curves, 1)]
+        best = next((row for row, (_name, review) in zip(rows, reviews, strict=True) if review["graded"]), None)
+        steps.append({"at": step, "threshold": step / STEPS, "rows": rows, "best": best})
+    return {
+        "at": at,
+        "every": comparing.EVERY,
+        "query": _pairs(wanted),
+        "notes": table["authors"][0]["review"]["notes"],
+        "steps": steps,
+        "curves": [
+            PlaneCurve(str(n), [_on_plane(one) for one in points], {at: _on_plane(points[at]) for at in stops})
+            for n, (_name, points) in enumerate(curves, 1)
+        ]
+        if steps[0]["best"]
+        else [],
+    }
+
+
+def _f1(figures: AuthorFigures) -> float | None:
+    return figures["table"]["levels"][0]["micro"]["f1"]
+
+
+def _on_plane(point: ReviewPoint) -> PlanePoint | None:
+    recall, precision = point["recall"], point["precision"]
+    return None if recall is None or precision is None else (recall, precision)
+
+
+def _result(access: Access, wanted: ComparisonRequest, at: int) -> dict[str, Any]:
     notes = common_notes(wanted)
     if comparing.takes_long(wanted, notes):
         return {"wanted": wanted, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
@@ -151,6 +207,7 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
     ]
     return {
         "wanted": wanted,
+        "plane": _plane(wanted, table, at),
         "ranked": sorted(ranked, key=lambda row: -(row["rates"]["f1"] or 0.0)),
         "headed": [(author, thresholds.get(author.pk)) for author in wanted.authors],
         "table": table,

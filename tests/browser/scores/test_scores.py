@@ -83,3 +83,32 @@ def test_from_a_version_to_the_errors_behind_its_scores(
     expect(page.locator("mark")).to_have_text(["Torino", "Torino"])
     page.get_by_role("link", name="caso-").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("caso-")
+
+
+def test_a_slider_says_what_a_threshold_costs(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """By keys; without scripts, a button loads the same figures. Narrow, in the dark."""
+    other = make.make_author(world.project, kind="run", name="rules-2")
+    for note in world.run.annotation_sets.select_related("document"):
+        made = make.make_set(note.document, other, [ROSSI, CITY], submitted=True)
+        made.spans.filter(label__code="CITY").update(confidence=0.42)
+    page = page_of(world.rev)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    page.goto(live("runs_compare", "covid"))
+    slider, row = page.get_by_role("slider"), page.locator("tbody:visible tr", has_text="rules-2").last
+    expect(page.get_by_role("button", name="Show")).to_be_hidden()
+    expect(row).to_contain_text("200")
+    slider.focus()
+    for _ in range(9):
+        slider.press("ArrowRight")
+    expect(page.locator("output:visible")).to_have_text("0.45")
+    expect(row).to_contain_text("100")
+    expect(slider).to_have_attribute(
+        "aria-valuetext",
+        "From confidence 0.45 on, rules-2 asks a reviewer for 100 decisions and misses 200 identifiers per 100 notes.",
+    )
+    check(page, axe)
+    plain = page_of(world.rev, java_script_enabled=False)
+    plain.goto(live("runs_compare", "covid") + "?at=45")
+    expect(plain.locator("tbody:visible tr", has_text="rules-2").last).to_contain_text("100")
+    expect(plain.get_by_role("button", name="Show")).to_be_visible()

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
@@ -15,7 +16,8 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Document, Event, Job, Review
+from annotations.models import Author, Document, Event, Job, Review, Span
+from annotations.scores.services import side_by_side as services
 from annotations.scores.services.scoring import score, score_request
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services import comparing
@@ -146,6 +148,29 @@ def test_the_page_marks_the_best_and_links_to_the_spans(read, viewer):
     assert "No gold spans" in check_page(viewer.get(response.context["only"][1][2]))
     assert Event.objects.filter(verb=NOTE_READ, data={"what": "comparison"}).count() == 2 * 3
     assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="nonsense")).status_code == 404
+
+
+def test_models_lie_on_a_plane_by_threshold(read, viewer, monkeypatch):
+    """The newest runs are compared by themselves. Decisions and leaks follow their confidences; people have none."""
+    wide = Author.objects.get(project=read, name="wide")
+    html = check_page(viewer.get(reverse("runs_compare", args=["ward"])))
+    assert "None of these runs has confidences" in html
+    Span.objects.filter(annotation_set__author=wide, label__code="DATE").update(confidence=0.4)
+    wide.annotation_sets.update(version=F("version") + 1)
+    response = viewer.get(url("runs_compare", read, "narrow", "wide", "ann", at=50))
+    html = check_page(response)
+    step = response.context["plane"]["steps"][10]
+    # Two notes with four gold spans each: each run masks one name whole, narrow also an age.
+    found = {row["name"]: (row["point"]["decisions"], row["point"]["leaks"]) for row in step["rows"]}
+    assert found == {"narrow": (200.0, 200.0), "wide": (200.0, 300.0)}
+    assert html.count('<tbody data-step="50">') == 1 and '<tbody data-step="45" hidden>' in html
+    assert figures("--gold", "1")["runs"][1]["review"][8]["decisions"] == 300.0
+    assert viewer.get(url("runs_compare", read, "narrow", "wide", at=51)).status_code == 404
+    # Notes from which a model learned have no honest figures.
+    notes = frozenset(Document.objects.values_list("pk", flat=True))
+    monkeypatch.setattr(services, "notes_learned_from", lambda author: [notes])
+    wide.annotation_sets.update(version=F("version") + 1)
+    assert "no honest figure" in check_page(viewer.get(url("runs_compare", read, "narrow", "wide")))
 
 
 def form_of(project, *names):

@@ -11,7 +11,14 @@ from annotations.agreement.rules import bootstrap
 from annotations.scores.rules import Rates, Scorer, intervals
 from annotations.scores.rules.causes import ErrorId, category_shares, counts_by_category
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes, wilson
-from annotations.scores.rules.operating import OperatingCurve, for_precision, for_recall, nearest
+from annotations.scores.rules.operating import (
+    OperatingCurve,
+    ReviewCounts,
+    for_precision,
+    for_recall,
+    nearest,
+    review_points,
+)
 from annotations.scores.rules.rates import macro, weighted
 from annotations.scores.rules.scorer import close, merged, merged_rates
 from annotations.text.labels import LabelMapping, MappingError
@@ -203,6 +210,25 @@ def test_a_threshold_is_chosen_for_a_recall_or_a_precision():
     assert [(found := for_precision(points, wanted)) and found["threshold"] for wanted in (0.6, 0.9)] == [0.1, 0.5]
     assert for_precision([{**point, "precision": 0.5} for point in points], 0.9) is None
     assert for_recall([{**point, "recall": 0.5} for point in points], 0.9) is None
+
+
+def test_a_review_counts_decisions_and_what_stays_readable():
+    """A name that only two suggestions together mask, a city without any, and a suggestion where gold has nothing."""
+    text = "Ann  Lee of Rome saw Bob."
+    counts = ReviewCounts()
+    gold = [Span(0, 8, "NAME"), Span(0, 8, "DOCTOR"), Span(12, 16, "CITY")]
+    # The white space between the parts of the name is not covered.
+    counts.add(text, gold, [Span(0, 3, "X", 0.9), Span(5, 8, "X", 0.5), Span(21, 24, "X", 0.29), Span(5, 6, "Y")])
+    counts.add("nothing", [], [])
+    curve = counts.curve()
+    assert (curve["notes"], curve["gold"], curve["graded"]) == (2, 2, True)
+    points = {point["threshold"]: point for point in review_points(curve, 10)}
+    assert points[0.0] == {"threshold": 0.0, "precision": 0.75, "recall": 0.5, "decisions": 200.0, "leaks": 50.0}
+    assert points[0.3]["precision"] == 1.0 and points[0.5]["leaks"] == 50.0 and points[0.6]["leaks"] == 100.0
+    assert points[1.0]["decisions"] == 50.0, "a suggestion without a confidence counts at each threshold"
+    assert review_points(curve)[29]["decisions"] == 200.0 and review_points(curve)[30]["decisions"] == 150.0
+    empty = review_points(ReviewCounts().curve())[0]
+    assert [empty[key] for key in ("precision", "recall", "decisions", "leaks")] == [None] * 4
 
 
 def test_the_nearest_threshold():

@@ -28,13 +28,16 @@ class Command(ProjectCommand):
         return as_dict(comparison_request(project, names=names, among=authors_shown(actor, project), **part))
 
     def say(self, result: dict[str, Any]) -> str:
-        """The figures as a table with a column for each run, then all other values. * marks the best figure."""
+        """The figures as a table with a column for each run, then all other values. * marks the best figure.
+
+        Only `--json` has the reviews by threshold.
+        """
         names, runs = result["names"], result["runs"]
         lines = [" " * 42 + "".join(f"{run['run'][:18]:>20}" for run in runs)]
         for key, name in names.items():
             cells = (f"{_shown(run[key])}{'*' if run['run'] in result['best'][key] else ' '}" for run in runs)
             lines.append(f"{name:42}" + "".join(f"{cell:>20}" for cell in cells))
-        others = [{key: value for key, value in run.items() if key not in names} for run in runs]
+        others = [{key: value for key, value in run.items() if key not in names and key != "review"} for run in runs]
         rest = {key: value for key, value in result.items() if key not in ("names", "best")} | {"runs": others}
         return "\n".join([*lines, *lines_of(rest)])
 
