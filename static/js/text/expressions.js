@@ -47,6 +47,7 @@ const DATES = [
   `${MONTH}${SPACE}+${DAY}(?:st|nd|rd|th)?(?:,${SPACE}*|${SPACE}+)${FULL_YEAR}`,
   `${MONTH}(?:${SPACE}+(?:${OF}${SPACE}+)?(?:(?:año|anno)${SPACE}+)?|[-/])${FULL_YEAR}`,
   `${MONTH}${SPACE}+${DAY}(?:st|nd|rd|th)`,
+  `${MONTH}${SPACE}+['’]\\d{2}`,
   `(?:0?[1-9]|1[0-2])[/]${FULL_YEAR}`,
   `(?:[Aa]ño|[Aa]nno)${SPACE}${FULL_YEAR}`,
 ];
@@ -69,11 +70,13 @@ const AGE = `${BEGIN}${AMOUNT}(?:${SPACE}?[-–]${SPACE}?|${SPACE}+|(?<=\\d))(?:
 
 // ── Numbers and Internet addresses ───────────────────────────────────────────────────────────────────────────────────
 
-const EMAIL = "(?:(?<=[Mm]ail[.:-])|(?<![\\p{L}\\p{Nd}._%+-])(?![Ee]-?mail[.-]))[\\p{L}\\p{Nd}_%+-][\\p{L}\\p{Nd}._%+-]*@[\\p{L}\\p{Nd}-]+(?:\\.[\\p{L}\\p{Nd}-]+)*\\.\\p{L}{2,}";
+const EMAIL = "(?:(?<=[Mm]ail[.:-])|(?<![\\p{L}\\p{Nd}._%+-])(?![Ee]-?mail[.-]))(?:[oOdD]['’])?[\\p{L}\\p{Nd}_%+-][\\p{L}\\p{Nd}._%+-]*@[\\p{L}\\p{Nd}-]+(?:\\.[\\p{L}\\p{Nd}-]+)*\\.\\p{L}{2,}";
 const URL = "(?:https?://|www\\.)[^\\s<>\"()]+[^\\s<>\"().,;:!?]";
 
+/** A date before a number, such as a time without a colon: two identifiers, not one number. */
+const DATE_FIRST = `(?!${DAY}(?:[/]${DAY}[/](?:${FULL_YEAR}|\\d{2})|[.-]${DAY}[.-]${FULL_YEAR})${SPACE}|${FULL_YEAR}[./-]\\d{1,2}[./-]\\d{1,2}${SPACE})`;
 /** Digits in groups: telephone numbers, insurance numbers, physicians' register numbers. */
-const NUMBERS = `(?<![\\p{L}\\p{Nd}])(?!\\d{1,3}${SPACE}\\d{5}(?!${SPACE}?\\d))(?<![\\p{Nd}][.,/-])(?:\\+${SPACE}?\\d{1,3}[ .-]?)?(?:\\(\\+?\\d{1,4}\\)${SPACE}?)?\\d+(?:(?:${SPACE}{1,2}|[-/.])\\d+)+(?![\\p{L}\\p{Nd}])`;
+const NUMBERS = `(?<![\\p{L}\\p{Nd}])${DATE_FIRST}(?!\\d{1,3}${SPACE}\\d{5}(?!${SPACE}?\\d))(?<![\\p{Nd}][.,/-])(?:\\+${SPACE}?\\d{1,3}[ .-]?)?(?:\\(\\+?\\d{1,4}\\)${SPACE}?)?\\d+(?:(?:${SPACE}{1,2}|[-/.])\\d+)+(?![\\p{L}\\p{Nd}])`;
 /** Letters and digits together: tax codes, record numbers. */
 const TAX_CODE = `${BEGIN}[A-Z]{3}${SPACE}?[A-Z]{3}${SPACE}?\\d{2}[A-Z]\\d{2}${SPACE}?[A-Z]\\d{3}[A-Z]${END}`;
 const CODE = "(?<![\\p{L}\\p{Nd}])(?=[\\p{L}\\p{Nd}/_-]*\\p{Nd})(?=[\\p{Nd}/_-]*\\p{L})[\\p{L}\\p{Nd}]+(?:[-/_][\\p{L}\\p{Nd}]+)*(?![\\p{L}\\p{Nd}])";
@@ -117,8 +120,10 @@ const LINK = `(?:${SPACE}${PARTICLES}(?=${SPACE}|['’])){0,3}${SPACE}{1,2}(?:[d
 const NAMED = `(?:${INITIAL}|${NOT_NAMED}${CAPITAL})`;
 // Not at the start of a sentence: there it is an article.
 const ARTICLE = `(?<=[\\p{Ll}\\p{Nd},:(]${SPACE}{1,2})(?:La|Las|Los|El|A|O|Le|Lo|De|Del|Di|Da|Dal|Della)${SPACE}`;
+// Belongs to the name even where no given name precedes it: "Dr. van den Berg".
+const LEADING = `(?:[Vv][ao]n(?:${SPACE}(?:de[rnm]?|het|['’]t))?|ter)${SPACE}`;
 const MORE = `(?:(?:${LINK}|(?<=\\.))${NAMED})`;
-const PERSON = `${BEGIN}(?:${ARTICLE})?(?:${INITIAL}(?=(?:${SPACE}?${INITIAL}){0,4}(?:${LINK}${NOT_NAMED}\\p{Lu}\\p{L}|(?<=\\.)\\p{Lu}\\p{Ll}))|${NOT_NAMED}${CAPITAL})${MORE}*(?:,${SPACE}\\p{Lu}\\.(?!\\p{L}))?${END}`;
+const PERSON = `${BEGIN}(?:${ARTICLE}|${LEADING})?(?:${INITIAL}(?=(?:${SPACE}?${INITIAL}){0,4}(?:${LINK}${NOT_NAMED}\\p{Lu}\\p{L}|(?<=\\.)\\p{Lu}\\p{Ll}))|${NOT_NAMED}${CAPITAL})${MORE}*(?:,${SPACE}\\p{Lu}\\.(?!\\p{L}))?${END}`;
 
 const COUNTRY = `${BEGIN}(?:${COUNTRIES}|EE\\.?${SPACE}?UU\\.?|USA|U\\.S\\.A\\.|UK)${END}`;
 
