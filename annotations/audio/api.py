@@ -88,7 +88,8 @@ def import_recording(
 ) -> Status[JobItem]:
     """Upload a recording, with or without a file of its words, and start the job that makes a note of it."""
     given = (words.name or "", words.read()) if words else None
-    with named({"audio": "file", "name": "file", "words": "words", "recognizer": "recognizer", "margin": "margin"}):
+    fields = {name: name for name in ("words", "recognizer", "margin", "patient")}
+    with named({"audio": "file", "name": "file", **fields}):
         job = start_recording(
             project=access.project, name=file.name or "", content=file, words=given, actor=access.user, **options.dict()
         )

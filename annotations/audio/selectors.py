@@ -23,6 +23,7 @@ from annotations.models import (
     Recording,
     RegionCause,
     RegionDecision,
+    RegionSort,
     Span,
     StoredFile,
 )
@@ -79,6 +80,25 @@ def muted_intervals(
         margin=recording.margin if margin is None else margin,
         duration=recording.duration,
     )
+
+
+def words_muted_by_hand(notes: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+    """The words of each note in whose time a person heard a name and muted it: bounds in code points, in order."""
+    heard = AudioRegion.objects.filter(
+        recording__document__in=notes, decision=RegionDecision.ACCEPTED, sort=RegionSort.NAME
+    ).exclude(cause=RegionCause.GAP)
+    found: dict[int, list[tuple[int, int]]] = {}
+    regions: dict[int, list[AudioRegion]] = {}
+    for region in heard:
+        regions.setdefault(region.recording_id, []).append(region)
+    for recording in Recording.objects.filter(pk__in=regions):
+        some = regions[recording.pk]
+        found[recording.document_id or 0] = [
+            (word.start, word.end)
+            for word in words_of(recording)
+            if any(one.start < word.finish and word.begin < one.end for one in some)
+        ]
+    return found
 
 
 def region_of(recording: Recording, pk: int) -> AudioRegion:

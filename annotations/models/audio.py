@@ -15,7 +15,8 @@ class Recording(Table):
     detector of voices, and `margin` the seconds that a muted word gets on both sides. `peaks`: the loudest sample of
     each twentieth of a second, from 0 to 100.
 
-    `given` holds the words of a file while the job has not ended: [word, start, end, confidence, speaker, rough].
+    While the job has not ended, `given` holds the words of a file, [word, start, end, confidence, speaker, rough], and
+    `name` and `patient_id` those of the note.
     """
 
     document = models.OneToOneField(Document, models.CASCADE, null=True, related_name="recording")
@@ -29,6 +30,7 @@ class Recording(Table):
     voice = models.CharField(max_length=20, blank=True)
     margin = models.FloatField()
     widened = models.PositiveIntegerField(default=0)
+    name = models.CharField(max_length=255, blank=True, db_default="", default="")
     patient_id = models.CharField(max_length=80, blank=True, help_text="That of the note, until there is one.")
     given = models.JSONField(null=True)
     words = models.JSONField(default=list)

@@ -15,12 +15,14 @@ class ReleasePolicy(Created):
     """One version of a project's policy: what a release does with each label. Versions never change.
 
     `rules` maps every label code of the project to {"kind", "action", "numbered"} (release.rules.redaction.policy).
+    `basis` is the short name of the shipped policy that it is or comes from, however it is called; empty for others.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="release_policies", db_index=False)
     slug = models.SlugField(max_length=40, help_text="Short name, as used for --policy; the same for all versions.")
     version = models.PositiveIntegerField()
     name = models.CharField(max_length=80)
+    basis = models.CharField(max_length=40, blank=True, db_default="", default="")
     rules = models.JSONField()
 
     class Meta:
@@ -159,6 +161,7 @@ class LeakFinding(Table):
         SHAPE = "shape", _("Looks like an identifier")
         RULES = "rules", _("Found by the rules")
         RUN = "run", _("Suggested by a run")
+        MUTED = "muted", _("Muted in the recording by a person")
         AUDIT = "audit", _("Marked in the audit")
 
     class Answer(models.TextChoices):

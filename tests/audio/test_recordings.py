@@ -7,8 +7,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.audio.selectors import muted_intervals, words_of
+from annotations.audio.services import exporting
 from annotations.audio.services.starting import start_recording
 from annotations.core.errors import ServiceError
+from annotations.core.locks import ErasedMeanwhile
 from annotations.jobs.runner import HandBack
 from annotations.jobs.runner import run as work
 from annotations.models import (
@@ -20,6 +22,7 @@ from annotations.models import (
     RecordingBlock,
     StoredFile,
 )
+from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.projects import create_project
 from fixtures.quality.speech import RATE
 from models_runtime.backends.speech.sphinx import SphinxRecognizer
@@ -125,6 +128,47 @@ def test_what_is_refused_stores_nothing(speech, change, code):
         start_recording(project=project, actor=None, **given)
     assert error.value.code == code
     assert not StoredFile.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["", ".wav", "x" * 201 + ".wav", "a\u202eb.wav"])
+def test_a_name_that_no_note_can_have_is_refused_at_once(speech, name):
+    with pytest.raises(ServiceError) as error:
+        store(make_project("ward"), speech, name=name)
+    assert error.value.code == "name"
+    assert not StoredFile.objects.exists()
+
+
+def test_recordings_that_differ_in_their_ending_are_two_notes(speech):
+    project = make_project("ward")
+    waiting, _none = store(project, speech, name="dict.flac", run=False)
+    store(project, speech, name="dict.mp3")
+    work(waiting.pk)
+    for name in ("dict.flac", "dict.mp3"):
+        with pytest.raises(ServiceError, match="already"):
+            store(project, speech, name=name)
+    notes = Recording.objects.values_list("document__name", "document__source__name", "name")
+    assert set(notes) == {("dict", "dict.flac", ""), ("dict.mp3", "dict.mp3", "")}
+
+
+def test_words_without_usable_times_are_taken(speech):
+    job, recording = store(
+        make_project("ward"), speech, words=("w.json", b'[{"word": "Rossi", "start": NaN, "end": 1}]')
+    )
+    assert (job.state, recording.document.text, recording.widened) == (JobState.DONE, "Rossi", 1)
+
+
+def test_an_erasure_while_a_copy_is_written_leaves_no_copy(speech, tmp_path, monkeypatch):
+    project = make_project("ward")
+    _job, recording = store(project, speech, patient="P1")
+
+    def erased(*args, **options):
+        erase_patient(project=project, patient_id="P1", actor=None)
+        return "wav", io.BytesIO(b"RIFF")
+
+    monkeypatch.setattr(exporting, "muted_copy", erased)
+    with pytest.raises(ErasedMeanwhile):
+        exporting.write_copy(recording=recording, spans=[], margin=0.2, tone=False, out=tmp_path / "out", actor=None)
+    assert not (tmp_path / "out").exists()
 
 
 def test_whisper_is_loaded_from_a_folder_of_weights(speech, settings, tmp_path):

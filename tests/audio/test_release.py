@@ -8,6 +8,7 @@ import pytest
 import soundfile
 from django.urls import reverse
 
+from annotations.audio.services.regions import mark_region
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import (
@@ -15,6 +16,7 @@ from annotations.models import (
     AuditNote,
     AuditPlan,
     Label,
+    LeakFinding,
     Recording,
     ReleasedNote,
     Span,
@@ -27,6 +29,7 @@ from annotations.release.selectors.recordings import excerpts_of
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import content_of, sign
 from annotations.release.services.exporting import export_release_to_path, start_release_export
+from annotations.release.services.policies import policy_named, save_policy
 from tests import factories as make
 from tests.audio.conftest import store
 from tests.worlds.released import make_release
@@ -82,6 +85,37 @@ def test_safe_harbor_is_refused_with_the_regulation(clinic):
     with pytest.raises(ServiceError, match=r"164\.514\(b\)\(2\)\(i\)\(P\)") as error:
         make_release(clinic.document.project, policy="safe-harbor")
     assert error.value.code == "voice"
+
+
+def test_a_copy_of_safe_harbor_is_refused_under_any_name(clinic, client):
+    """Copied in the editor and changed, or built rule by rule."""
+    project = clinic.document.project
+    client.force_login(make.make_member(project, "manager"))
+    url = reverse("release_policy", args=["ward", "safe-harbor"])
+    form = client.get(url).context["form"]
+    sent = {field.html_name: value for field in form if (value := field.value())}
+    client.post(url, sent | {"action-CITY": "keep", "act": "copy", "new_name": "Ours", "new_slug": "ours"})
+    rules = policy_named(project, "safe-harbor").rules
+    save_policy(project=project, slug="built", name="Built", rules=rules, actor=None, new=True)
+    for slug in ("ours", "built"):
+        with pytest.raises(ServiceError) as error:
+            make_release(project, policy=slug)
+        assert error.value.code == "voice"
+    assert b"HIPAA Safe Harbor" in client.get(reverse("release_policy", args=["ward", "ours"])).content
+    rules = policy_named(project, "limited").rules
+    assert save_policy(project=project, slug="own", name="Own", rules=rules, actor=None).basis == "limited"
+
+
+def test_a_word_that_a_person_muted_as_a_name_is_a_finding_in_the_transcript(clinic, client):
+    rita = make.make_member(clinic.document.project, "reviewer")
+    monday = next(word for word in clinic.words if clinic.document.text[word[0] : word[1]] == "Monday")
+    mark_region(recording=clinic, start=monday[2] + 0.05, end=monday[3] - 0.05, actor=rita)
+    release = make_release(clinic.document.project)
+    (finding,) = LeakFinding.objects.filter(note__release=release, origin="muted")
+    assert clinic.document.text[finding.original_start : finding.original_end] == "Monday"
+    client.force_login(make.make_member(clinic.document.project, "manager"))
+    page = client.get(reverse("release_findings", args=["ward", release.number]))
+    assert b"muted in the recording" in page.content
 
 
 def test_the_certificate_and_the_page_say_that_the_voice_is_kept(clinic, client):

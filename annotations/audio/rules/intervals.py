@@ -3,6 +3,7 @@
 All times are seconds from the beginning of the recording.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -38,7 +39,8 @@ class Stretch(NamedTuple):
 
 def spoken(words: Sequence[TimedWord], bounds: Bounds) -> Interval | None:
     """When a span of the transcript is spoken, without margin; None if it has no word. Its words are never cut."""
-    said = [word for word in words if word.start < bounds[1] and bounds[0] < word.end]
+    first = bisect_right(words, bounds[0], key=lambda word: word.end)
+    said = words[first : bisect_left(words, bounds[1], key=lambda word: word.start)]
     if not said:
         return None
     extra = ROUGH_MARGIN if any(word.rough for word in said) else 0.0
@@ -87,7 +89,8 @@ def voiced_gaps(voiced: Iterable[Stretch], words: Iterable[TimedWord]) -> list[S
         while first < len(taken) and taken[first][1] <= start:
             first += 1
         at = start
-        for begin, finish in taken[first:]:
+        for number in range(first, len(taken)):
+            begin, finish = taken[number]
             if begin >= end:
                 break
             if begin > at:

@@ -9,11 +9,17 @@ from typing import IO, Any, Final
 
 from annotations.audio.rules.intervals import Interval
 
-BLOCK: Final = 1 << 16
-"""Samples that are decoded at once."""
+BLOCK: Final = 1 << 18
+"""Samples of all channels that are decoded at once."""
 FORMATS: Final = {"WAV", "WAVEX", "RF64", "FLAC", "MP3", "OGG"}
 PEAKS_A_SECOND: Final = 20
 MOST_SECONDS: Final = 12 * 3600
+MOST_SAMPLES: Final = MOST_SECONDS * 48_000 * 2
+"""Samples of all channels: silence is a small file, and would fill a disk as a copy."""
+RATES: Final = range(1_000, 400_000)
+MOST_CHANNELS: Final = 32
+LARGEST_WAV: Final = 1 << 31
+"""Bytes of samples. A larger copy is an RF64 file, since WAV counts to 4 GiB, and some programs only to 2."""
 TONE_HERTZ: Final = 1000.0
 _TONE_LOUDNESS: Final = 0.1
 # Integers stay integers; everything else is decoded to floating point numbers and written as such.
@@ -66,12 +72,15 @@ class SoundFacts:
 
     @property
     def container(self) -> str:
-        """The format of a muted copy: FLAC of FLAC, WAV of everything else."""
-        return "FLAC" if self.format == "FLAC" else "WAV"
+        """The format of a muted copy: FLAC of FLAC, else WAV, or its large form where WAV is too small."""
+        if self.format == "FLAC":
+            return "FLAC"
+        size = {"int16": 2, "float64": 8}.get(self.written[0], 4)
+        return "WAV" if self.frames * self.channels * size < LARGEST_WAV else "RF64"
 
     @property
     def ending(self) -> str:
-        return self.container.lower()
+        return "flac" if self.format == "FLAC" else "wav"
 
 
 def facts_of(file: IO[bytes]) -> SoundFacts:
@@ -82,9 +91,20 @@ def facts_of(file: IO[bytes]) -> SoundFacts:
         raise AudioError("This is no WAV, FLAC, MP3 or OGG file. Convert the recording.")
     if not facts.frames:
         raise AudioError("The recording is empty.")
-    if facts.duration > MOST_SECONDS:
-        raise AudioError("The recording is longer than 12 hours. Split it.")
+    if facts.rate not in RATES or facts.channels > MOST_CHANNELS:
+        some = f"{RATES.start:,} to {RATES.stop:,} samples a second, and at most {MOST_CHANNELS} channels"
+        raise AudioError(f"A recording must have {some}. Convert it.")
+    _check_length(facts, facts.frames)
     return facts
+
+
+def _check_length(facts: SoundFacts, frames: int) -> None:
+    """Raise AudioError for more than MOST_SECONDS or MOST_SAMPLES. A file may also say nothing about its length."""
+    if frames > MOST_SECONDS * facts.rate or frames * facts.channels > MOST_SAMPLES:
+        raise AudioError(
+            "The recording is longer than 12 hours, has more samples than 12 hours of 48 kHz in two channels, or "
+            "doesn't say how long it is. Split it, or save it anew with a usual rate."
+        )
 
 
 def _opened(file: IO[bytes]) -> Any:
@@ -103,7 +123,7 @@ def decoded(file: IO[bytes], dtype: str, start: int = 0) -> Iterator[Any]:
         try:
             if start:
                 source.seek(start)
-            while len(block := source.read(BLOCK, dtype=dtype, always_2d=True)):
+            while len(block := source.read(BLOCK // source.channels, dtype=dtype, always_2d=True)):
                 yield block
         except soundfile.LibsndfileError:
             raise AudioError("The recording is damaged: decoding stopped in the middle. Export it again.") from None
@@ -119,6 +139,7 @@ def peaks_of(file: IO[bytes], facts: SoundFacts) -> tuple[list[int], int]:
     frames = 0
     for block in decoded(file, "float32"):
         frames += len(block)
+        _check_length(facts, frames)
         loud = numpy.concatenate([left, numpy.abs(block).max(axis=1)])
         whole = len(loud) // size * size
         # A damaged file of floating point numbers may have values that are none.
@@ -142,7 +163,7 @@ def write_muted(
     """Write a copy in which the intervals are silent: exactly zero, or a tone. Return the number of samples.
 
     Outside the intervals, the copy has the decoded samples, bit for bit. It has no tags. `start` and `end` in samples
-    make it an excerpt.
+    make it an excerpt. Raises AudioError.
     """
     facts = facts_of(source)
     dtype, subtype = facts.written
@@ -161,7 +182,10 @@ def write_muted(
                     break
                 some = slice(max(low - at, 0), high - at)
                 block[some] = _tone(at + (some.start or 0), len(block[some]), facts.rate, dtype) if tone else 0
-            out.write(block)
+            try:
+                out.write(block)
+            except (AssertionError, soundfile.LibsndfileError):  # soundfile asserts that all was written.
+                raise AudioError("The muted copy can't be written. Is the disk for temporary files full?") from None
             at += len(block)
             if end is not None and at >= end:
                 break

@@ -1,12 +1,15 @@
 """Files with the words of a recording and their times: JSON, CTM, Praat's TextGrid and WebVTT."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from html import unescape
 from typing import Any, Final
 
 from annotations.audio.rules.words import SpokenWord, interpolated
+from annotations.text.names import unkeepable
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 MOST_WORDS: Final = 500_000
@@ -25,14 +28,25 @@ def read_words(name: str, data: bytes) -> list[SpokenWord]:
         raise WordsError(f"This file of words has an unknown ending. Known endings: {known}.")
     if len(data) > MOST_BYTES:
         raise WordsError("The file of words is larger than 64 MiB. Split the recording.")
-    words = [word for word in reader(_decoded(data)) if word.word.strip()]
+    words = [_finite(word) for word in reader(_decoded(data)) if word.word.strip()]
     if not words:
         raise WordsError("The file has no words.")
     if len(words) > MOST_WORDS:
         raise WordsError(f"The file has more than {MOST_WORDS} words. Split the recording.")
-    if any(len(word.word) > LONGEST_WORD or "\0" in word.word for word in words):
-        raise WordsError(f"A word of the file is longer than {LONGEST_WORD} characters, or has a NUL in it.")
+    for number, word in enumerate(words, start=1):
+        if len(word.word) > LONGEST_WORD or unkeepable(word.word) or unkeepable(word.speaker):
+            reason = f"Word {number} of the file is longer than {LONGEST_WORD} characters, or it or its speaker has a"
+            raise WordsError(f"{reason} character that can't be stored (NUL or half of a surrogate pair).")
+        if word.confidence is not None and not 0 <= word.confidence <= 1:
+            raise WordsError(f"The confidence of word {number} is not between 0 and 1. Convert it, or leave it out.")
     return words
+
+
+def _finite(word: SpokenWord) -> SpokenWord:
+    """The word without times that are no numbers. A confidence that is rounded to just over 1 is 1."""
+    start, end = (None if time is None or not math.isfinite(time) else time for time in (word.start, word.end))
+    sure = word.confidence
+    return replace(word, start=start, end=end, confidence=1.0 if sure is not None and 1 < sure < 1.001 else sure)
 
 
 def _decoded(data: bytes) -> str:
@@ -45,28 +59,52 @@ def _decoded(data: bytes) -> str:
 
 
 def _json(text: str) -> Iterator[SpokenWord]:
-    """A list of {"word", "start", "end"}, also under "words", and under "words" of each of "segments"."""
+    """A list of {"word", "start", "end"}, also under "words", and under "words" of each of "segments".
+
+    The text of a segment without words is taken like a cue of WebVTT.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         raise WordsError("The file of words is not JSON.") from None
     if isinstance(found, dict):
         segments = found.get("segments")
-        nested = [one.get("words") for one in segments if isinstance(one, dict)] if isinstance(segments, list) else []
-        found = found.get("words") or [word for words in nested if isinstance(words, list) for word in words]
+        nested = [_of_segment(one) for one in segments] if isinstance(segments, list) else []
+        found = found.get("words") or [word for words in nested for word in words]
     if not isinstance(found, list):
         raise WordsError("The JSON has no list of words: write [{“word”, “start”, “end”}, …], in seconds.")
     for number, one in enumerate(found, start=1):
+        if isinstance(one, SpokenWord):
+            yield one
+            continue
         if not isinstance(one, dict) or not isinstance(one.get("word"), str):
             raise WordsError(f"Word {number} of the JSON is no object with “word”, “start” and “end”.")
         confidence = _number(one, "confidence", number)
         if confidence is None:
             confidence = _number(one, "probability", number)
-        speaker = one.get("speaker")
-        yield SpokenWord(
-            one["word"], _number(one, "start", number), _number(one, "end", number), confidence,
-            str(speaker)[:80] if speaker is not None else "",
-        )  # fmt: skip
+        start, end = _number(one, "start", number), _number(one, "end", number)
+        yield SpokenWord(one["word"], start, end, confidence, _speaker(one, number))
+
+
+def _of_segment(segment: Any) -> list[Any]:
+    """The words of a segment. Raises WordsError for one that has neither words nor a text with times."""
+    words = segment.get("words") if isinstance(segment, dict) else None
+    if isinstance(words, list) and words:
+        return words
+    if not isinstance(segment, dict) or not isinstance(segment.get("text", ""), str):
+        raise WordsError("A segment of the JSON has neither “words” nor “text”.")
+    start, end = (_number(segment, key, 1) for key in ("start", "end"))
+    said = str(segment.get("text", "")).split()
+    if start is None or end is None:
+        return [SpokenWord(word, start, end, rough=True) for word in said]
+    return list(interpolated(said, start, end, _speaker(segment, 1)))
+
+
+def _speaker(one: Mapping[str, Any], number: int) -> str:
+    speaker = one.get("speaker")
+    if speaker is not None and not isinstance(speaker, (str, int)):
+        raise WordsError(f"The speaker of word {number} of the JSON is no text.")
+    return "" if speaker is None else str(speaker)[:80]
 
 
 def _number(one: Mapping[str, Any], key: str, number: int) -> float | None:
@@ -75,7 +113,10 @@ def _number(one: Mapping[str, Any], key: str, number: int) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise WordsError(f"“{key}” of word {number} of the JSON is not a number.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # A whole number of hundreds of digits: no time at all.
+        return math.nan
 
 
 def _ctm(text: str) -> Iterator[SpokenWord]:
@@ -97,6 +138,8 @@ def _ctm(text: str) -> Iterator[SpokenWord]:
         found.append((channel, SpokenWord(word, begin, begin + length, confidence)))
     if len(recordings) > 1:
         raise WordsError("The CTM file has words of several recordings. Give each recording its own file.")
+    if len(channels) > 1:  # Each channel comes as a whole.
+        found.sort(key=lambda one: one[1].start or 0.0)
     for channel, one in found:
         named = f"channel {channel}" if len(channels) > 1 else ""
         yield SpokenWord(one.word, one.start, one.end, one.confidence, named)
@@ -119,11 +162,13 @@ def _textgrid(text: str) -> Iterator[SpokenWord]:
             kind, name, count = tokens[at], str(tokens[at + 1]), int(tokens[at + 4])
             at += 5
             width = 3 if kind == "IntervalTier" else 2
+            if not 0 <= width * count <= len(tokens) - at:
+                raise ValueError(count)
             if kind == "IntervalTier":
                 rows = [tokens[one : one + 3] for one in range(at, at + 3 * count, 3)]
                 tiers.append((name, [w for start, end, mark in rows for w in _marked(str(mark), start, end)]))
             at += width * count
-    except (IndexError, ValueError, TypeError):
+    except (IndexError, ValueError, TypeError, OverflowError):
         raise WordsError("The TextGrid ends in the middle of a tier, or a number in it is wrong.") from None
     chosen = [(name, words) for name, words in tiers if "word" in name.casefold()] or tiers
     if len(chosen) > 1 and len(chosen) == len(tiers):
@@ -143,6 +188,7 @@ def _marked(mark: str, start: Any, end: Any) -> list[SpokenWord]:
 
 _CUE: Final = re.compile(r"((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})\s+-->\s+((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})")
 _VOICE: Final = re.compile(r"<v(?:\.[^\s>]+)?\s+([^>]+)>")
+_TAG: Final = re.compile(r"</?[a-z][^<>]*>|<[\d:.]+>|</?>", re.I)
 
 
 def _vtt(text: str) -> Iterator[SpokenWord]:
@@ -152,13 +198,15 @@ def _vtt(text: str) -> Iterator[SpokenWord]:
     for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n")):
         timing = _CUE.search(block)
         if timing is None:
+            if "-->" in block and not block.lstrip().startswith("NOTE"):
+                raise WordsError("A cue of the WebVTT has wrong times. They are written as 00:01.500 --> 00:02.250.")
             continue
         start, end = (_seconds(one) for one in timing.groups())
         body = block[timing.end() :].partition("\n")[2]
         voices = _VOICE.split(body)
         # Text before the first voice, then voices and their texts in turn.
         parts = [("", voices[0]), *zip(voices[1::2], voices[2::2], strict=True)]
-        spoken = [(unescape(who).strip(), unescape(re.sub(r"<[^>]*>", "", said)).split()) for who, said in parts]
+        spoken = [(unescape(who).strip(), unescape(_TAG.sub("", said)).split()) for who, said in parts]
         words = interpolated([word for _who, said in spoken for word in said], start, end)
         speakers = [who for who, said in spoken for _word in said]
         for word, speaker in zip(words, speakers, strict=True):

@@ -69,21 +69,21 @@ def widened_times(words: Sequence[SpokenWord], duration: float) -> tuple[list[tu
     that overlap, or whose order contradicts their times, both get the time of both: nobody knows which one is right.
     """
     sound = [_sound(word, duration) for word in words]
-    good = [one is not None for one in sound]
-    times = [
-        one or _between(sound, at, duration, word) for at, (one, word) in enumerate(zip(sound, words, strict=True))
-    ]
+    times = _completed(sound, words, duration)
     wide = list(times)
-    wrong = {at for at, fine in enumerate(good) if not fine}
-    for at in range(1, len(times)):
-        (start, end), (next_start, next_end) = times[at - 1], times[at]
+    wrong = {at for at, one in enumerate(sound) if one is None}
+    last: dict[str, int] = {}
+    for at, word in enumerate(words):
+        if sound[at] is None:
+            continue
         # Two people may talk at the same time.
-        same = words[at - 1].speaker == words[at].speaker
-        if good[at - 1] and good[at] and same and next_start < end - TOLERANCE:
-            both = min(start, next_start), max(end, next_end)
-            for one in (at - 1, at):
-                wide[one] = min(both[0], wide[one][0]), max(both[1], wide[one][1])
-                wrong.add(one)
+        before, last[word.speaker] = last.get(word.speaker), at
+        if before is None or times[at][0] >= times[before][1] - TOLERANCE:
+            continue
+        both = min(times[before][0], times[at][0]), max(times[before][1], times[at][1])
+        for one in (before, at):
+            wide[one] = min(both[0], wide[one][0]), max(both[1], wide[one][1])
+            wrong.add(one)
     return wide, len(wrong)
 
 
@@ -96,12 +96,25 @@ def _sound(word: SpokenWord, duration: float) -> tuple[float, float] | None:
     return (start, end) if start < end else None
 
 
+def _completed(
+    times: Sequence[tuple[float, float] | None], words: Sequence[SpokenWord], duration: float
+) -> list[tuple[float, float]]:
+    """The times, and for a word without times those between its neighbors that have some."""
+    after = [(duration, duration)] * len(times)
+    for at in range(len(times) - 2, -1, -1):
+        after[at] = times[at + 1] or after[at + 1]
+    found: list[tuple[float, float]] = []
+    before = (0.0, 0.0)
+    for one, following, word in zip(times, after, words, strict=True):
+        found.append(one or _between(before, following, duration, word))
+        before = one or before
+    return found
+
+
 def _between(
-    times: Sequence[tuple[float, float] | None], at: int, duration: float, word: SpokenWord
+    before: tuple[float, float], after: tuple[float, float], duration: float, word: SpokenWord
 ) -> tuple[float, float]:
     """The time from the neighbor before to the neighbor after, wider by those neighbors if nothing is between them."""
-    before = next((one for one in reversed(times[:at]) if one), (0.0, 0.0))
-    after = next((one for one in times[at + 1 :] if one), (duration, duration))
     start, end = before[1], after[0]
     if end - start <= TOLERANCE:
         start, end = min(before[0], after[0]), max(before[1], after[1])

@@ -16,6 +16,7 @@ from annotations.audio.rules.sound import facts_of, tags_of, write_muted
 from annotations.audio.selectors import is_muted, muted_intervals, opened, words_of
 from annotations.audio.services.starting import readable
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.exchange.services.writing import Content, write_to_path
 from annotations.models import Label, Recording, RegionCause, User
 from annotations.text.spans import Span, stretches
@@ -79,9 +80,13 @@ def _heard(recording: Recording, spans: Sequence[Span]) -> str:
 def write_copy(
     *, recording: Recording, spans: Sequence[Span], margin: float, tone: bool, out: Path, actor: User | None
 ) -> dict[str, Any]:
-    """Write a muted copy, the transcript with placeholders, and the intervals. Return what was muted."""
+    """Write a muted copy, the transcript with placeholders, and the intervals. Return what was muted.
+
+    Raises ServiceError, and ErasedMeanwhile if a note was erased meanwhile; then nothing is written.
+    """
     note = recording.document
     assert note is not None
+    begun = erasures_of(note.project_id)
     intervals = muted_intervals(recording, [(one.start, one.end, one.label) for one in spans], margin=margin)
     text = _heard(recording, spans)
 
@@ -94,6 +99,7 @@ def write_copy(
 
     def finish(move: Any) -> None:
         with transaction.atomic():
+            unerased(note.project_id, begun)
             AUDIO_EXPORTED.record(
                 actor=actor, project_id=note.project_id, document_id=note.pk,
                 data={"intervals": len(intervals), "seconds": round(seconds_of(intervals), 3)},

@@ -19,10 +19,23 @@ from annotations.core.locks import check_open
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
 from annotations.jobs.services.queue import enqueue
-from annotations.models import Document, Import, ImportState, Job, Project, Recording, StoredFileKind, User
+from annotations.models import (
+    Document,
+    DocumentSource,
+    Import,
+    ImportState,
+    Job,
+    Project,
+    Recording,
+    StoredFileKind,
+    User,
+)
 
 JOB: Final = "transcribe"
 FROM_FILE: Final = "file of words"
+KIND: Final = "audio"
+"""The kind of a DocumentSource whose original is a recording."""
+LONGEST_NAME: Final = 200
 
 
 def start_recording(
@@ -38,16 +51,20 @@ def start_recording(
 ) -> Job:
     """Store a recording and start the job that makes a note of it: of the given words, or of recognized ones.
 
-    `words`: name and content of a file (rules.word_files). `margin`: seconds. The note gets the file's name without its
-    ending. Erasures wait for the job, since its import is running from the start. Raises ServiceError `audio`, `words`,
-    `recognizer`, `margin`, `name` or `patient`; nothing is stored then.
+    `words`: name and content of a file (rules.word_files). `margin`: seconds. Erasures wait for the job, since its
+    import is running from the start. Raises ServiceError `audio`, `words`, `recognizer`, `margin`, `name` or `patient`;
+    nothing is stored then.
     """
-    note = good_name(PurePath(name).stem)
+    file = good_name(PurePath(name).name)
+    if not file or file.startswith(".") or len(file) > LONGEST_NAME:
+        message = _("The file needs a name of 1 to %(most)s characters that doesn't begin with a dot. Rename it.")
+        raise ServiceError(message % {"most": LONGEST_NAME}, code="name")
     if not 0 <= margin <= MOST_MARGIN:
         message = _("The margin must be between 0 and %(most)s milliseconds.")
         raise ServiceError(message % {"most": int(MOST_MARGIN * 1000)}, code="margin")
     if len(patient) > 80:
         raise ServiceError(_("A patient ID has at most 80 characters. Shorten it."), code="patient")
+    patient = good_name(patient, code="patient")
     if words is None:
         check_recognizer(recognizer)
     with readable():
@@ -57,10 +74,8 @@ def start_recording(
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         check_open(project.pk)
-        if Document.objects.filter(project=project, name=note).exists():
-            message = _("The project has a note “%(name)s” already. Rename the file, or open that note.")
-            raise ServiceError(message % {"name": note}, code="name")
-        stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=name, content=content, actor=actor)
+        note = _name_of_note(project, file)
+        stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=file, content=content, actor=actor)
         row = Import.objects.create(
             project=project, format="text", state=ImportState.RUNNING, stored_file=stored, created_by=actor,
             take_duplicates=True, all_or_nothing=True,
@@ -68,9 +83,32 @@ def start_recording(
         Recording.objects.create(
             imported_by=row, format=facts.format, subtype=facts.subtype, rate=facts.rate, channels=facts.channels,
             frames=facts.frames, source=FROM_FILE if spoken else recognizer, given=spoken,
-            patient_id=good_name(patient), margin=margin,
+            name=note, patient_id=patient, margin=margin,
         )  # fmt: skip
         return enqueue(kind=JOB, project=project, params={"import_id": row.pk}, key=f"{JOB_KEY}{row.pk}", actor=actor)
+
+
+def _name_of_note(project: Project, file: str) -> str:
+    """The file's name without its ending; with it where a recording with another ending has that name.
+
+    The caller's transaction holds the project's row. Raises ServiceError `name` where there is such a note already.
+    """
+    waiting = Recording.objects.filter(imported_by__project=project, imported_by__state=ImportState.RUNNING)
+
+    def taken(name: str) -> bool:
+        notes = Document.objects.filter(project=project, name=name)
+        return notes.exists() or waiting.filter(name=name).exists()
+
+    note = PurePath(file).stem
+    sources = DocumentSource.objects.filter(document__project=project, document__name=note, kind=KIND)
+    named = waiting.filter(name=note).values_list("imported_by__stored_file__name", flat=True)
+    others = [*sources.values_list("name", flat=True), *named]
+    if others and file not in others:
+        note = file
+    if taken(note):
+        message = _("The project has a note “%(name)s” already. Rename the file, or open that note.")
+        raise ServiceError(message % {"name": note}, code="name")
+    return note
 
 
 def check_recognizer(spec: str) -> None:

@@ -1,7 +1,6 @@
 """Make a note of a recording whose words are known, and the regions that are muted beside its words."""
 
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -9,6 +8,7 @@ from django.utils.translation import gettext as _
 from annotations.audio.events import RECORDING_STORED
 from annotations.audio.rules.intervals import Interval, Stretch, doubtful, voiced_gaps
 from annotations.audio.rules.words import SpokenWord, Transcript, transcript_of
+from annotations.audio.services.starting import KIND
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Fence, silent
 from annotations.exchange.services.importing import run_import, undo_import
@@ -26,9 +26,6 @@ from annotations.models import (
     StoredFileKind,
     User,
 )
-
-KIND = "audio"
-"""The kind of a DocumentSource whose original is a recording."""
 
 
 def finish_recording(
@@ -52,10 +49,10 @@ def finish_recording(
     spoken = transcript_of(words, recording.duration)
     row = recording.imported_by
     assert row.stored_file is not None
-    stem = PurePath(row.stored_file.name).stem
-    files = [(f"{stem}.txt", spoken.text.encode())]
+    name = recording.name
+    files = [(f"{name}.txt", spoken.text.encode())]
     if recording.patient_id:
-        files.append((PATIENTS, (csv_line(["name", "patient_id"]) + csv_line([stem, recording.patient_id])).encode()))
+        files.append((PATIENTS, (csv_line(["name", "patient_id"]) + csv_line([name, recording.patient_id])).encode()))
     result: dict[str, Any] = {}
 
     def store(report: dict[str, Any]) -> None:
@@ -76,7 +73,8 @@ def _store(
     StoredFile.objects.filter(pk=stored.pk).update(kind=StoredFileKind.ORIGINAL, expires_at=None)
     Import.objects.filter(pk=row.pk).update(stored_file=None)
     DocumentSource.objects.create(document=note, original=stored, name=stored.name, kind=KIND)
-    recording.document, recording.patient_id, recording.given, recording.voice = note, "", None, voice
+    recording.document, recording.given, recording.voice = note, None, voice
+    recording.name = recording.patient_id = ""
     recording.words = [list(word) for word in spoken.words]
     recording.widened = spoken.widened
     recording.save()

@@ -37,8 +37,8 @@ class FindingItem(Answer):
     released text or, with `where` name, of the note's name; with `attr`, of the attributes of a span, in one line. They
     are equal where a decision left nothing.
     `label` is empty if no label fits, or several: then a decision to replace it names one.
-    `origin` is note, patient, known, denied, shape, rules, run or audit; `part`: only a part of the labeled string.
-    `decision` is empty, replace or allow.
+    `origin` is note, patient, known, denied, shape, rules, run, muted or audit; `part`: only a part of the labeled
+    string. `decision` is empty, replace or allow.
     """
 
     id: int = Field(validation_alias="finding.pk")

@@ -24,10 +24,12 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
     """Name and description of a policy. A shipped policy that nobody renamed has its name in the reader's language.
 
     Where the project has changed its actions, the shipped description would be wrong, so the text counts the changes.
+    That of a copy names what it is a copy of.
     """
     shipped = SHIPPED.get(policy.slug)
     if shipped is None:
-        return policy.name, ""
+        basis = SHIPPED.get(policy.basis)
+        return policy.name, _("Based on: %(name)s.") % {"name": _(basis.name)} if basis else ""
     name, text = _(shipped.name), _(shipped.description)
     changed = sum(rule["action"] != shipped.actions[IdentifierType(rule["kind"])] for rule in policy.rules.values())
     if changed:

@@ -19,6 +19,7 @@ from annotations.release.rules.redaction.policy import (
     Policy,
     PolicyError,
     actions_for,
+    basis_of,
     kinds_of,
     rules_for,
 )
@@ -120,7 +121,7 @@ def _unsaved(project: Project, slug: str, kinds: Mapping[str, Kind]) -> ReleaseP
         if kinds[code] is Kind.OTHER:
             rules[code] = LabelRule(Kind.OTHER, Action.MASK)
     stored = {code: rule.as_dict() for code, rule in rules.items()}
-    return ReleasePolicy(project=project, slug=slug, version=0, name=SHIPPED[slug].name, rules=stored)
+    return ReleasePolicy(project=project, slug=slug, version=0, name=SHIPPED[slug].name, basis=slug, rules=stored)
 
 
 def policy_named(
@@ -171,9 +172,11 @@ def parsed_policy(text: str) -> tuple[str, int | None]:
 
 def save_policy(
     *, project: Project, slug: str, name: str, rules: Mapping[str, LabelRule | Mapping[str, Any]], actor: User | None,
-    new: bool = False, seen: int | None = None,
+    new: bool = False, seen: int | None = None, basis: str = "",
 ) -> ReleasePolicy:  # fmt: skip
     """Save the next version of a policy. `rules` has a rule for each label code; others are ignored.
+
+    `basis`: of the policy that is copied. What was once a copy of a shipped policy stays one.
 
     The same rules and name as in the newest version give that version. With `new`, the short name must be unused,
     unless the same request was sent before. `seen` is the version that was edited (0: a shipped policy that nobody had
@@ -190,7 +193,7 @@ def save_policy(
     as_dicts = {code: rule.as_dict() if isinstance(rule, LabelRule) else dict(rule) for code, rule in rules.items()}
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor, seen=seen)
+        saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor, seen=seen, basis=basis)
         if new and (slug in SHIPPED or saved.version > 1):
             message = _("The short name “%(slug)s” is taken. Choose another one.")
             raise ServiceError(message % {"slug": slug}, code="slug")
@@ -199,7 +202,7 @@ def save_policy(
 
 def _saved(
     *, project: Project, slug: str, name: str, rules: Mapping[str, Mapping[str, Any]], actor: User | None,
-    seen: int | None = None,
+    seen: int | None = None, basis: str = "",
 ) -> ReleasePolicy:  # fmt: skip
     """Save a version. The caller's transaction holds the project's row."""
     codes = codes_of(project)
@@ -216,8 +219,12 @@ def _saved(
             _("This policy was changed after you opened the page. Nothing was saved. Reload the page, then edit it."),
             code="changed",
         )
+    if slug in SHIPPED:
+        basis = slug
+    elif not basis:
+        basis = (newest.basis if newest else "") or basis_of(policy.rules.values())
     row = ReleasePolicy.objects.create(
-        project=project, slug=slug, version=before + 1, name=name, rules=stored, created_by=actor
+        project=project, slug=slug, version=before + 1, name=name, basis=basis, rules=stored, created_by=actor
     )
     POLICY_SAVED.record(actor=actor, project_id=project.pk, data={"policy": row.pk, "version": row.version})
     return row

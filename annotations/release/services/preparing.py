@@ -58,7 +58,7 @@ SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 DIGITS_IN_ATTRIBUTE = 4
 """A number of so many digits in an attribute is a finding. Few choices of annotators have one."""
-_BY_KIND = frozenset({Origin.KNOWN, Origin.SHAPE, Origin.RULES})
+_BY_KIND = frozenset({Origin.KNOWN, Origin.SHAPE, Origin.RULES, Origin.MUTED})
 READ_AT_ONCE = 500
 
 
@@ -161,6 +161,7 @@ class Preparer:
                 latest[_whose(one)] = max(year, latest.get(_whose(one), year))
         known = self._finder.find([(note.patient, note.text) for note in notes])
         suggested = self._seeking.by_runs([note.pk for note in notes])
+        heard = self._seeking.by_hand([note.pk for note in notes])
         searched = {note.pk: self._seeking.by_search(note.text, note.language) for note in everything}
         repeats: defaultdict[object, searching.Repeats] = defaultdict(searching.Repeats)
         for note in everything:
@@ -168,7 +169,7 @@ class Preparer:
         prepared = []
         for note, mentions in zip(notes, known, strict=True):
             by_rules = repeats[_whose(note)].found_in(note.text, searched[note.pk])
-            sightings = self._sightings(mentions, by_rules, suggested[note.pk])
+            sightings = self._sightings(mentions, by_rules, suggested[note.pk], heard.get(note.pk, ()))
             order = self._date_order.month_first(note, everything)
             plan = partial(planned, note.text, spans[note.pk], self._masking)
             replacing = note_replacing(self._key, note, plan, surrogates, order, latest.get(_whose(note)))
@@ -229,6 +230,7 @@ class Preparer:
         known: Iterable[KnownMention],
         by_rules: Sequence[searching.Sighting],
         suggested: Sequence[searching.Sighting] = (),
+        heard: Sequence[searching.Sighting] = (),
     ) -> dict[LeakFinding.Origin, list[searching.Sighting]]:
         return searching.once(
             {
@@ -237,6 +239,7 @@ class Preparer:
                 ],
                 Origin.RULES: by_rules,
                 Origin.RUN: suggested,
+                Origin.MUTED: heard,
             }
         )
 
@@ -271,7 +274,7 @@ class Preparer:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
-        known, rules, runs = (
+        known, *others = (
             searching.sighted_leaks(note.text, some, origin, released, gate, self._kept, exceptions)
             for origin, some in sightings.items()
         )
@@ -279,7 +282,8 @@ class Preparer:
             leaks,
             searching.merged(known, searching.shape_leaks(released, gate, self._label_of, self._kept, exceptions)),
         )
-        leaks = searching.merged(searching.merged(leaks, rules), runs)
+        for some in others:
+            leaks = searching.merged(leaks, some)
         if self._policy.seeks_ages:
             label = self._label_of.get(IdentifierType.AGE, self._label_of.get(IdentifierType.DATE, ""))
             leaks = searching.with_longer(

@@ -12,25 +12,35 @@ from annotations.audio.services.exporting import intervals_file, muted_copy
 from annotations.audio.services.starting import readable
 from annotations.core.errors import ServiceError
 from annotations.exchange.services.writing import Content
-from annotations.models import AuditNote, Document, Project, Recording, Release, ReleasedNote, ReleasedNoteState
+from annotations.models import (
+    AuditNote,
+    Document,
+    Project,
+    Recording,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    ReleasePolicy,
+)
+from annotations.release.rules.redaction.policy import SAFE_HARBOR
 from annotations.release.selectors.recordings import excerpts_of, released_intervals
 from annotations.release.services.sources import ReleasedAnnotations, covered_notes
 
 FOLDER = "recordings"
-SAFE_HARBOR = "safe-harbor"
 
 
-def check_recordings(project: Project, policy: str, source: ReleasedAnnotations) -> None:
-    """Raise ServiceError `voice` where recordings would be released by the policy of Safe Harbor."""
-    transcripts = Recording.objects.filter(document__project=project).values("document")
-    if policy != SAFE_HARBOR or not transcripts.exists():
+def check_recordings(project: Project, policy: ReleasePolicy, source: ReleasedAnnotations) -> None:
+    """Raise ServiceError `voice` where recordings would be released by Safe Harbor, also by a copy of that policy."""
+    if policy.basis != SAFE_HARBOR:
         return
+    transcripts = Recording.objects.filter(document__project=project).values("document")
     if covered_notes(project, source).filter(pk__in=transcripts).exists():
         message = _(
-            "Recordings can't be released by Safe Harbor: the voice itself is an identifier, 45 CFR "
-            "164.514(b)(2)(i)(P), and muting keeps it. Choose another policy, for example for a limited data set."
+            "Recordings can't be released by “%(policy)s”, which is based on Safe Harbor: the voice itself is an "
+            "identifier, 45 CFR 164.514(b)(2)(i)(P), and muting keeps it. Choose another policy, for example for a "
+            "limited data set."
         )
-        raise ServiceError(message, code="voice")
+        raise ServiceError(message % {"policy": policy.name}, code="voice")
 
 
 def released_recordings(release: Release) -> Iterator[tuple[str, Content]]:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from django.db.models import Count
 
+from annotations.audio.selectors import words_muted_by_hand
 from annotations.core.hooks import gate_searches
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
 from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
@@ -184,6 +185,14 @@ class SightingSearch:
                 found[pk] |= {self._suggested(span) for span in spans}
         return {pk: sorted(sightings) for pk, sightings in found.items()}
 
+    def by_hand(self, notes: Sequence[int]) -> dict[int, list[Sighting]]:
+        """The words of the recordings among these notes in whose time a person heard a name and muted it, in order."""
+        label = self.label_of(Kind.NAME)
+        return {
+            pk: [Sighting(start, end, Kind.NAME, label) for start, end in words]
+            for pk, words in words_muted_by_hand(notes).items()
+        }
+
     def label_of(self, kind: Kind) -> str:
         """The label of a kind, or of the nearest coarser kind that has one."""
         return next((self._labels[one] for one in (kind, *_COARSER.get(kind, ())) if one in self._labels), "")
@@ -242,7 +251,8 @@ def sighted_leaks(
             if not known and part and not _says_enough(needle):
                 continue
             exception = KEPT if sighting.label in kept else gate.exception_of(needle)
-            if exception:
+            # A recognizer writes names that it doesn't know as common words.
+            if exception and (origin is not Origin.MUTED or exception == ALLOWED):
                 exceptions[exception] += 1
             else:
                 leaks.append(Leak(*span_to_released(released.pieces, start, end), needle, part))

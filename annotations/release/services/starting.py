@@ -78,7 +78,7 @@ def start_release(
             raise ServiceError(_("This policy is not one of the project's. Choose one of its policies."), code="policy")
         require_total(project, read_policy(policy.rules))
         source = source_of(project, set_spec)
-        check_recordings(project, policy.slug, source)
+        check_recordings(project, policy, source)
         runs = _runs(project, searched_runs)
         release = Release.objects.create(
             project=project,

@@ -95,6 +95,7 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
             rules=policies.with_merged(access.project, form.rules()),
             actor=access.user,
             new=copies,
+            basis=current.basis if copies else "",
             seen=None if copies else _seen(request),
         )
         if copies:

@@ -3,7 +3,7 @@
 import hashlib
 import uuid
 from io import BufferedReader
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import OutputWrapper
@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from annotations.audio.rules.word_files import read_words
 from annotations.audio.rules.words import transcript_of
-from annotations.audio.selectors import original_of
 from annotations.audio.services.exporting import check_margin, write_copy
 from annotations.audio.services.starting import readable, start_recording
 from annotations.core.errors import ServiceError
@@ -63,11 +62,10 @@ def deidentify(
 
 
 def _known(project: Project, name: str, content: BufferedReader) -> Recording | None:
-    """The recording of the note with this name, if it is of the same file. Another file is refused later."""
-    row = Recording.objects.filter(document__project=project, document__name=PurePath(name).stem).first()
-    if row is None or original_of(row).sha256 != hashlib.file_digest(content, "sha256").hexdigest():
-        return None
-    return row
+    """The recording of a file with this name, if it is the same file. Another file is refused later."""
+    digest = hashlib.file_digest(content, "sha256").hexdigest()
+    same = Recording.objects.filter(document__project=project, document__source__original__sha256=digest)
+    return same.filter(document__source__name=name).first()
 
 
 def _check_same(recording: Recording, words: tuple[str, bytes]) -> None:

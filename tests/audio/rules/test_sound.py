@@ -6,6 +6,7 @@ import numpy
 import pytest
 import soundfile
 
+from annotations.audio.rules import sound
 from annotations.audio.rules.intervals import Interval
 from annotations.audio.rules.sound import AudioError, decoded, facts_of, peaks_of, tags_of, write_muted
 
@@ -71,3 +72,59 @@ def test_peaks_are_twenty_a_second():
 def test_what_is_no_recording_is_refused(content):
     with pytest.raises(AudioError):
         facts_of(io.BytesIO(content))
+
+
+def unknown_length():
+    """A FLAC file as a stream has it: the 36 bits that count its samples are zero."""
+    data = bytearray(file_of("FLAC", "PCM_16").getvalue())
+    data[21] &= 0xF0
+    data[22:26] = bytes(4)
+    return io.BytesIO(data)
+
+
+def of_shape(rate, channels):
+    out = io.BytesIO()
+    soundfile.write(out, numpy.zeros((10, channels)), rate, format="WAV")
+    return out
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (unknown_length(), "how long"),
+        (of_shape(2**31 - 1, 1), "samples a second"),
+        (of_shape(7, 1), "samples a second"),
+        (of_shape(RATE, 33), "channels"),
+    ],
+)
+def test_recordings_of_impossible_shapes_are_refused(content, reason):
+    with pytest.raises(AudioError, match=reason):
+        facts_of(content)
+
+
+def test_a_file_that_is_longer_than_it_says_is_refused_while_it_is_decoded(monkeypatch):
+    source = file_of("WAV", "PCM_16")
+    facts = facts_of(source)
+    monkeypatch.setattr(sound, "MOST_SECONDS", 2)
+    with pytest.raises(AudioError):
+        peaks_of(source, facts)
+
+
+def test_a_copy_that_is_too_large_for_wav_is_rf64(monkeypatch):
+    monkeypatch.setattr(sound, "LARGEST_WAV", 1000)
+    source, out = file_of("WAV", "PCM_16"), io.BytesIO()
+    write_muted(source, out, [])
+    assert facts_of(out).format == "RF64"
+    assert (numpy.concatenate(list(decoded(out, "int16"))) == numpy.concatenate(list(decoded(source, "int16")))).all()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_full_disk_ends_the_copy_with_a_sentence():
+    class FullDisk(io.BytesIO):
+        def write(self, data):
+            if self.tell() > 10_000:
+                raise OSError(28, "No space left on device")
+            return super().write(data)
+
+    with pytest.raises(AudioError, match="disk"):
+        write_muted(file_of("WAV", "PCM_16"), FullDisk(), [])

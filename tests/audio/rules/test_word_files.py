@@ -69,9 +69,30 @@ VTT = """WEBVTT
             '{"segments": [{"words": [{"word": " hi", "start": 0, "end": 1, "probability": 1, "speaker": "A"}]}]}',
             [(" hi", 0, 1, 1, "A", False)],
         ),
+        ("a.json", '[{"word": "hi", "start": NaN, "end": 1e999}]', [("hi", None, None, None, "", False)]),
+        ("a.json", f'[{{"word": "hi", "start": {10**400}, "end": 1}}]', [("hi", None, 1, None, "", False)]),
+        (  # a segment without words is never dropped
+            "a.json",
+            '{"segments": [{"start": 0, "end": 2, "text": " Rossi, hi"}, {"words": [{"word": "you"}], "text": "you"}]}',
+            [("Rossi,", 0, 1.5, None, "", True), ("hi", 1.5, 2, None, "", True), ("you", None, None, None, "", False)],
+        ),
+        (  # CTM lists one channel after the other
+            "a.ctm",
+            "r A 0 1 hi\nr A 2 1 you\nr B nan 1 there",
+            [
+                ("hi", 0, 1, None, "channel A", False),
+                ("there", None, None, None, "channel B", False),
+                ("you", 2, 3, None, "channel A", False),
+            ],
+        ),
         ("a.CTM", ";; comment\nrec 1 0.25 0.5 hi 0.7\n", [("hi", 0.25, 0.75, 0.7, "", False)]),
         ("a.TextGrid", TEXTGRID, [("say", 0, 0.25, None, "", True), ('"hi"', 0.2142857, 0.5, None, "", True)]),
         ("a.TextGrid", SHORT, [("yes", 0.25, 1, None, "", False)]),
+        (  # what is no tag is text
+            "a.vtt",
+            "WEBVTT\n\n00:01.000 --> 00:03.000\na < b <i>and</i><00:02.000> c > d",
+            [(one, None, None, None, "", True) for one in ["a", "<", "b", "and", "c", ">", "d"]],
+        ),
         ("a.vtt", VTT, [("good", 1, 1.571428, None, "Dr. Smith", True), ("day", 1.571428, 2, None, "Dr. Smith", True)]),
     ],
 )
@@ -80,6 +101,8 @@ def test_words_of_a_file(name, data, expected):
     assert [one.word for one in found] == [one[0] for one in expected]
     for one, (_word, start, end, confidence, speaker, rough) in zip(found, expected, strict=True):
         assert (one.confidence, one.speaker, one.rough) == (confidence, speaker, rough)
+        if one.rough and start is None:
+            continue
         assert (one.start, one.end) == (start and pytest.approx(start, abs=0.05), end and pytest.approx(end, abs=0.05))
 
 
@@ -91,6 +114,14 @@ def test_words_of_a_file(name, data, expected):
         ("a.json", "[1]"),
         ("a.json", '[{"word": "hi", "start": "0"}]'),
         ("a.json", "[]"),
+        ("a.json", '[{"word": "hi", "confidence": 87}]'),
+        ("a.json", '[{"word": "hi", "speaker": {}}]'),
+        ("a.json", '[{"word": "hi", "speaker": "a\\u0000"}]'),
+        ("a.json", '[{"word": "\\ud800"}]'),
+        ("a.json", '{"segments": [7]}'),
+        ("a.vtt", "WEBVTT\n\n1:00:01.00 --> 1:00:02.00\nhi"),
+        ("a.textgrid", SHORT.replace("0\n1\n1\n0.25", "0\n1\n-2\n0.25")),
+        ("a.textgrid", SHORT.replace("0\n1\n1\n0.25", "0\n1\n1000000000000\n0.25")),
         ("a.ctm", "rec 1 x 0.5 hi"),
         ("a.ctm", "one 1 0 1 hi\ntwo 1 0 1 hi"),
         ("a.textgrid", "x"),

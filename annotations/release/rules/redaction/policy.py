@@ -227,6 +227,7 @@ _HASH: Final = _all(
     Action.HASH, shift={IdentifierType.DATE}, generalize={IdentifierType.AGE}, keep=_STATES | {IdentifierType.SEX}
 )
 
+SAFE_HARBOR: Final = "safe-harbor"
 SHIPPED: Final[dict[str, ShippedPolicy]] = {
     policy.slug: policy
     for policy in (
@@ -237,7 +238,7 @@ SHIPPED: Final[dict[str, ShippedPolicy]] = {
             _all(Action.MASK),
         ),
         ShippedPolicy(
-            "safe-harbor",
+            SAFE_HARBOR,
             gettext_noop("HIPAA Safe Harbor"),
             gettext_noop(
                 "Years, ages up to 89, states, countries, three digits of ZIP codes, professions, sex and ethnicity "
@@ -278,6 +279,14 @@ SHIPPED: Final[dict[str, ShippedPolicy]] = {
     )
 }
 """The shipped policies by short name, in the order in which pages offer them."""
+
+
+def basis_of(rules: Collection[LabelRule]) -> str:
+    """The shipped policy that has exactly these actions; empty if none has, or several."""
+    found = [
+        slug for slug, policy in SHIPPED.items() if all(policy.actions[rule.kind] == rule.action for rule in rules)
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def rules_for(slug: str, kinds: Mapping[str, IdentifierType]) -> dict[str, LabelRule]:
