@@ -79,7 +79,9 @@ STAYS = {
     "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},
     "annotations.ListedTerm": {"sealed": "listed", "digest": "of a listed term", "label": "a code"},
     "annotations.ProjectKey": {"sealed": "random; without the patient's rows, nothing follows from it"},
-    "annotations.ReleasePolicy": {"slug": "listed with the name", "name": "listed", "rules": "codes of labels"},
+    "annotations.ReleasePolicy": {
+        "slug": "listed with the name", "name": "listed", "basis": "of a shipped policy", "rules": "codes of labels",
+    },
     "annotations.Release": {
         "set_spec": "listed as a run, or a member, not a patient", "searched_runs": "listed as a run, not a patient",
         "surrogate_maker": "of the settings",
