@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.middleware.csrf import get_token
 from django.utils.functional import Promise
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
@@ -65,6 +66,11 @@ def json_answers(
         return wrapped
 
     return decorated
+
+
+def fresh_token(request: Request) -> JsonResponse:
+    """Answer the script of a page that was signed out: who is signed in now, and their token for forms."""
+    return JsonResponse({"person": request.user.pk, "csrf": get_token(request)})
 
 
 def _refused(code: str, message: str, status: int, there: Mapping[str, object] | None = None) -> JsonResponse:

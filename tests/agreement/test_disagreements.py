@@ -12,7 +12,7 @@ from annotations.jobs.services.worker import perform
 from annotations.models import Amendment, AnnotationSet, Cause, Comment, Comparison, Event, Job, Project
 from annotations.notes.services.talk import ThreadSubject, add_comment
 from tests import factories as make
-from tests.worlds.checks import check_page
+from tests.worlds.checks import batch, check_page
 from tests.worlds.pages import TEXT
 
 NAME, AGE = (0, 11), (13, 15)
@@ -106,9 +106,8 @@ def test_a_job_compares_many_notes_and_the_page_shows_its_progress(read, client,
 
 
 def test_causes_are_added_on_the_page_and_removed(read, client, sign_in):
-    where = at(read, "disagreement_cause")
-    for kind in ("AM", "S"):
-        html = check_page(client.post(where, {"added": kind}, **HTMX), fragment=True)
+    where, name = reverse("disagreement_cause", args=["covid"]), f"{read.note.pk}-0-11"
+    html = batch(client, where, *({"at": name, "added": kind} for kind in ("AM", "S")))["parts"][f"causes-{name}"]
     for kind in ("AM", "S"):
         pressed = f'name="removed" value="{kind}" data-cause="{kind}" aria-pressed="true"'
         assert pressed in html, "the same button removes it"
@@ -116,13 +115,14 @@ def test_causes_are_added_on_the_page_and_removed(read, client, sign_in):
     page = check_page(sign_in(read.vic).get(PAGE))
     assert '<span class="tag">Ambiguity</span>' in page and '<span class="tag">Scarcity</span>' in page
     assert "cause: Ambiguity" in check_page(sign_in(read.mia).get(reverse("audit", args=["covid"])))
-    answer = client.post(where, {"removed": "AM"})
-    assert answer.status_code == 302 and Cause.objects.get().kind == "S"
-    html = client.post(where, {"added": "<b>"}, **HTMX).content.decode()
-    assert "is not a cause" in html and "<b>" not in html
+    answer = client.post(where, {"at": name, "removed": "AM"})
+    assert answer.url == f"{PAGE}?note={read.note.pk}" and Cause.objects.get().kind == "S"
+    assert batch(client, where, {"at": name, "added": "<b>"})["outcomes"][0]["error"] == "kind"
     for location in ((0, 0), (5, 2), (0, 9_999), (0, 99_999_999_999_999_999)):  # outside the note
-        for name in ("disagreement_cause", "disagreement_talk"):
-            assert client.post(at(read, name, location), {"added": "D", "text": "x"}).status_code == 404
+        assert client.post(at(read, "disagreement_talk", location), {"text": "x"}).status_code == 404
+        place = "-".join(map(str, (read.note.pk, *location)))
+        assert client.post(where, {"at": place, "added": "D"}).status_code == 404
+    assert client.post(where, {"at": "x", "added": "D"}).status_code == 404
 
 
 # ── Discussion ───────────────────────────────────────────────────────────────────────────────────────────────────────

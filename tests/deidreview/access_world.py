@@ -278,7 +278,7 @@ KINDS = {
             "note note_delete note_gold note_gold_withdraw annotate note_data spans reopen note_surrogates "
             "note_original source_page talk comments flag review review_decide review_state review_finish "
             "review_reopen adjudicate adjudicate_decide adjudicate_cause adjudicate_state adjudicate_finish "
-            "adjudicate_reopen disagreement_cause disagreement_talk outcome"
+            "adjudicate_reopen disagreement_talk outcome"
         ),
         "open_note": "changes start_annotations submit recording recording_file region_mark region_decide gaps_judge",
         "webhook": "webhook webhook_resend",
@@ -389,8 +389,8 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "guidelines_edit": {"text": "# Names", "seen_version": 0},
         "skill": {"labels": "*", "text": "# Names", "seen_version": 0},
         "amend": {"text": "A ward is no name.", "seen_version": 0},
-        "disagreement_cause": {"added": "AB"},
-        "score_error_cause": {"error": f"{ids['note']}:0-11-PATIENT:", "added": "AB"},
+        "disagreement_cause": {"at": f"{ids['note']}-0-11", "added": "AB"},
+        "score_error_cause": {"at": f"{ids['note']}:0-11-PATIENT:", "added": "AB"},
         "disagreement_talk": {"text": "A word."},
         "import_preview": {"do": "discard"},
         "known_lists": {"do": "add", "which": "deny", "terms": "Villa Verde", "label": "CITY"},

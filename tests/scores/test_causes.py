@@ -18,12 +18,11 @@ from annotations.scores.services.errors import causes_of_errors, change_error_ca
 from annotations.scores.services.scoring import score, score_errors, score_request
 from tests import factories as make
 from tests.held import made_once
-from tests.worlds.checks import check_page
+from tests.worlds.checks import batch, check_page
 from tests.worlds.commands import answered
 from tests.worlds.pages import make_world
 
 ROSSI, AGE, CITY, BIANCHI = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY"), (61, 68, "DOCTOR")
-HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
 def make_read():
@@ -199,12 +198,11 @@ def test_erasing_reaches_causes(read, how):
 def test_causes_are_set_from_the_list_of_errors(read, client, sign_in):
     target, error = url("score_error_cause", read), str(read.missed)
     html = check_page(client.get(url("score_errors", read)))
-    assert html.count('class="causes"') == 3 and f'name="error" value="{error}"' in html
-    for kind in ("D", "AB"):
-        html = check_page(client.post(target, {"error": error, "added": kind}, **HTMX), fragment=True)
+    assert html.count('class="causes"') == 3 and f'name="at" value="{error}"' in html
+    html = batch(client, target, {"at": error, "added": "D"}, {"at": error, "added": "AB"})["parts"][f"causes-{error}"]
     for kind in ("AB", "D"):
         assert f'name="removed" value="{kind}" data-cause="{kind}" aria-pressed="true"' in html
-    html = check_page(client.post(target, {"error": error, "removed": "D"}, **HTMX), fragment=True)
+    html = batch(client, target, {"at": error, "removed": "D"})["parts"][f"causes-{error}"]
     assert 'name="added" value="D" data-cause="D" aria-pressed="false"' in html
     assert ErrorCause.objects.get().kind == "AB"
     audit = check_page(sign_in(read.mia).get(reverse("audit", args=["covid"])))
@@ -213,19 +211,19 @@ def test_causes_are_set_from_the_list_of_errors(read, client, sign_in):
     assert '<span class="tag">Abbreviation</span>' in html and "data-cause" not in html, "a viewer sets none"
     # Without scripts, the list comes back with its filters.
     query = {"kind": "missed", "cause": "none"}
-    answer = client.post(url("score_error_cause", read, **query), {"error": error, "added": "S"})
+    answer = client.post(url("score_error_cause", read, **query), {"at": error, "added": "S"})
     assert answer.status_code == 302 and answer.url == url("score_errors", read, **query)
-    wrong = {"error": "1:2:3", "added": "S"}
+    wrong = {"at": "1:2:3", "added": "S"}
     assert "no longer exists" in check_page(client.post(target, wrong, follow=True))
-    html = check_page(client.post(target, wrong, **HTMX), fragment=True)
-    assert 'role="alert"' in html and "no longer exists" in html
+    done = batch(client, target, wrong, {"at": error, "added": "AM"})
+    assert [one and one["error"] for one in done["outcomes"]] == ["error", None] and len(done["parts"]) == 1
 
 
 def test_causes_of_hidden_authors(read, sign_in):
     """In an anonymous project, reviewers score no annotator, so they set no cause of an annotator's error either."""
     Project.objects.update(anonymous_adjudication=True)
     read.run = make.make_set(read.note, read.ann, [ROSSI], submitted=True).author
-    answer = sign_in(read.rev).post(url("score_error_cause", read), {"error": str(read.missed), "added": "D"})
+    answer = sign_in(read.rev).post(url("score_error_cause", read), {"at": str(read.missed), "added": "D"})
     assert answer.status_code == 404 and not ErrorCause.objects.exists()
 
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.http import HttpResponse
@@ -73,3 +74,12 @@ def bytes_elsewhere(file: str | Path) -> bytes:
     database would then delete the log that this process still uses.
     """
     return subprocess.run(["cat", str(file)], capture_output=True, check=True).stdout
+
+
+def batch(client: Any, url: str, *changes: dict[str, Any]) -> Any:
+    """The answer to a batch of changes, as a page's script sends it; its HTML with single spaces."""
+    body = {"person": int(client.session["_auth_user_id"]), "changes": changes}
+    answer = client.post(url, body, content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    done = answer.json()
+    return done | {"parts": {name: " ".join(html.split()) for name, html in done["parts"].items()}}

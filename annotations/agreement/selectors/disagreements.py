@@ -139,6 +139,11 @@ class DisagreementView:
     adjudicated: str  # The state of the note's adjudication; empty before it begins.
 
     @property
+    def place(self) -> str:
+        """The location in a form."""
+        return f"{self.row.document_id}-{self.row.start}-{self.row.end}"
+
+    @property
     def attributes(self) -> dict[str, list[str]]:
         """The spans with their attributes in words, by annotator; empty if no span has any."""
         if not any(span.attributes for spans in self.spans.values() for span in spans):

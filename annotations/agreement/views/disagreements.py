@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.rules.disagreement import DisagreementKind
@@ -21,24 +21,25 @@ from annotations.agreement.selectors.sentences import SENTENCES, columns, senten
 from annotations.agreement.services.comparing import compare_few
 from annotations.agreement.services.disagreements import amend, amended, change_cause, next_number
 from annotations.agreement.templatetags.differences import KINDS
+from annotations.agreement.views.causes import CAUSES, answer_causes, changes_causes
 from annotations.core.access import Access, Can, note_for
-from annotations.core.answers import csv_answer
+from annotations.core.answers import csv_answer, fresh_token
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
-from annotations.core.requests import FORM, Request, enter_page, in_project, number, paged, posted, uuid_of
+from annotations.core.requests import FORM, Request, enter_page, in_project, number, paged, posted, uuid_of, wants_json
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.talk import ThreadSubject, add_comment, answer
 from annotations.text.names import MAX_OFFSET, whole
 
-CAUSES = [(kind.value, kind.label) for kind in CauseKind]
-
 
 @in_project(Can.READ_NOTES)
 def disagreements(request: Request, access: Access) -> HttpResponse:
     """Show a page of locations. Notes with changed annotations are compared first, many by a job."""
+    if wants_json(request):
+        return fresh_token(request)
     context: dict[str, Any] = {"left": compare_few(access.project)}
     filters, context["notice"] = filters_of(request, access)
     if not context["left"]:
@@ -182,23 +183,22 @@ def _entered(request: Request, slug: str, pk: int, start: int, end: int, right: 
     return access, note
 
 
-@require_POST
-def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
-    """Add a cause to a location (POST `added`) or remove it (`removed`). htmx gets the updated buttons."""
-    access, note = _entered(request, slug, pk, start, end, Can.MAKE_GOLD)
-    present = "added" in request.POST
-    kind, chosen, message = request.POST.get("added" if present else "removed", ""), list[str](), ""
-    try:
-        chosen = change_cause(document=note, start=start, end=end, kind=kind, present=present, user=access.user)
-    except ServiceError as error:
-        message = str(error)
-    context = {
-        "pk": pk, "start": start, "end": end, "chosen": chosen, "error": message,
-        "causes": CAUSES, "may_tag": True,
-    }  # fmt: skip
-    if request.htmx:
-        return render(request, "agreement/disagreements_cause.html", context)
-    return redirect(f"{reverse('disagreements', args=[slug])}?note={pk}")
+@changes_causes
+def disagreement_cause(request: Request, slug: str) -> HttpResponse:
+    """Change causes of locations, each named by `at`: note, start and end, with hyphens between them."""
+    enter_page(request, slug, Can.MAKE_GOLD)
+
+    def change(at: str, kind: str, present: bool) -> list[str]:
+        place = [whole(part) for part in at.split("-")]
+        if len(place) != 3 or None in place:
+            raise Http404("no such location")
+        pk, start, end = (part or 0 for part in place)
+        note = _entered(request, slug, pk, start, end, Can.MAKE_GOLD)[1]
+        return change_cause(document=note, start=start, end=end, kind=kind, present=present, user=request.user)
+
+    note = request.POST.get("at", "").partition("-")[0]
+    back = reverse("disagreements", args=[slug]) + (f"?note={note}" if whole(note) else "")
+    return answer_causes(request, change, action=request.path, back=back)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -7,7 +7,6 @@ from typing import Any, Self
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
-from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -16,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access, Can, note_for
-from annotations.core.answers import json_answers
+from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import malformed, not_whole
 from annotations.core.errors import ServiceError
@@ -63,8 +62,8 @@ STRINGS = 10
 def findings(request: Request, access: Access, number: int) -> HttpResponse:
     """List the findings, grouped by string; ?state= open, decided or all; ?string= shows one string in full."""
     found = release_for(access, number)
-    if wants_json(request):  # the script of a page that was signed out asks for a fresh token
-        return JsonResponse({"person": access.user.pk, "csrf": get_token(request)})
+    if wants_json(request):
+        return fresh_token(request)
     chosen = one_of(request, "state", FILTERS)
     if "string" in request.GET:
         key = _key(request.GET["string"])

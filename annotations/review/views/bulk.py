@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -16,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access, Can
-from annotations.core.answers import json_answers
+from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import UNDO, change_id_of, malformed
 from annotations.core.errors import ServiceError
@@ -139,8 +138,8 @@ def _planned(access: Access, row: BulkAct, rule: BulkRule, labels: Mapping[int |
 @in_project(Can.MAKE_GOLD)
 def review_strings(request: Request, access: Access) -> HttpResponse:
     """The strings of the chosen runs. Query string: ?run=ID…, ?label=ID, ?order=open|uncertainty, ?page=N."""
-    if wants_json(request):  # the script of a page that was signed out asks for a fresh token
-        return JsonResponse({"person": access.user.pk, "csrf": get_token(request)})
+    if wants_json(request):
+        return fresh_token(request)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     label = number(request.GET, "label")
     order: Order = "uncertainty" if request.GET.get("order") == "uncertainty" else "open"

@@ -9,13 +9,14 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django_htmx.http import HttpResponseClientRefresh
 
+from annotations.agreement.views.causes import CAUSES, answer_causes, changes_causes
 from annotations.core.access import Access, Can
-from annotations.core.answers import streamed
+from annotations.core.answers import fresh_token, streamed
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, error_as_message, in_project, number, paged
+from annotations.core.requests import Request, enter_page, error_as_message, in_project, number, paged, wants_json
 from annotations.models import CauseKind
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, with_context
 from annotations.scores.rules.causes import Causes, ErrorId
@@ -41,7 +42,6 @@ KINDS = {
     ErrorType.BOUNDARY: gettext_lazy("Different bounds"),
     ErrorType.BOTH: gettext_lazy("Different label and bounds"),
 }
-CAUSES = [(kind.value, kind.label) for kind in CauseKind]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class ShownError(Entry):
 @in_project(Can.READ_NOTES)
 def error_list(request: Request, access: Access, version: int, author: int) -> HttpResponse:
     """Show the errors in their sentences, filtered by ?kind= ?label= ?gold= ?predicted= ?category= ?cause= ?note=."""
+    if wants_json(request):
+        return fresh_token(request)
     listed = _listed(request, access, version, author)
     if isinstance(listed, HttpResponse):
         return listed
@@ -147,33 +149,23 @@ def _filters_of(request: Request) -> ErrorFilters:
     )
 
 
-@in_project(Can.MAKE_GOLD, "POST")
-def error_cause(request: Request, access: Access, version: int, author: int) -> HttpResponse:
-    """Add a cause to an error (POST `added`) or remove it (`removed`). htmx gets the updated buttons."""
+@changes_causes
+def error_cause(request: Request, slug: str, version: int, author: int) -> HttpResponse:
+    """Change causes of errors, each named by `at`, an ErrorId as text."""
+    access = enter_page(request, slug, Can.MAKE_GOLD)
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
-    present = "added" in request.POST
-    kind, error = request.POST.get("added" if present else "removed", ""), request.POST.get("error", "")
-    causes, message = set[str](), ""
-    try:
-        found = score_now(wanted)
+    found = score_now(wanted)
+
+    def change(at: str, kind: str, present: bool) -> set[str]:
         if found is None:
-            # The list of errors redirects to the score's page, which says why there is none.
-            back = reverse("score_errors", args=[access.slug, version, author]) + query_of(wanted)
-            return HttpResponseClientRefresh() if request.htmx else redirect(back)
-        causes = change_error_cause(
-            wanted=wanted, found=found, error=error, kind=kind, present=present, user=access.user
-        )
-    except ServiceError as refused:
-        message = str(refused)
-    if request.htmx:
-        entry = {"error": error, "causes": causes, "message": message}
-        return render(request, "scores/error_cause.html", {"entry": entry, **_tagging(access, wanted, request)})
-    if message:
-        messages.error(request, message)
+            raise ServiceError(_("The gold or the annotations changed. Open the score again."), code="score")
+        return change_error_cause(wanted=wanted, found=found, error=at, kind=kind, present=present, user=access.user)
+
     query = request.GET.urlencode()
-    return redirect(reverse("score_errors", args=[access.slug, version, author]) + (f"?{query}" if query else ""))
+    back = reverse("score_errors", args=[slug, version, author]) + (f"?{query}" if query else "")
+    return answer_causes(request, change, action=request.get_full_path(), back=back)
 
 
 # ── What the pages of one score have in common: the score that is asked for, and the addresses of its errors ──────────

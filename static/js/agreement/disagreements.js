@@ -1,8 +1,7 @@
-/** Keys for the list of disagreements, and each table scrolled to its location. Everything here also works by click. */
+/** The list of disagreements: causes, discussions, and each table scrolled to its location. Everything here also works by click. */
 
 import { byId } from "../editor/dom.js";
-import { Listing } from "../editor/listing.js";
-import { causeKeys } from "./causes.js";
+import { causeList } from "./causes.js";
 import { showLocation } from "./in_view.js";
 import { words } from "./words.js";
 
@@ -10,25 +9,18 @@ const list = byId("locations");
 if (list) begin();
 
 function begin() {
-  const listing = new Listing(list, ".ad-location");
   const { groups, keys: what } = words;
   // In the field of a discussion, Escape returns to the location and keeps the text; Ctrl+Enter sends it.
-  const writing = (event) => {
+  const writing = (event, { here }) => {
     const { key, target, isComposing } = event;
     if (isComposing || !target.matches(".ad-talk textarea")) return;
-    if (key === "Escape") listing.here?.focus();
+    if (key === "Escape") here?.focus();
     else if (key === "Enter" && (event.ctrlKey || event.metaKey)) target.form.requestSubmit();
     else return;
     event.preventDefault();
   };
-  listing.bind(
-    [
-      ...listing.keys(groups.move, what),
-      ...causeKeys(listing, groups.cause),
-      { keys: ["c"], group: groups.location, what: what.discuss, run: () => listing.press('[data-act="talk"]') },
-    ],
-    writing,
-  );
+  const discussing = (locations) => [{ keys: ["c"], group: groups.location, what: what.discuss, run: () => locations.press('[data-act="talk"]') }];
+  causeList(list, { items: ".ad-location", groups, what }, discussing, writing);
   const field = (location) => location?.querySelector(".ad-talk > form textarea");
   // An open discussion isn't fetched again, because that would delete the text being written.
   list.addEventListener(
@@ -50,8 +42,8 @@ function begin() {
   list.querySelectorAll(".ad-scroll").forEach(showLocation);
   // In an opened discussion, focus the field, so that typed letters don't act as keys. htmx knows its form by then.
   document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
-    const { elt } = detail.requestConfig;
-    if (elt.matches('[data-act="talk"]')) field(elt.closest(".ad-location"))?.focus();
+    const elt = detail.requestConfig?.elt; // none where the buttons of causes are replaced
+    if (elt?.matches('[data-act="talk"]')) field(elt.closest(".ad-location"))?.focus();
   });
   document.documentElement.dataset.disagreements = "ready";
 }

@@ -6,11 +6,11 @@ import { words } from "./words.js";
 
 const { groups, keys: what } = words;
 const onward = () => document.querySelector(".pagination [rel=next]") ?? byId("onward");
-const list = new AnsweredList(byId("groups"), { items: ".leak-item", cards: ".leak-group", words: words.said, onward });
+const said = ({ answer }, quote) => words.said[answer](quote);
+const list = new AnsweredList(byId("groups"), { items: ".leak-item", cards: ".leak-group", said, onward });
 list.bind([
-  ...list.keys(groups.move, what),
   { keys: ["r"], group: groups.decide, what: what.replace, run: list.key("replace") },
   { keys: ["a", "x"], group: groups.decide, what: what.allow, run: list.key("allow") },
-  { keys: ["u", "Ctrl+z"], group: groups.decide, what: what.undo, run: (event) => list.undo(event) },
+  ...list.keys(groups.move, what),
 ]);
 document.documentElement.dataset.findings = "ready";

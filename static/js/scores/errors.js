@@ -1,16 +1,10 @@
-/** Keys for the list of errors. */
+/** The causes of errors. */
 
-import { causeKeys } from "../agreement/causes.js";
-import { Listing } from "../editor/listing.js";
+import { causeList } from "../agreement/causes.js";
 import { words } from "./words.js";
 
 const list = document.querySelector(".entries");
 if (list) {
-  const listing = new Listing(list, ".entry");
-  const { groups, keys: what } = words;
-  listing.bind([
-    ...listing.keys(groups.move, what),
-    ...causeKeys(listing, groups.cause),
-  ]);
+  causeList(list, { items: ".entry", groups: words.groups, what: words.keys });
   document.documentElement.dataset.errors = "ready";
 }

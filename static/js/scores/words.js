@@ -6,12 +6,13 @@ import { words as disagreements } from "../agreement/words.js";
 export const words = {
   groups: {
     move: disagreements.groups.move,
-    cause: pgettext("what keys are for", "Causes of the error"),
+    cause: pgettext("what keys are for", "Cause of the error, then the next one; with Shift, stay here"),
   },
   keys: {
     sheet: disagreements.keys.sheet,
     next: gettext("Next error"),
     before: gettext("Previous error"),
+    undo: disagreements.keys.undo,
     open: gettext("Open the note"),
   },
 };

@@ -188,16 +188,21 @@ def test_disagreements_by_keys(world, page_of, live, axe):
     expect(page.locator(".ad-location")).to_have_count(4)
     rows = page.locator(".ad-location").nth(1).locator("tbody tr")
     expect(rows.nth(2).locator("td.here")).to_have_text(["B-HOSPITAL", "B-CITY"])
+    # A cause goes on to the next location without one; with Shift it stays.
+    first, second, third = (page.locator(".ad-location").nth(number) for number in range(3))
     press(page, "j", "j", "m")
-    second = page.locator(".ad-location").nth(1)
     expect(second.locator("[data-cause=AM]")).to_have_attribute("aria-pressed", "true")
-    expect(second).to_be_focused()
-    press(page, "k", "s", "d")
-    first = page.locator(".ad-location").first
+    expect(third).to_be_focused()
+    press(page, "k", "k", "Shift+S", "d")
     expect(first.locator("[data-cause=D]")).to_have_attribute("aria-pressed", "true")
     expect(first.locator("[data-cause=S]")).to_have_attribute("aria-pressed", "true")
-    press(page, "d")
+    expect(third).to_be_focused()
+    press(page, "u")
     expect(first.locator("[data-cause=D]")).to_have_attribute("aria-pressed", "false")
+    expect(first).to_be_focused()
+    press(page, "m", "k", "k", "m")
+    expect(first.locator("[data-cause=AM]")).to_have_attribute("aria-pressed", "false")
+    saved(page)
     assert sorted(Cause.objects.values_list("kind", flat=True)) == ["AM", "S"]
     # Words are typed into the discussion, and are no keys; they outlive a look elsewhere.
     press(page, "c")

@@ -86,8 +86,7 @@ export const words = {
     own: (label, quote) => interpolate(gettext("%(label)s: %(quote)s"), { label, quote }),
     drop: (label, quote) => interpolate(gettext("Removed %(label)s: %(quote)s"), { label, quote }),
     unanimous: (count) => interpolate(ngettext("%(count)s location accepted", "%(count)s locations accepted", count), { count }),
-    cause: ({ kind, present }) =>
-      interpolate(present ? gettext("Cause added: %(kind)s") : gettext("Cause removed: %(kind)s"), { kind: disagreements.causes[kind] }),
+    cause: ({ kind, present }) => disagreements.causeSaid(kind, present),
   },
   causes: disagreements.causes,
   marking: gettext("Select text with the arrow keys; Shift extends. A label's key marks the text. Esc stops."),

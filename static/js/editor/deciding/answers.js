@@ -6,7 +6,7 @@
 import { Api } from "../api.js";
 import { byId } from "../dom.js";
 import { Outbox } from "../outbox.js";
-import { STATE_MESSAGES } from "../words.js";
+import { STATE_MESSAGES, words as shared } from "../words.js";
 import { Panel } from "./panel.js";
 
 const MOST = 500;
@@ -23,7 +23,7 @@ export class Answers {
    * @param {string} parts.url  where answers are sent
    * @param {Record<string, any>} parts.more  further data of each request
    * @param {(answer: any) => void} parts.answered  shows the answer to a batch
-   * @param {(change: object) => void} parts.refused  selects the item of a refused answer
+   * @param {(change: object) => void} parts.refused  shows again what was there before a refused answer
    */
   constructor({ person, url, more, answered, refused }) {
     const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
@@ -31,11 +31,11 @@ export class Answers {
     const take = (outcomes, answer) => {
       const changes = this.#waiting.splice(0, outcomes.length);
       if (answer) answered(answer);
-      const at = outcomes.findIndex(Boolean);
-      if (at < 0) return;
-      refused(changes[at]);
+      const errors = outcomes.filter(Boolean);
+      if (!errors.length) return;
+      for (const change of changes.filter((_, at) => outcomes[at]).reverse()) refused(change);
       this.#panel.offerUndo("");
-      this.#panel.tell(outcomes[at].message);
+      this.#panel.tell([errors[0].message, errors.length > 1 && shared.refusedMore(errors.length - 1)].filter(Boolean).join(" "));
     };
     this.#outbox = new Outbox({
       queue: () => (this.#waiting.length ? this.#waiting.slice(0, MOST) : null),
