@@ -40,6 +40,8 @@ from annotations.projects.selectors.projects import is_large
 VERSIONS = 30
 CHANGES = 25
 LISTED = 200
+# The statistics plot so many labels. With fewer spans of a label than FEW_SPANS, a score of it says little.
+MOST_BARS, FEW_SPANS = 10, 10
 READY_IDS = "ready-%s"
 CHANGE_KINDS = {
     ChangeKind.ADDED: gettext_lazy("Added"),
@@ -278,13 +280,23 @@ def _figures(version: GoldVersion) -> dict[str, object]:
     columns = table["splits"]
     shown = [split for split in columns if split != WHOLE] or [WHOLE]
     tags = [(tag, [part["tags_per_note"][tag] for part in columns.values()]) for tag in "OBI"]
-    # The labels that the version has, with a bar for each split; without a split, with one bar.
+    counted = [(row["splits"][WHOLE]["spans"], row) for row in table["labels"] if row["splits"][WHOLE]["spans"]]
+    counted.sort(key=lambda each: -each[0])
+    # The labels with most spans, with a bar for each split; without a split, with one bar.
     clusters = [
-        Cluster(row["label"], [row["splits"][split]["spans"] for split in shown])
-        for row in table["labels"]
-        if row["splits"][WHOLE]["spans"]
+        Cluster(row["label"], [row["splits"][split]["spans"] for split in shown]) for _n, row in counted[:MOST_BARS]
     ]
-    return {"table": table, "tags": tags, "clusters": clusters, "series": list(map(_name, columns))[:-1]}
+    return {
+        "table": table,
+        "whole": columns[WHOLE],
+        "tags": tags,
+        "clusters": clusters,
+        "more": max(0, len(counted) - MOST_BARS),
+        "labels": len(counted),
+        "rare": sum(n < FEW_SPANS for n, _row in counted),
+        "few": FEW_SPANS,
+        "series": list(map(_name, columns))[:-1],
+    }
 
 
 def _name(split: str) -> str:

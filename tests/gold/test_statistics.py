@@ -73,8 +73,12 @@ def test_the_figures_by_split_label_and_category(world, version):
 def test_the_page_shows_them_to_all_who_read_notes(world, version, sign_in, django_assert_max_num_queries):
     """Stored figures need few queries. BIO tags per note: Salierno et al. 2024, table 6."""
     client = sign_in(world.vic)
-    html = check_page(client.get(PAGE))
-    for title in ("Notes and means", "Distribution of the spans", "Spans per note", "Tokens per span"):
+    response = client.get(PAGE)
+    html = check_page(response)
+    # The answer comes first: how much gold there is, and how many labels have too little of it for a score.
+    assert response.context["rare"] == response.context["labels"] == 3 and response.context["more"] == 0
+    assert "3 notes with 5 spans of 3 labels" in html.partition("<details>")[0].partition("<main")[2]
+    for title in ("Notes and means", "Spans per note", "Tokens per span"):
         assert title in html
     assert "Train" in html and "Test" in html and "Dev" not in html.split("<main")[1]
     assert "14.0" in html and "plot-series-1" in html

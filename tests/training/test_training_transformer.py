@@ -73,8 +73,8 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
     adapted = "Loss of language pre-training (predicting the next character) by epoch: 9.5 → 8.5 (2)"
     assert curves == [
         [], [adapted], [adapted],
-        [adapted, "Loss by iteration: 4 → 3 (2)", "F1 on held-out notes by epoch: 0.25 → 0.5 (2)"],
-        [adapted, "Loss by iteration: 4 → 2 (3)", "F1 on held-out notes by epoch: 0.25 → 1 (3)"],
+        ["F1 on held-out notes by epoch: 0.25 → 0.5 (2); best: 0.50 (2)", adapted, "Loss by iteration: 4 → 3 (2)"],
+        ["F1 on held-out notes by epoch: 0.25 → 1 (3); best: 1.00 (3)", adapted, "Loss by iteration: 4 → 2 (3)"],
     ]  # fmt: skip
     assert all('hx-trigger="every 1s"' in html for html in shown)
 

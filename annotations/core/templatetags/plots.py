@@ -332,10 +332,10 @@ SHORT_CURVE = 8
 
 
 @register.simple_tag
-def loss_curve(losses: Sequence[float], title: str, across: str, up: str) -> SafeString:
+def loss_curve(losses: Sequence[float], title: str, across: str, up: str, best: str = "") -> SafeString:
     """Draw a loss or another figure for each step of a training, from 1. `across` and `up` name the axes.
 
-    Screen readers get the title and the first and last values.
+    `best`: mark the `highest` or the `lowest` value. Screen readers get the title, this and the first and last values.
     """
     known = [loss for loss in losses if isfinite(loss)]
     if len(known) < 2:
@@ -353,7 +353,15 @@ def loss_curve(losses: Sequence[float], title: str, across: str, up: str) -> Saf
         f'<polyline class="plot-line" points="{points}" vector-effect="non-scaling-stroke"/></svg>'
         f'<circle class="plot-dot" cx="{CURVE_END}%" cy="{down(known[-1])}" r="4"/>'
     )
-    told = _told(f"{title}: {known[0]:.4g} → {known[-1]:.4g} ({len(known)})", fitted)
+    told = f"{title}: {known[0]:.4g} → {known[-1]:.4g} ({len(known)})"
+    if best:
+        value = max(known) if best == "highest" else min(known)
+        at = known.index(value) + 1
+        x, name = f"{Scale(1, len(known), CURVE_START, CURVE_END)(at)}%", _("best: %(value).2f") % {"value": value}
+        content += f'<circle class="plot-dot" cx="{x}" cy="{down(value)}" r="5"/>'
+        content += text_at("plot-value", x, down(value) - 10, name, "end" if at > len(known) / 2 else "start")
+        told += f"; {name} ({at})"
+    told = _told(told, fitted)
     classes = " plot-fit is-short" if len(known) <= SHORT_CURVE else " plot-fit"
     return svg("100%", BOTTOM + 46, content, title=told, classes=classes)
 

@@ -1,15 +1,19 @@
 """Values of a trained model's card for pages and commands."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotations.models import Document, Project, User
 from annotations.scores.rules.intervals import FEW_NOTES, FewNotes
 from annotations.scores.rules.rates import RatesData
 from models_runtime.core.gold_sources import versions_of
-from models_runtime.core.registry import language_models
+from models_runtime.core.registry import language_models, trainable_kind
 from models_runtime.core.stages import stages, without_gold_of
 from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard
@@ -45,6 +49,74 @@ def better_rules(card: ModelCard) -> float | None:
     scores, own = card.get("scores"), headline(card)
     rules = scores.get("rules_f1") if scores else None
     return rules if rules is not None and own is not None and (own["f1"] or 0.0) < rules else None
+
+
+LOSS_HELP = gettext_lazy("Remaining error on the training notes. It doesn't measure performance on other notes.")
+
+
+@dataclass(frozen=True)
+class TrainingCurve:
+    """How a training went, step by step. `best` says which of the values is the best: highest, lowest, or neither."""
+
+    key: str
+    values: "Sequence[float] | Sequence[tuple[float, float]]"
+    title: str
+    across: str
+    up: str
+    help: str
+    best: str = ""
+
+
+def curve_of(model: TrainedModel) -> TrainingCurve | None:
+    """Return the curve that says most: of held-out notes if there is one, else the loss. None before a second step."""
+    card, epoch = model.card, _("Epoch")
+    losses = card.get("held_out_losses", [])
+    if len(losses) > 1 and not trainable_kind(model.backend).predicts:
+        return TrainingCurve(
+            "language", losses, _("Loss on held-out notes by epoch"), epoch, _("Loss"), "", best="lowest"
+        )
+    if len(model.hold_out) > 1:
+        title = _("F1 on held-out notes by epoch")
+        return TrainingCurve("hold-out", model.hold_out, title, epoch, "F1", _hold_out_help(model), best="highest")
+    if len(masking := card.get("hold_out_masking", [])) > 1:
+        title = _("Masking of held-out notes by iteration")
+        return TrainingCurve("masking", masking, title, _("Iteration"), _("Share"), masking_help(model))
+    if len(model.losses) > 1:
+        return TrainingCurve("loss", model.losses, _("Loss by iteration"), _("Iteration"), _("Loss"), str(LOSS_HELP))
+    return None
+
+
+def chose_epoch(model: TrainedModel) -> bool:
+    """Whether the held-out notes choose the epoch that is kept."""
+    return bool(model.params.get("refit") and (model.card.get("held_out") or not model.card.get("sha256")))
+
+
+def _hold_out_help(model: TrainedModel) -> str:
+    if model.state == TrainedModelState.FAILED:
+        return _("Exact spans by label.")
+    if chose_epoch(model):
+        return _("Exact spans by label. The best epoch was kept, so its value may be slightly too good.")
+    if model.params.get("settings", {}).get("anneal") == "held-out":
+        return _(
+            "Exact spans by label. The loss on these notes decided when training ended, so the last value may be too "
+            "good."
+        )
+    return _("Exact spans by label. No epoch is selected by this figure, so the last value is unbiased.")
+
+
+def masking_help(model: TrainedModel) -> str:
+    """Say what the curve of masking counts, and which of its iterations was chosen."""
+    by_epoch = trainable_kind(model.backend).by_epoch
+    told = [
+        _("Share of marked characters, regardless of their labels.")
+        if by_epoch
+        else _("Share of marked tokens, regardless of their labels.")
+    ]
+    if chose_epoch(model):
+        told.append(_("Chosen: the best recall with a precision of 90% or more, else the best F1."))
+        if not by_epoch:
+            told.append(_("The last iteration is chosen if it is worse by half a point at most."))
+    return " ".join(told)
 
 
 def perplexity(card: ModelCard) -> float | None:
