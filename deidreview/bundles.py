@@ -9,13 +9,12 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from annotations.core.templatetags.static import SITE_SCRIPT, SITE_SCRIPTS
+from annotations.core.templatetags.static import SHEET, SITE_SCRIPT, SITE_SCRIPTS
 
 Read = Callable[[str], str]
 _IMPORT = re.compile(r'^import\s*(?:\{([^}]*)\}\s*from\s*)?"(\.[^"]+)";', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.M)
 _EMPTY_EXPORT = re.compile(r"^export \{\};$", re.M)
-_SHEET = re.compile(r'^@import "([^"/]+)";$', re.M)
 
 
 def bundles(names: Mapping[str, object], read: Read) -> Iterator[tuple[str, str]]:
@@ -27,9 +26,13 @@ def bundles(names: Mapping[str, object], read: Read) -> Iterator[tuple[str, str]
         if imports[name]:
             yield name, "\n".join(_scope(each, scripts[each]) for each in _in_order(name, imports))
     for name in names:
-        if name.startswith("css/") and _SHEET.search(text := read(name)):
-            yield name, _SHEET.sub(lambda found: read(f"css/{found[1]}"), text)
+        if name.startswith("css/") and SHEET.search(text := read(name)):
+            yield name, SHEET.sub(lambda found: _sheet(read(f"css/{found[1]}"), found[2]), text)
     yield SITE_SCRIPT, "\n".join(read(name) for name in SITE_SCRIPTS)
+
+
+def _sheet(text: str, condition: str | None) -> str:
+    return f"@media {condition} {{\n{text}}}\n" if condition else text
 
 
 def _beside(name: str, path: str) -> str:

@@ -15,10 +15,10 @@ from django.utils.safestring import SafeString
 
 from annotations.core.addresses import path_to
 from annotations.core.templatetags.nav import app_version, icon, nav_url
-from annotations.core.templatetags.static import site_scripts, static
+from annotations.core.templatetags.static import site_scripts, static, styles
 
 # Tags whose result depends on nothing but their arguments while a process runs.
-PURE: Final = (app_version, icon, nav_url, site_scripts, static)
+PURE: Final = (app_version, icon, nav_url, site_scripts, static, styles)
 
 
 class Loader(CachedLoader):

@@ -35,8 +35,10 @@ def test_a_module_contains_what_it_imports_in_the_order_of_browsers():
 
 
 def test_a_style_sheet_contains_the_sheets_that_it_imports():
-    found = joined(css__page_css='@import "low.css";\n.a {}\n', css__low_css=".b {}\n")
-    assert found == {"css/page.css": ".b {}\n\n.a {}\n", SITE_SCRIPT: "\n".join(SITE.values())}
+    sheet = '@import "low.css";\n@import "low.css" (max-width: 9px);\n.a {}\n'
+    found = joined(css__page_css=sheet, css__low_css=".b {}\n")
+    joint = ".b {}\n\n@media (max-width: 9px) {\n.b {}\n}\n\n.a {}\n"
+    assert found == {"css/page.css": joint, SITE_SCRIPT: "\n".join(SITE.values())}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 /** The list of notes next to the text, the progress, and the links to the next and previous note. */
 
 import { byId, el, middle } from "../editor/dom.js";
-import { foldNotes, isNarrow } from "../editor/folding.js";
+import { foldNotes, narrow } from "../editor/folding.js";
 import { words } from "../editor/words.js";
 
 export class NotesList {
@@ -41,7 +41,7 @@ export class NotesList {
     const { previous, next } = note.data.work;
     const isDrawn = this.#here()?.getAttribute("href") === note.urls.annotate; // the server has drawn the list
     if (!isDrawn) this.#list(note);
-    if (isNarrow) byId("notes-list").open = false; // so that the text has more room
+    if (narrow.matches) byId("notes-list").open = false; // so that the text has more room
     this.#near("previous-note", previous);
     this.#near("next-note", next);
     this.#counts(note);

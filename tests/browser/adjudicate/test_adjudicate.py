@@ -11,6 +11,7 @@ from annotations.jobs.services.worker import perform
 from annotations.models import Adjudication, Cause, GoldVersion, Job, Label, Role, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, press, reload
+from tests.browser.widths import chrome_faults
 
 # The table of disagreements in the thesis, as one note (its tokens are the sentences').
 TEXT = (
@@ -178,6 +179,13 @@ def test_the_text_shows_the_decided_spans(world, page_of, live):
 
 
 # ── Disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_small_windows(world, page_of, live):
+    read_by_three(world)
+    page = open_desk(page_of(world.rita), live, world)
+    faults = chrome_faults(page, "#chosen tbody [data-act]", "#chosen .ad-acts .btn", "#after-location", "#finish")
+    assert faults == []
 
 
 def test_disagreements_by_keys(world, page_of, live, axe):

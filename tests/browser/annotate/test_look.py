@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press
+from tests.browser.widths import chrome_faults
 
 
 def box(page: Page, selector: str) -> dict[str, float]:
@@ -30,7 +31,9 @@ def test_columns_at_every_width(world, page_of, live):
             assert box(page, "#notes")["width"] < 60
             assert box(page, ".wb-middle")["width"] > text["width"] + 100
         elif width != 1380:
-            assert notes["y"] + notes["height"] <= text["y"]
+            # The list of notes, folded, is in the row of the note's name, before it.
+            assert notes["x"] + notes["width"] <= box(page, "#note-name")["x"]
+            assert notes["y"] + notes["height"] <= box(page, "#scroll")["y"]
             expect(items).to_be_hidden()
         if width > 390:
             assert text["x"] + text["width"] <= side["x"]
@@ -70,6 +73,18 @@ def test_columns_at_every_width(world, page_of, live):
     assert box(page, ".wb-foot")["height"] < 60
     for where in ("#previous-note", "#next-note", "#reopen", "#next-open"):
         expect(page.locator(where)).to_be_in_viewport(ratio=1)
+
+
+def test_small_windows(opened):
+    """Keys and buttons for the selected word are in view, and the menu and the list of notes open over the text."""
+    press(opened, "ArrowRight", "Tab", "Tab")
+    assert chrome_faults(opened, "#selected .btn", "#side .wb-labels", "#submit", "#next-note") == []
+    opened.set_viewport_size({"width": 720, "height": 450})
+    for summary, shown in ((".nav-button > summary", ".project-nav"), ("#notes-list > summary", "#notes-items")):
+        opened.locator(summary).press("Enter")
+        expect(opened.locator(shown)).to_be_in_viewport()
+        opened.locator(summary).click()
+        expect(opened.locator(shown)).to_be_hidden()
 
 
 def test_the_text(walk_over):

@@ -8,6 +8,7 @@ from annotations.models import Role
 from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
 from tests.browser.review.steps import act, chosen, gold, open_review, suggest
+from tests.browser.widths import chrome_faults
 
 # Press keys before the browser does anything else.
 AT_ONCE = """keys => keys.forEach(key =>
@@ -75,6 +76,12 @@ def test_a_phone(world, page_of, live, axe):
     saved(page)
     assert gold(world.note)[-1] == ("HOSPITAL", "casa")
     assert axe(page) == []
+
+
+def test_small_windows(opened: Page) -> None:
+    assert (
+        chrome_faults(opened, "[data-act=accept]", "[data-act=reject]", "#after-suggestion", "#finish", "#undo") == []
+    )
 
 
 def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:

@@ -44,7 +44,7 @@ export function listen({ work, root, handle }) {
   byId("redo").addEventListener("click", () => work.redo());
   byId("show-keys").addEventListener("click", () => work.sheet.open());
   // On a phone the lists start closed, because the note and the selected suggestion need the space.
-  if (window.matchMedia("(max-width: 760px)").matches) {
+  if (window.matchMedia("(max-width: 600px)").matches) {
     for (const part of byId("side").querySelectorAll("details")) part.open = false;
   }
 }
