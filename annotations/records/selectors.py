@@ -64,8 +64,10 @@ def records_of(project: Project) -> QuerySet[Record]:
 
 
 def waiting_records(project: Project) -> QuerySet[Record]:
-    """Records that no release holds which is not withdrawn."""
-    return records_of(project).filter(Q(release=None) | Q(release__state=ReleaseState.WITHDRAWN))
+    """Records that no release holds which is not withdrawn, and no feed: each record has one way out."""
+    # The relation is that of a feed's note, in a higher app.
+    free = Q(release=None) | Q(release__state=ReleaseState.WITHDRAWN)
+    return records_of(project).filter(free, document__feed_note=None)
 
 
 def ready_records(project: Project, *, runs: tuple[str, ...] = (), unreviewed: bool = False) -> QuerySet[Record]:
@@ -99,7 +101,7 @@ def reading_authors(project: Project) -> list[str]:
 
 @dataclass(frozen=True)
 class RecordCounts:
-    """The stored records by state: ready to be released, waiting for a review, in a release."""
+    """The stored records by state: ready to be released, waiting for a review, in a release. Feeds count their own."""
 
     ready: int
     waiting: int
@@ -108,12 +110,14 @@ class RecordCounts:
 
 def record_counts(project: Project) -> RecordCounts:
     """Count the stored records."""
-    total = Record.objects.filter(project=project).count()
+    held = Record.objects.filter(project=project, release__isnull=False)
+    released = held.exclude(release__state=ReleaseState.WITHDRAWN).count()
     waiting, ready = waiting_records(project).count(), ready_records(project).count()
-    return RecordCounts(ready, waiting - ready, total - waiting)
+    return RecordCounts(ready, waiting - ready, released)
 
 
 def record_releases(project: Project) -> QuerySet[Release]:
-    """The releases that hold records, the newest first, each with `record_count`."""
-    rows = Release.objects.filter(project=project, records__isnull=False).exclude(state=ReleaseState.WITHDRAWN)
+    """The releases that hold records or files of them, the newest first, each with the `record_count` of its notes."""
+    held = Exists(Record.objects.filter(release=OuterRef("pk"))) | Q(figures__has_key="records")
+    rows = Release.objects.filter(held, project=project).exclude(state=ReleaseState.WITHDRAWN)
     return rows.annotate(record_count=Count("records")).select_related("policy").order_by("-number")

@@ -61,3 +61,83 @@ def test_records_leave_through_a_part_of_their_own(feed_world: FeedWorld):
     assert feed_world.verified("2026-03-02-records") and Certificate.objects.count() == 2
     listed = json.loads((feed_world.target / "2026-03-02-records-json" / "manifest.json").read_text())
     assert (len(listed["files"]), listed["certificate"]) == (2, 2)
+
+
+def test_a_record_of_a_feed_leaves_by_the_feed_alone(feed_world: FeedWorld):
+    feed = feed_world.add()
+    active(feed_world.project, LISTING_1)
+    active(feed_world.project, FLAT)
+    rows = [LISTING_2 | {"dataType": "clinicalRecord"}, VISIT | {"dataType": "visit"}]
+    text = "".join(json.dumps(one) + "\n" for one in rows)
+    feed_world.put("day.ndjson", text)
+    feed_world.run()
+    assert states(feed) == {"read": 1, "released": 1}
+    label_strings(FeedNote.objects.get(state="read").document, STRINGS)
+    (feed_world.root / "same.ndjson").write_text(text)
+    out = feed_world.root / "out.ndjson"
+    result = answered("deid_records", "ward", feed_world.root / "same.ndjson", out)
+    # The visit has no free text, so that the command stores nothing of it, and finds nothing of the feed's.
+    assert (result["records"], result["refused"], result["waiting"]) == (1, 1, 0)
+    assert "A feed has this record" in result["problems"][0]["reason"]
+    with pytest.raises(ServiceError, match="None of these records"):
+        start_record_release(
+            project=feed_world.project, policy=feed.policy, records=list(Record.objects.values_list("pk", flat=True)),
+            actor=feed_world.mia,
+        )  # fmt: skip
+    feed_world.run()
+    assert states(feed) == {"released": 2}
+
+
+def test_a_bundle_of_a_thousand_resources_comes_out_of_a_feed_valid(feed_world: FeedWorld):
+    feed = feed_world.add("--policy", "safe-harbor")
+    for name in RESOURCES:
+        activate_schema(schema=add_schema(project=feed_world.project, text=f"shipped:{name}", actor=None), actor=None)
+    resources = [fhir.patient(), *fhir.others(), *(fhir.observation(number) for number in range(993))]
+    feed_world.put("bundle.json", json.dumps(fhir.bundle(resources)))
+    with on(DAY):
+        feed_world.run()
+    assert states(feed) == {"released": 1}, FeedFile.objects.get().problems
+    (found,) = records_of(feed_world, "2026-03-02-records-json")
+    Bundle.model_validate(found)
+    assert len(found["entry"]) == 1000
+    assert not [word for word in ("Rossi", "pat-1", "Torino", "650 555", "A98765") if word in json.dumps(found)]
+
+
+def test_a_patient_in_records_feed_pairs_and_releases_is_erased_everywhere(feed_world: FeedWorld, tmp_path):
+    project = feed_world.project
+    feed = feed_world.add()
+    active(project, LISTING_1)
+    active(project, FLAT)
+    feed_world.put("patients.csv", "name,patient_id\na,123456789\n")
+    feed_world.put("a.txt", "Quirina Testasecca came back on 03/14/2019.\n")
+    visit = VISIT | {"dataType": "visit", "patient": "123456789", "name": "Quirina Testasecca"}
+    note = {"note": "Quirina Testasecca, seen with the other ones."}
+    feed_world.put("day.ndjson", json.dumps(visit) + "\n")
+    waiting = feed_world.root / "in.ndjson"
+    waiting.write_text(json.dumps(LISTING_2 | note | {"dataType": "clinicalRecord"}) + "\n")
+    answered("deid_records", "ward", waiting, feed_world.root / "out.ndjson")
+    with on(DAY):
+        feed_world.run()
+        feed_world.review()
+        feed_world.run()
+    with on(DAY + timedelta(days=1)):
+        feed_world.run()
+    assert states(feed) == {"released": 2} and Certificate.objects.count() == 2
+    letter = Document.objects.get(name="letters/a")
+    make_pair(letter, "OMISSIS came back on 03/14/2019.")
+    label_strings(Record.objects.get(has_text=True).document, {"Quirina Testasecca": "PATIENT"})
+    release = start_record_release(
+        project=project, policy=feed.policy, records=[Record.objects.get(has_text=True).pk], actor=feed_world.mia
+    )
+    prepare_here(release)
+    job = start_record_export(release=release, actor=feed_world.mia)
+    work(job.pk)
+    assert StoredFile.objects.exists() and PublishedDecision.objects.exists()
+    erase_patient(project=project, patient_id="123456789", actor=feed_world.mia)
+    feed_world.run()
+    for table in (Document, Record, ReleasedNote, FeedNote, PublishedDecision, StoredFile, LeakFinding):
+        assert not table.objects.exists(), table
+    assert left_in_tables("Quirina", "Testasecca", "123456789") == []
+    there = {path.name for path in feed_world.target.rglob("*") if path.is_file()}
+    assert there == {"tombstones.jsonl"} and {stone["reason"] for stone in feed_world.tombstones()} == {"erased"}
+    assert "Testasecca" not in (feed_world.target / "tombstones.jsonl").read_text()

@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from annotations.core.sealing import project_key
+from annotations.models import Release
 from annotations.records.services.bulk import record_batches
 from annotations.records.services.taking import take_records
 from annotations.release.services.policies import policy_named
@@ -64,10 +65,12 @@ def test_a_folder_is_read_in_processes_and_goes_on_where_it_stopped(project, tmp
     source, target = tmp_path / "in", tmp_path / "out"
     source.mkdir()
     pyarrow.parquet.write_table(pyarrow.table({"record": list(map(json.dumps, RECORDS[:7]))}), source / "a.parquet")
-    result = answered("deid_records", "ward", source, target)
+    result = answered("deid_records", "ward", source, target, "--certificate", tmp_path / "certificate.json")
     assert [result[name] for name in ("records", "refused", "waiting", "leaks")] == [5, 1, 0, 1]
     first = (target / "part-0000000.parquet").stat().st_mtime_ns
     assert answered("deid_records", "ward", source, target) == result
     assert (target / "part-0000000.parquet").stat().st_mtime_ns == first
+    assert Release.objects.get().number == result["release"]
+    assert answered("verify_certificate", tmp_path / "certificate.json", "--release", target)["verified"]
     assert answered("deid_records", "ward", source, target, "--policy", "hash") == "target"
     assert answered("deid_records", "ward", target / "none", tmp_path / "x.ndjson") == "format"

@@ -10,6 +10,7 @@ from annotations.core.stored_files import open_stored
 from annotations.jobs.runner import run as work
 from annotations.models import Job, Record, RecordSchema, Release, StoredFile
 from annotations.ops.services.erasing import erase_patient
+from annotations.release.services.exporting import withdraw
 from tests.factories import make_member
 from tests.records.world import LISTING_1, LISTING_2, STRINGS, active, label_strings, ward
 from tests.worlds.checks import check_page
@@ -79,11 +80,16 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     html = check_page(client.get(page("records")))
     assert 'data-waiting="1"' in html and 'data-ready="0"' in html
     assert "waits" in check_page(client.get(page("record", record.pk)))
+    direct = Release.objects.get()
+    assert (direct.number, direct.note_count) == (job.result["release"], 0), "the record without free text"
+    check_page(client.get(page("release", direct.number)))
+    check_page(client.get(page("certificate_sign", direct.number)))
+    assert client.post(page("release_export", direct.number), {"format": "text"}).status_code == 302
     client.post(page("record_release"), {"policy": "mask:1"})
-    assert not Release.objects.exists(), "nothing is ready"
+    assert Release.objects.count() == 1, "nothing is ready"
     label_strings(record.document, STRINGS)
     answer = client.post(page("record_release"), {"policy": "mask:1"})
-    release = Release.objects.get()
+    release = Release.objects.exclude(pk=direct.pk).get()
     work(release.job_id)
     assert answer["Location"] == page("release", release.number) and release.note_count == 1
     shown = check_page(client.get(page("record", record.pk)))
@@ -95,5 +101,7 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     content = open_stored(StoredFile.objects.get(pk=job.result["file_id"])).read()
     assert job.result["records"] == 1 and b"records.ndjson.manifest.json.sig" in content
     assert Program(mia).get("/projects/ward/records").json()["items"] == []
+    withdraw(release=direct, actor=mia)
+    assert StoredFile.objects.count() == 1, "the export of the other release stays"
     erase_patient(project=project, patient_id="123456789", actor=mia)
     assert not Record.objects.exists() and not StoredFile.objects.exists()

@@ -6,11 +6,13 @@ from datetime import date, datetime, timedelta
 
 import pyarrow.parquet
 import pytest
+from django.core.management import CommandError, call_command
 from fhir.resources.R4B.bundle import Bundle
 
-from annotations.models import Event, Record, Release, ReleasedNote
+from annotations.models import Certificate, Event, Record, Release, ReleasedNote
 from annotations.records.rules.fhir import RESOURCES
 from annotations.records.services.schemas import activate_schema, add_schema
+from annotations.release.services.certificates.signing import content_of
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.exporting import withdraw
 from annotations.release.services.waiting import prepare_here
@@ -147,6 +149,27 @@ def test_an_open_finding_holds_a_record_back_until_somebody_decides(project, tmp
     done = run(tmp_path, [record], "--type", "clinicalRecord")
     assert (done["records"], done["held"]) == (1, 0)
     assert lines(tmp_path / "out.ndjson")[0]["note"] == "[PATIENT] was seen. [PATIENT] is well."
+
+
+def test_records_without_free_text_leave_with_a_certificate_that_lists_their_file(project, tmp_path):
+    active(project, FLAT)
+    visits = [VISIT | {"dataType": "visit", "room": 1}, VISIT | {"dataType": "visit", "comment": "Mrs Rossi is well"}]
+    result = run(tmp_path, visits, "--certificate", tmp_path / "certificate.json")
+    assert (result["records"], result["held"]) == (1, 1) and result["release"] == Release.objects.get().number
+    content = content_of(Certificate.objects.get())
+    (file,) = content["data"]["records"]["files"]
+    assert (file["records"], file["held_back"], file["sha256"]) == (1, 1, result["sha256"])
+    assert (content["data"]["notes"], content["data"]["records"]["schemas"][0]["data_type"]) == (0, "visit")
+    assert bytes(Certificate.objects.get().pdf).startswith(b"%PDF")
+    folder = tmp_path / "handed-over"
+    folder.mkdir()
+    for path in tmp_path.glob("out.ndjson*"):
+        path.rename(folder / path.name)
+    verify = ["verify_certificate", tmp_path / "certificate.json", "--release", folder]
+    assert answered(*verify)["verified"]
+    (folder / "out.ndjson").write_text("{}")
+    with pytest.raises(CommandError):
+        call_command(*map(str, verify))
 
 
 @pytest.mark.parametrize("ending", [".json", ".parquet"])

@@ -1,12 +1,10 @@
 """De-identify a file of records. Beside the new file stand its signed manifest and the manifest's signature."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from django.db import transaction
 
@@ -14,10 +12,10 @@ from annotations.core.bulk import among
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
-from annotations.models import LeakFinding, Project, Record, RecordSchema, Release, ReleasePolicy, User
+from annotations.models import LeakFinding, Project, Record, Release, ReleasePolicy, User
 from annotations.records.events import RECORDS_WRITTEN
-from annotations.records.rules.reader import content_hash
 from annotations.records.selectors import active_schemas, ready_records, waiting_records
+from annotations.records.services.leaving import SIGNATURE, WrittenFile, leave
 from annotations.records.services.reading import (
     RecordWriter,
     format_of,
@@ -28,12 +26,10 @@ from annotations.records.services.reading import (
 )
 from annotations.records.services.releasing import PREPARED, ReleasedRecord, released_records, start_record_release
 from annotations.records.services.taking import OutcomeState, RecordOutcome, take_records
-from annotations.release.services.certificates.signing import sign_files
 from annotations.release.services.settling import settle
 from annotations.release.services.waiting import prepare_here
 
 MANIFEST: Final = ".manifest.json"
-SIGNATURE: Final = ".manifest.json.sig"
 SHOWN: Final = 100
 """How many refused and held records a report lists."""
 ReadNotes = Callable[[Sequence[int]], list[str]]
@@ -45,7 +41,7 @@ class RecordReport:
     """What became of the records of a file: `records` were written. `leaks` counts what the leak gate found.
 
     `held`: records with leaks. `problems`: the first refused and held ones, with where, path and reason. `release`: the
-    number of the release of their notes; `runs`: who decided about free text besides gold.
+    number of the release with which the file leaves; `runs`: who decided about free text besides gold.
     """
 
     records: int = 0
@@ -91,7 +87,7 @@ def deidentify_file(
     if not active_schemas(project):
         raise ServiceError("No schema is active. Add one with “schema add”, review and activate it.", code="schema")
     report, kind = RecordReport(), format_of(out)
-    beside = [out.with_name(out.name + ending) for ending in (MANIFEST, SIGNATURE)]
+    beside = [out.with_name(out.name + ending) for ending in (MANIFEST, MANIFEST + SIGNATURE)]
     if there := next((path for path in beside if path.exists()), None):
         raise ServiceError(f"“{there}” exists. Nothing was written. Choose another name.", code="out")
     alone = is_single(source) if source.is_file() else False
@@ -104,6 +100,7 @@ def deidentify_file(
             _count(report, outcome, writer, stored)
             taken = report.records + report.refused + report.held + stored.total()
             progress(taken, taken + 1)
+        direct = report.records > 0
         if releases:
             _release_ready(project, policy, stored, actor, unreviewed, read, report)
         release = None
@@ -112,7 +109,7 @@ def deidentify_file(
         writer.close()
         with transaction.atomic():
             unerased(project.pk, begun)
-    _finish(report, project, out, policy, release, actor)
+    _finish(report, project, out, policy, release, actor, direct=direct)
     return report
 
 
@@ -148,14 +145,16 @@ def _release_ready(
             project=project, policy=policy, records=records, actor=actor, runs=runs, unreviewed=unreviewed
         )
         prepare_here(release)
-        report.release = release.number
 
 
 def _released(
     project: Project, policy: ReleasePolicy, stored: Counter[int], report: RecordReport
 ) -> Iterator[tuple[Release, ReleasedRecord]]:
     """Put together what is released of the stored records, and count the others."""
-    own = Record.objects.filter(pk__in=among(stored))
+    every = Record.objects.filter(pk__in=among(stored))
+    for pk, name in every.exclude(document__feed_note=None).values_list("pk", "document__name"):
+        report.refuse(name, "", "A feed has this record, and delivers it to its outgoing folder.", times=stored[pk])
+    own = every.filter(document__feed_note=None)
     waiting = set(waiting_records(project).filter(pk__in=among(stored)).values_list("pk", flat=True))
     done = own.filter(release__state__in=PREPARED, release__policy=policy)
     for pk in dict.fromkeys(done.order_by("release").values_list("release", flat=True)):
@@ -190,16 +189,18 @@ def _finish(
     policy: ReleasePolicy,
     release: Release | None,
     actor: User | None,
+    *,
+    direct: bool = False,
 ) -> None:
-    """Write the manifest of a new file and its signature, and record what left."""
-    digest = hashlib.sha256()
-    with out.open("rb") as written:
-        while data := written.read(1 << 20):
-            digest.update(data)
-    report.sha256 = digest.hexdigest()
-    manifest = _manifest(project, out, policy, release, report)
-    out.with_name(out.name + MANIFEST).write_bytes(manifest)
-    out.with_name(out.name + SIGNATURE).write_bytes(sign_files(hashlib.sha256(manifest).digest()))
+    """Let a new file leave (`leave`), and record what left."""
+    counts = {
+        "records": report.records, "refused": report.refused, "waiting": report.waiting, "held_back": report.held,
+    }  # fmt: skip
+    release, (report.sha256,) = leave(
+        project=project, policy=policy, files=[WrittenFile(out, report.records, report.held)], counts=counts,
+        manifest=out.with_name(out.name + MANIFEST), release=release, direct=direct, actor=actor,
+    )  # fmt: skip
+    report.release = release.number if release else None
     RECORDS_WRITTEN.record(
         actor=actor,
         project_id=project.pk,
@@ -223,22 +224,3 @@ def write_release(*, release: Release, out: Path, actor: User | None) -> RecordR
         writer.close()
     _finish(report, release.project, out, release.policy, release, actor)
     return report
-
-
-def _manifest(
-    project: Project, out: Path, policy: ReleasePolicy, release: Release | None, report: RecordReport
-) -> bytes:
-    """What the file was made of. It has no text of a record."""
-    schemas: list[dict[str, Any]] = [_about(row) for row in active_schemas(project).values()]
-    content = {
-        "records": report.records, "refused": report.refused, "waiting": report.waiting, "held_back": report.held,
-        "policy": {"slug": policy.slug, "version": policy.version},
-        "schemas": schemas,
-        "release": {"number": release.number, "content_hash": release.content_hash} if release else None,
-        "files": [{"name": out.name, "bytes": out.stat().st_size, "sha256": report.sha256}],
-    }  # fmt: skip
-    return json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n"
-
-
-def _about(row: RecordSchema) -> dict[str, Any]:
-    return {"data_type": row.data_type, "number": row.number, "sha256": content_hash(row.schema)}

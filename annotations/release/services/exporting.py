@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotations import models
@@ -65,6 +66,9 @@ def check_export(release: models.Release, format: str, *, leave_out: bool) -> No
     if release.state not in (models.ReleaseState.PREPARED, models.ReleaseState.SIGNED):
         message = _("Release %(number)s can't be exported. Its state is: %(state)s.")
         raise ServiceError(message % {"number": release.number, "state": release.get_state_display()}, code="state")
+    if not release.note_count:
+        message = _("Release %(number)s has no notes. Its records are in the files that its certificate lists.")
+        raise ServiceError(message % {"number": release.number}, code="empty")
     if not leave_out and open_findings(release).exists():
         raise ServiceError(
             _("The leak gate has findings that nobody has decided. Decide them, or leave out the notes with findings."),
@@ -250,7 +254,9 @@ def withdraw(*, release: models.Release, actor: models.User | None) -> models.Re
             locked.save(update_fields=["state"])
             # Those of a higher feature, too, such as of records.
             exports = models.Job.objects.filter(
-                project=release.project_id, kind__endswith="_export", params__release_id=release.pk
+                Q(kind__endswith="_export", params__release_id=release.pk)
+                | Q(kind="records", result__release=release.number),
+                project=release.project_id,
             )
             files = [job.result["file_id"] for job in exports if "file_id" in job.result]
             stored = models.StoredFile.objects.filter(

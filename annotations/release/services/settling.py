@@ -93,6 +93,7 @@ def settle(*, release: models.Release) -> models.Release:
     if "notes" not in figures["surrogates"]:  # A decision has replaced findings since they were measured.
         figures["surrogates"] = surrogate_measures(release) | figures["surrogates"]
     figures["text_hash"] = texts_hash(release)
+    figures |= {name: value for name, value in release.figures.items() if name == "records"}
     with transaction.atomic():
         unerased(release.project_id, begun)
         locked = models.Release.objects.select_for_update(of=("self",)).get(pk=release.pk)

@@ -26,14 +26,18 @@ from annotations.models import (
     User,
 )
 from annotations.release.events import RELEASE_PREPARED_AGAIN, RELEASE_STARTED, ReleaseStarted
+from annotations.release.rules.certificates.content import RecordsFile, ReleasedRecords
 from annotations.release.rules.redaction.policy import Action, IdentifierType
 from annotations.release.selectors.surrogates import edited_since
 from annotations.release.services.policies import policy_named, read_policy, require_total
 from annotations.release.services.recordings import check_recordings
+from annotations.release.services.settling import settle
 from annotations.release.services.sources import ReleasedAnnotations, source_of, union_of
 from annotations.release.services.surrogates.makers import Params, checked_maker, queue_of
 
 KIND = "release"
+SCHEMAS = "schemas"
+"""In place of annotations: the schemas of records say what is an identifier."""
 LONGEST_PURPOSE, LONGEST_RECIPIENT, LONGEST_SPEC = 300, 200, 200
 
 
@@ -82,7 +86,7 @@ def start_release(
         runs = _runs(project, searched_runs)
         release = Release.objects.create(
             project=project,
-            number=(Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1,
+            number=_next_number(project),
             set_spec=set_spec,
             author=source.author,
             gold_version=source.gold_version,
@@ -111,6 +115,38 @@ def start_release(
         }
         RELEASE_STARTED.record(actor=actor, project_id=project.pk, data=data)
     return release
+
+
+def _next_number(project: Project) -> int:
+    """The number of the project's next release. The caller has locked the project."""
+    return (Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+
+
+def release_records(
+    *, project: Project, policy: ReleasePolicy, records: ReleasedRecords, release: Release | None, actor: User | None
+) -> Release:
+    """Let files of records leave with a release: with that of their notes if it is not signed, else with a new one.
+
+    A new one has no notes; it is prepared, so that it can be signed.
+    """
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if release is not None:
+            release = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+        if release is None or release.state != ReleaseState.PREPARED:
+            release = Release.objects.create(
+                project=project, number=_next_number(project), set_spec=SCHEMAS, policy=policy, created_by=actor,
+                state=ReleaseState.PREPARED,
+            )  # fmt: skip
+            data: ReleaseStarted = {
+                "release": release.number, "policy": policy.pk, "set": SCHEMAS, "authors": [], "gold_versions": [],
+                "notes": 0,
+            }  # fmt: skip
+            RELEASE_STARTED.record(actor=actor, project_id=project.pk, data=data)
+        before: Sequence[RecordsFile] = release.figures.get("records", {"files": []})["files"]
+        release.figures |= {"records": records | {"files": [*before, *records["files"]]}}
+        release.save(update_fields=["figures"])
+    return settle(release=release)
 
 
 def start_chosen(
@@ -194,7 +230,11 @@ def _make_rows(release: Release, source: ReleasedAnnotations, only: Collection[i
 
 def outdated(release: Release) -> bool:
     """Whether somebody has edited the project's surrogates since a prepared, unsigned release began to use them."""
-    if release.state != ReleaseState.PREPARED or not edited_since(release.project, release.begun_at):
+    if (
+        release.state != ReleaseState.PREPARED
+        or not release.note_count
+        or not edited_since(release.project, release.begun_at)
+    ):
         return False
     return any(rule.action == Action.SURROGATE for rule in read_policy(release.policy.rules).rules.values())
 

@@ -94,6 +94,7 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
     exported = Event.objects.filter(
         project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
     ).exists()
+    exported |= not release.note_count
     page = "release_findings" if prepared and state == ReleaseState.PREPARED and open_findings else ""
     return [
         Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
@@ -128,6 +129,8 @@ def bound_in_words(result: AuditResult) -> str:
 def audit_step(release: Release) -> Step:
     """The state of a release's audit, and the page where it goes on."""
     title, result = _("Audit a sample"), audit_result(release)
+    if not release.note_count:
+        return Step(title, _("The release has files of records and no notes, so there is nothing to read."), done=True)
     if result is None:
         text = _("Optional. Without an audit, the rate of leaks is unknown, and signing lists that as a risk.")
         if release.state == ReleaseState.SIGNED:

@@ -1,5 +1,6 @@
 """Let a run read the notes of records, and de-identify folders of records in many processes."""
 
+import json
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from annotations.records.rules.arrow import FREE_TEXT
 from annotations.records.rules.plans import COLUMN, ROWS
 from annotations.records.rules.reader import LEAK, content_hash
 from annotations.records.services.bulk import record_batches
+from annotations.records.services.leaving import SIGNATURE, WrittenFile, leave
 from annotations.threads import cores
 from models_runtime.models import Run
 from models_runtime.runs.events import RECORDS_READ, RecordCounts
@@ -23,6 +25,8 @@ from models_runtime.runs.services.backends import ChosenBackend, chosen
 from models_runtime.runs.services.runs import started
 
 AT_ONCE: Final = 10_000
+PARTS: Final = "part-*.parquet"
+MANIFEST: Final = "manifest.json"
 
 
 def read_records(*, project: Project, name: str, notes: Sequence[int], actor: User | None) -> list[str]:
@@ -74,8 +78,20 @@ def deidentify_folder(
         for _counts in bulk_pool.read_parts(reader, _parts(files, target), cores()):
             pass
         counted = _counted(target)
+        manifest = target / MANIFEST
+        if not manifest.exists():  # Else, the command was given before, and has ended.
+            paths = sorted(path for path in target.iterdir() if path.name != MANIFEST + SIGNATURE)
+            counts = [_counted(path) for path in paths]
+            written = [
+                WrittenFile(path, one["records"], one["leaks"]) for path, one in zip(paths, counts, strict=True)
+            ]
+            leave(
+                project=project, policy=policy, files=written, counts=counted, manifest=manifest, release=None,
+                direct=True, actor=actor,
+            )  # fmt: skip
+        release = json.loads(manifest.read_text())["release"]["number"]
     RECORDS_READ.record(actor=actor, project_id=project.pk, data={**counted, "policy": policy.pk})
-    return {**counted, "target": str(target)}
+    return {**counted, "target": str(target), "release": release}
 
 
 def _parts(files: Sequence[Path], target: Path) -> Iterator[bulk_pool.Part]:
@@ -90,9 +106,9 @@ def _parts(files: Sequence[Path], target: Path) -> Iterator[bulk_pool.Part]:
 
 
 def _counted(target: Path) -> RecordCounts:
-    """What is in the parts: records, and why others are missing."""
+    """What is in a part or in all parts of a folder: records, and why others are missing."""
     counted: RecordCounts = {"records": 0, "refused": 0, "waiting": 0, "leaks": 0}
-    for path in target.glob("part-*.parquet"):
+    for path in target.glob(PARTS) if target.is_dir() else [target] if target.match(PARTS) else []:
         for error in pyarrow.parquet.read_table(path, columns=["error"]).column("error").to_pylist():
             if error is None:
                 counted["records"] += 1

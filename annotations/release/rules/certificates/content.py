@@ -54,12 +54,37 @@ class ErasedNotes(TypedDict):
     patients: int
 
 
+class RecordsFile(TypedDict):
+    """A file of records. `held_back`: records in which an identifier stands in a field that passes."""
+
+    records: int
+    held_back: int
+    bytes: int
+    sha256: str
+
+
+class RecordSchemaHash(TypedDict):
+    """A version of the schema of a type of records, and the SHA-256 of the schema."""
+
+    data_type: str
+    number: int
+    sha256: str
+
+
+class ReleasedRecords(TypedDict):
+    """Files of records that left with the release. Records without free text have no note: the files stand for them."""
+
+    schemas: list[RecordSchemaHash]
+    files: list[RecordsFile]
+
+
 class Data(TypedDict):
     """The released notes.
 
     `checked`: people made or checked the annotations here. `imported`: the notes whose annotations a file or an archive
     brought, and that nobody finished here; certificates of earlier versions don't have it. `years`: the first and the
-    last that the original notes name.
+    last that the original notes name. `records`: None without files of records; certificates of earlier versions don't
+    have it.
     """
 
     source: str
@@ -73,6 +98,7 @@ class Data(TypedDict):
     years: list[int] | None
     languages: dict[str, int]
     spans: int
+    records: ReleasedRecords | None
     hashes: Hashes
     erased: list[ErasedNotes]
 

@@ -4,12 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.release.rules.certificates.content import AuditPart, Content, Data, Gate, Recall, RuleRow
+from annotations.release.rules.certificates.content import (
+    AuditPart,
+    Content,
+    Data,
+    Gate,
+    Recall,
+    ReleasedRecords,
+    RuleRow,
+)
 from annotations.release.rules.certificates.statements import IDENTIFIERS, NOT_MET, result_of, unchecked
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
 from annotations.release.rules.surrogates.measures import MEASURE_NAMES
 
 NOT_MEASURED: Final = "Not measured"
+FILES_SHOWN: Final = 20
+"""How many files of records the PDF lists."""
 _NAMES: Final = {identifier.code: f"({identifier.letter})" for identifier in IDENTIFIERS}
 
 
@@ -107,6 +117,8 @@ def _data(content: Content) -> Section:
     else:
         facts.append(("Gold version", "The release was not made from a frozen gold version"))
     blocks: list[Text | Facts | PdfTable] = [Facts(facts)]
+    if records := data.get("records"):  # Certificates of earlier versions don't have it.
+        blocks += _records(records)
     if data["erased"]:
         rows = [[one["on"], _count(one["notes"]), _count(one["patients"])] for one in data["erased"]]
         notes = sum(one["notes"] for one in data["erased"])
@@ -120,6 +132,21 @@ def _data(content: Content) -> Section:
             PdfTable("Erasures", ["Date", "Notes", "Patients"], rows, [40, 30, 30], (1, 2)),
         ]
     return Section("Data", "Data assessment, clause 7", blocks)
+
+
+def _records(records: ReleasedRecords) -> list[Text | Facts | PdfTable]:
+    schemas = [f"{one['data_type']} {one['number']} ({one['sha256']})" for one in records["schemas"]]
+    rows = [
+        [one["sha256"], _count(one["records"]), _count(one["held_back"]), _count(one["bytes"])]
+        for one in records["files"][:FILES_SHOWN]
+    ]
+    if more := len(records["files"]) - len(rows):
+        rows.append([f"and {more:,} more, which the JSON of this certificate lists", "", "", ""])
+    head = ["SHA-256", "Records", "Held back", "Bytes"]
+    return [
+        Facts([("Schemas of records", ", ".join(schemas))]),
+        PdfTable("Files of records", head, rows, [58, 14, 14, 14], (1, 2, 3)),
+    ]
 
 
 def _checked(data: Data) -> str:

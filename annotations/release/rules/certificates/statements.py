@@ -300,6 +300,13 @@ def _data_risks(content: Content) -> list[str]:
         found.append(
             f"{_notes(number)} erased since the release was prepared. Earlier copies may still hold what was erased."
         )
+    if records := data.get("records"):  # Certificates of earlier versions don't have it.
+        found.append(
+            "Fields of records that pass were searched for the identifiers of the record and known ones of its "
+            "patient, and for denied terms. Nobody has read the records that have no note."
+        )
+        if held := sum(one["held_back"] for one in records["files"]):
+            found.append(f"Records held back from the files: {held:,}.")
     if gate and gate["allowed"]:
         by = f" by {', '.join(gate['by'])}" if gate["by"] else ""
         found.append(f"Findings of the leak gate that were allowed{by}: {gate['allowed']:,}.")

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -10,6 +11,8 @@ from typing import Any, Final
 from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates import released_files, signatures
 
+RECORDS_MANIFEST: Final = "manifest.json"
+SIGNED: Final = ".sig"
 LISTED: Final = 20
 """The most names that a check lists."""
 
@@ -170,6 +173,10 @@ def check_files(
     content = opened.content
     own = released_files.certificates_among(given, load, opened.json)
     names = [name for name in given if name not in own]
+    data = _within(content, "data")
+    if data.get("records") and released_files.MANIFEST not in names:
+        _check_records(opened.fingerprint, data["records"], names, load, verdict, words)
+        return
     listed = released_files.manifest_of(names, load)
     unsigned = [name for name in own if name not in listed]
     own_hashes = {hashlib.sha256(one).hexdigest() for one in (opened.json, as_given)}
@@ -178,7 +185,6 @@ def check_files(
     if renamed := set(unsigned) - released_files.certificate_names(content):
         message = "The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf."
         verdict.failed("name", message, renamed)
-    data = _within(content, "data")
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
     found = released_files.read_released(names, load, [str(rule["label"]) for rule in rules])
@@ -202,6 +208,36 @@ def check_files(
     else:
         verdict.failed("texts", "Names or texts of notes differ from the certified ones.", _differing(names, load))
     _check_spans(found, hashes, names, verdict)
+
+
+def _check_records(
+    fingerprint: str,
+    records: Mapping[str, Any],
+    names: Collection[str],
+    load: released_files.Load,
+    verdict: Verification,
+    words: VerifyingTerms,
+) -> None:
+    """Check that files are among the certified files of records, or a manifest that the key of the certificate signed.
+
+    A recipient may have only some of the files.
+    """
+    certified = {str(one["sha256"]) for one in records["files"]}
+    wrong = set[str]()
+    for name in names:
+        stem = name.removesuffix(SIGNED)
+        if name.endswith((RECORDS_MANIFEST, RECORDS_MANIFEST + SIGNED)) and {stem, stem + SIGNED} <= set(names):
+            with suppress(signatures.CertificateError, NoteError):
+                if signatures.check_files_signature(load(stem + SIGNED), load(stem)) == fingerprint:
+                    continue
+            wrong.add(name)
+        elif _sha256(name, load) not in certified:
+            wrong.add(name)
+    if wrong or not any(_sha256(name, load) in certified for name in names):
+        message = f"The {words.files} holds no certified files of records, or others than those."
+        verdict.failed("records", message, wrong)
+    else:
+        verdict.passed("records", "The files of records are the certified ones.")
 
 
 def _check_signed(

@@ -119,6 +119,8 @@ def waiting_for(release: models.Release) -> str:
         return _("An audit can be planned while a release is prepared and not yet signed. This one is: %(state)s.") % {
             "state": release.get_state_display()
         }
+    if not release.note_count:
+        return _("The release has no notes, so there is nothing to read.")
     states = models.ReleasedNote.objects.filter(release=release).exclude(state=models.ReleasedNoteState.DONE)
     if held := states.count():
         return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}

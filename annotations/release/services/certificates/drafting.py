@@ -307,6 +307,8 @@ def rule_rows(release: Release) -> list[parts.RuleRow]:
 
 def looked_for(release: Release) -> set[str]:
     """The codes of the HIPAA identifiers that the leak gate looked for in all notes, whether labeled or not."""
+    if "records" in release.figures:  # In fields that pass, it looks for identifiers of the record and its patient.
+        return set()
     kinds = {IdentifierType.PHONE, IdentifierType.FAX, IdentifierType.EMAIL, IdentifierType.URL}
     searched = release.figures.get("searched") or {}
     if searched and not searched["unread"]:
@@ -349,6 +351,7 @@ def _data(release: Release) -> parts.Data:
         years=figures.get("years"),
         languages=dict(sorted(languages.items())),
         spans=released_notes(release).aggregate(spans=Sum("span_count", default=0))["spans"],
+        records=figures.get("records"),
         hashes=parts.Hashes(
             content=content_hash(release),
             texts=texts_hash(release),

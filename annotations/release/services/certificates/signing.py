@@ -177,7 +177,7 @@ def _signed(
     signing = _next(release, actor)
     content = draft(release, terms, measures, signing)
     notes, hashes = content["data"]["notes"], content["data"]["hashes"]
-    if not notes:
+    if not (notes or content["data"]["records"]):
         raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
     # After an erasure, the notes of a signed release can't be compared.
     erased = release.state == ReleaseState.SIGNED and release.erasures.exists()

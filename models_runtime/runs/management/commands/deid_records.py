@@ -7,8 +7,10 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.models import Project, User
+from annotations.core.errors import ServiceError
+from annotations.models import Project, Release, User
 from annotations.records.services.files import deidentify_file
+from annotations.release.services.certificates.signing import certify
 from annotations.release.services.policies import parsed_policy, policy_named
 from models_runtime.runs.services.records import deidentify_folder, read_records
 
@@ -36,8 +38,23 @@ class Command(ProjectCommand):
         parser.add_argument("--policy", default="mask", metavar="NAME[:VERSION]", help=about)
         about = "Let the run decide about free text. Without it, records wait for review."
         parser.add_argument("--unreviewed", action="store_true", help=about)
+        about = (
+            "Sign the file's release, and write its certificate: as PDF if the name ends in .pdf, else as JSON."
+        )
+        parser.add_argument("--certificate", type=Path, metavar="FILE", help=about)
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
+        certificate: Path | None = options["certificate"]
+        if certificate is not None and certificate.exists():
+            raise ServiceError(f"“{certificate}” exists. Nothing was written. Choose another file.", code="out")
+        result = self._written(project, actor, **options)
+        if certificate is not None and result["release"] is not None:
+            release = Release.objects.select_related("project", "policy").get(project=project, number=result["release"])
+            as_json, as_pdf = certify(release, actor)
+            certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)
+        return result
+
+    def _written(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         policy = policy_named(project, *parsed_policy(options["policy"]), actor=actor)
         if options["source"].is_dir():
             return deidentify_folder(
