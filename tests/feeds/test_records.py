@@ -4,11 +4,33 @@ import hashlib
 import json
 from datetime import date, timedelta
 
-from annotations.models import Certificate, Record
+import pytest
+from fhir.resources.R4B.bundle import Bundle
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.models import (
+    Certificate,
+    Document,
+    LeakFinding,
+    PairCandidate,
+    PublishedDecision,
+    Record,
+    Release,
+    ReleasedNote,
+    StoredFile,
+)
 from annotations.ops.services.erasing import erase_patient
+from annotations.records.rules.fhir import RESOURCES
+from annotations.records.services.releasing import start_record_release
+from annotations.records.services.schemas import activate_schema, add_schema
+from annotations.records.services.starting import start_record_export
 from models_runtime.models import FeedFile, FeedNote
 from tests.feeds.feed_world import FeedWorld, on, states
+from tests.ops.test_erasing_everything import tables
+from tests.records import fhir
 from tests.records.world import FLAT, LISTING_1, LISTING_2, STRINGS, VISIT, active, label_strings
+from tests.worlds.commands import answered
 
 DAY = date(2026, 3, 2)
 
@@ -103,41 +125,43 @@ def test_a_bundle_of_a_thousand_resources_comes_out_of_a_feed_valid(feed_world: 
     assert not [word for word in ("Rossi", "pat-1", "Torino", "650 555", "A98765") if word in json.dumps(found)]
 
 
-def test_a_patient_in_records_feed_pairs_and_releases_is_erased_everywhere(feed_world: FeedWorld, tmp_path):
-    project = feed_world.project
+def test_a_patient_in_records_feed_pairs_and_releases_is_erased_everywhere(feed_world: FeedWorld):
+    project, patient, name = feed_world.project, "PAT-778899", "Quirina Testasecca"
     feed = feed_world.add()
     active(project, LISTING_1)
     active(project, FLAT)
-    feed_world.put("patients.csv", "name,patient_id\na,123456789\n")
-    feed_world.put("a.txt", "Quirina Testasecca came back on 03/14/2019.\n")
-    visit = VISIT | {"dataType": "visit", "patient": "123456789", "name": "Quirina Testasecca"}
-    note = {"note": "Quirina Testasecca, seen with the other ones."}
-    feed_world.put("day.ndjson", json.dumps(visit) + "\n")
-    waiting = feed_world.root / "in.ndjson"
-    waiting.write_text(json.dumps(LISTING_2 | note | {"dataType": "clinicalRecord"}) + "\n")
-    answered("deid_records", "ward", waiting, feed_world.root / "out.ndjson")
+    feed_world.put("patients.csv", f"name,patient_id\na,{patient}\n")
+    feed_world.put("a.txt", f"{name} came back on 03/14/2019.\n")
+    feed_world.put("day.ndjson", json.dumps(VISIT | {"dataType": "visit", "patient": patient, "name": name}) + "\n")
     with on(DAY):
         feed_world.run()
-        feed_world.review()
+        label_strings(FeedNote.objects.get(record=False).document, {name: "PATIENT", "03/14/2019": "DATE"})
         feed_world.run()
     with on(DAY + timedelta(days=1)):
         feed_world.run()
     assert states(feed) == {"released": 2} and Certificate.objects.count() == 2
-    letter = Document.objects.get(name="letters/a")
-    make_pair(letter, "OMISSIS came back on 03/14/2019.")
-    label_strings(Record.objects.get(has_text=True).document, {"Quirina Testasecca": "PATIENT"})
-    release = start_record_release(
-        project=project, policy=feed.policy, records=[Record.objects.get(has_text=True).pk], actor=feed_world.mia
+    letter = FeedNote.objects.get(record=False).document
+    published = PublishedDecision.objects.create(
+        project=project, name="p", sha256="0" * 64, text=f"OMISSIS came back. {name}", document=letter, state="paired"
     )
-    prepare_here(release)
-    job = start_record_export(release=release, actor=feed_world.mia)
-    work(job.pk)
-    assert StoredFile.objects.exists() and PublishedDecision.objects.exists()
-    erase_patient(project=project, patient_id="123456789", actor=feed_world.mia)
+    PairCandidate.objects.create(published=published, document=letter, similarity=0.99)
+    clinical = LISTING_2 | {"dataType": "clinicalRecord", "PatientId": patient, "note": f"{name}. Testasecca is well."}
+    (feed_world.root / "in.ndjson").write_text(json.dumps(clinical) + "\n")
+    for out in ("first", "second"):
+        answered("deid_records", "ward", feed_world.root / "in.ndjson", feed_world.root / f"{out}.ndjson")
+        record = Record.objects.get(has_text=True)
+        if out == "first":
+            label_strings(record.document, {name: "PATIENT"})
+    record.refresh_from_db()
+    assert record.release is not None and LeakFinding.objects.filter(note__document=record.document).exists()
+    work(start_record_export(release=record.release, actor=feed_world.mia).pk)
+    assert StoredFile.objects.exists()
+    erase_patient(project=project, patient_id=patient, actor=feed_world.mia)
     feed_world.run()
-    for table in (Document, Record, ReleasedNote, FeedNote, PublishedDecision, StoredFile, LeakFinding):
+    for table in (Document, Record, ReleasedNote, LeakFinding, FeedNote, PublishedDecision, PairCandidate, StoredFile):
         assert not table.objects.exists(), table
-    assert left_in_tables("Quirina", "Testasecca", "123456789") == []
-    there = {path.name for path in feed_world.target.rglob("*") if path.is_file()}
-    assert there == {"tombstones.jsonl"} and {stone["reason"] for stone in feed_world.tombstones()} == {"erased"}
-    assert "Testasecca" not in (feed_world.target / "tombstones.jsonl").read_text()
+    assert [table for table, row in tables() if any(word in row for word in ("Quirina", "Testasecca", patient))] == []
+    assert [path.name for path in feed_world.target.rglob("*") if path.is_file()] == ["tombstones.jsonl"]
+    assert [stone["reason"] for stone in feed_world.tombstones()] == ["erased"] * 3
+    assert "note-" in (listed := (feed_world.target / "tombstones.jsonl").read_text()) and "Testasecca" not in listed
+    assert Release.objects.filter(state="withdrawn").count() == 2, "the parts of the feed"
