@@ -107,7 +107,14 @@ def test_a_slider_says_what_a_threshold_costs(world: SimpleNamespace, page_of: A
         "aria-valuetext",
         "From confidence 0.45 on, rules-2 asks a reviewer for 100 decisions and misses 200 identifiers per 100 notes.",
     )
+    # A word is explained where it stands, by keys.
+    word, meaning = page.get_by_role("button", name="held-out", exact=True), page.locator(".term-text:popover-open")
+    word.press("Enter")
+    expect(meaning).to_contain_text("a model didn't learn")
     check(page, axe)
+    page.keyboard.press("Escape")
+    expect(meaning).to_have_count(0)
+    expect(word).to_be_focused()
     plain = page_of(world.rev, java_script_enabled=False)
     plain.goto(live("runs_compare", "covid") + "?at=45")
     expect(plain.locator("tbody:visible tr", has_text="rules-2").last).to_contain_text("100")
