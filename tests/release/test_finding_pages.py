@@ -1,6 +1,7 @@
 """The page of findings: groups, decisions for one and for all of a string, undo, with and without scripts."""
 
 import json
+import re
 
 import pytest
 from django.http import HttpResponse
@@ -8,6 +9,7 @@ from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
 from annotations.models import Event, LeakFinding, Release, ReleaseState
+from annotations.release.services.deciding import answer_chosen
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_release
@@ -42,6 +44,19 @@ def send(found, *changes):
 def group(answer):
     [html] = answer["parts"].values()
     return html
+
+
+def test_what_comes_in_is_shown_before_all_are_replaced(found):
+    """The placeholder, or the surrogate that the notes then have."""
+    for release, masked in ((found.release, True), (make_release(found.project, found.mia, "surrogate"), False)):
+        page = reverse("release_findings", args=["covid", release.number])
+        html = check_page(found.client.get(page, {"instead": found.first.string_key}), fragment=True)
+        assert f'hx-get="{page}?instead={found.first.string_key}"' in check_page(found.client.get(page))
+        texts = re.findall(r"<bdi>(.+?)</bdi>", html)
+        assert texts == ["[PATIENT]"] if masked else len(texts) == 1 and "Rossi" not in html
+        answer_chosen(release=release, answer="replace", string_key=found.first.string_key, actor=found.mia)
+        assert [texts[0] in note.text for note in release.notes.order_by("document")[:2]] == [True, True]
+    assert found.client.get(page, {"instead": "x"}).status_code == 404
 
 
 def test_findings_are_grouped_by_string_with_context_and_origin(found):

@@ -145,8 +145,7 @@ def test_all_occurrences_of_a_string_are_decided_except_the_exceptions(suggested
     shown = [row.alias for row in page.context["rows"]]
     data = {"act": "accept", "to": suggested.labels["CITY"], "shown": shown, "tick": shown[1:]}
     page = client.get(client.post(where, data).url)
-    assert "Accept as CITY" in check_page(page) and page.context["count"] == 2
-    start(suggested, BulkAct.objects.get())
+    assert "Accept as CITY" in check_page(page) and page.context["bulk"].decided == 2
     assert [gold_of(note) for note in suggested.notes] == [[], [(44, 50, "CITY")], [(44, 50, "CITY")]]
     page = client.get(where)
     assert "accepted by rev" in check_page(page) and page.context["open"] == 1

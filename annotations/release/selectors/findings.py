@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.spans import pairs_of
-from annotations.models import Document, Label, LeakFinding, Release
+from annotations.models import Document, LeakFinding, Release
 from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece, span_to_released
@@ -168,8 +168,7 @@ class FindingInSentence(InSentence):
 class FindingGroup:
     """All findings of one string. `key` is its keyed hash; `look` that of the label that the string has elsewhere.
 
-    `unlabeled`: how many open ones need a label whose placeholder replaces them. `instead`: that of the label which
-    most likely replaces the others; empty without one.
+    `unlabeled`: how many open ones need a label whose placeholder replaces them.
     """
 
     key: int
@@ -177,7 +176,6 @@ class FindingGroup:
     open: int
     unlabeled: int
     look: LabelLook | None
-    instead: str = ""
     text: str = ""
     shown: Sequence[FindingInSentence] = field(default_factory=list)
 
@@ -226,16 +224,13 @@ def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after
     found = {key: _some(release, key, most, after) for key in keys if key in counts}
     shown = in_context([finding for rows in found.values() for finding in rows])
     looks = label_looks(release.project)
-    labels = Label.objects.filter(label_set__project=release.project, code__in=release.policy.rules)
-    placeholders = dict(labels.values_list("code", "placeholder"))
     groups = []
     for key, rows in found.items():
         label = next((one.label for one in rows if one.label), "")
         entries = [shown[one.pk] for one in rows if one.pk in shown]
         look = looks.get(label) or (LabelLook(label, label) if label else None)
         text = entries[0].marked if entries else ""
-        instead = placeholders.get(label, "")
-        groups.append(FindingGroup(**counts[key], look=look, instead=instead, text=text, shown=entries))
+        groups.append(FindingGroup(**counts[key], look=look, text=text, shown=entries))
     return groups
 
 

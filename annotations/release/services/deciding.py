@@ -1,6 +1,7 @@
 """Decide findings of the leak gate, and undo decisions."""
 
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from django.db import transaction
@@ -25,6 +26,8 @@ UNDO = "undo"
 Answer, State, Where = LeakFinding.Answer, ReleasedNoteState, LeakFinding.Where
 AT_ONCE = 200
 """Up to this many notes are prepared again at once; a job prepares more."""
+PREVIEWED = 50
+"""So many findings of a string are replaced in a preview."""
 SETTLED_AT_ONCE = 2000
 """Figures and hash of a release of up to this many notes are computed again at once."""
 
@@ -105,12 +108,39 @@ def _prepared_first(
     by_job = len(ids) > AT_ONCE or bool(release.surrogate_maker)
     if not ids or by_job or release.state != ReleaseState.PREPARED:
         return None, seen
+    return _prepared(release, ids, chosen, answer, label), seen
+
+
+def _prepared(
+    release: Release, ids: Sequence[int], chosen: Sequence[LeakFinding], answer: str, label: str
+) -> list[PreparedNote]:
+    """Prepare the notes of these rows, in the order of the rows, as they are after this decision."""
     rows, siblings = rows_and_siblings(release, ids)
     extras = _extras(release, rows, chosen, answer, label)
     preparer = preparer_of(release)
     notes = [(row.document, extras[row.pk]) for row in rows] + [(row.document, extras_of(row)) for row in siblings]
     originals = preparer.originals(notes)
-    return preparer.prepare(originals[: len(rows)], originals[len(rows) :]), seen
+    return preparer.prepare(originals[: len(rows)], originals[len(rows) :])
+
+
+def replacements(*, release: Release, string_key: int) -> Counter[str]:
+    """What would come in place of the first open findings of a string that have a label, and for how many of them.
+
+    Empty where a language model makes the surrogates, since only workers call it. Nothing is stored.
+    """
+    open_ones = LeakFinding.objects.filter(note__release=release, string_key=string_key, decision="", where=Where.TEXT)
+    chosen = list(open_ones.filter(label__in=release.policy.rules).order_by("note", "id")[:PREVIEWED])
+    ids = _changing(chosen, Answer.REPLACE)
+    if not ids or release.surrogate_maker or release.state != ReleaseState.PREPARED:
+        return Counter()
+    notes = [one.released for one in _prepared(release, ids, chosen, Answer.REPLACE, "")]
+    released = dict(zip(ids, notes, strict=True))
+    return Counter(
+        released[one.note_id].text[piece.new_start : piece.new_end]
+        for one in chosen
+        for piece in released[one.note_id].pieces
+        if piece.start <= one.original_start < piece.end
+    )
 
 
 def _locked(release: Release) -> Release:

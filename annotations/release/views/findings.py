@@ -50,12 +50,13 @@ from annotations.release.selectors.findings import (
     string_keys,
 )
 from annotations.release.selectors.releases import around_note, release_for
-from annotations.release.services.deciding import UNDO, answer_chosen
+from annotations.release.services.deciding import UNDO, answer_chosen, replacements
 from annotations.release.services.previewing import SURROGATES, show_released, viewed
 from annotations.text.names import whole
 from annotations.text.spans import Span
 
-STRINGS = 10
+# Strings on a page, and replacements in the preview of a string.
+STRINGS, INSTEAD = 10, 4
 
 
 @in_project(Can.RELEASE)
@@ -64,6 +65,8 @@ def findings(request: Request, access: Access, number: int) -> HttpResponse:
     found = release_for(access, number)
     if wants_json(request):
         return fresh_token(request)
+    if "instead" in request.GET:
+        return _replacements(request, found)
     chosen = one_of(request, "state", FILTERS)
     if "string" in request.GET:
         key = _key(request.GET["string"])
@@ -93,6 +96,16 @@ def _context(access: Access, release: Release, groups: list[FindingGroup], chose
         "labels": sorted(release.policy.rules),
         "one": None,
     }
+
+
+def _replacements(request: Request, release: Release) -> HttpResponse:
+    """What would replace the open findings of a string (?instead=): a part of the page, which computes it when seen."""
+    key = _key(request.GET["instead"])
+    if key is None:
+        raise Http404("This release has no findings of this string.")
+    found = replacements(release=release, string_key=key).most_common()
+    context = {"found": found[:INSTEAD], "more": len(found[INSTEAD:])}
+    return render(request, "release/instead.html", context)
 
 
 def _key(value: str) -> int | None:

@@ -227,7 +227,9 @@ def _decided(access: Access, string: SuggestedString, runs: Sequence[int], answe
 
 @in_project(Can.MAKE_GOLD, *FORM)
 def review_string(request: Request, access: Access, pk: int) -> HttpResponse:
-    """All occurrences of one string, selected. A POST plans a bulk act on the selected ones and redirects to it.
+    """All occurrences of one string, selected. A POST decides the selected ones and redirects to the bulk act.
+
+    If suggestions are skipped, doubtful or in conflict, the act is only planned: its page asks about them.
 
     POST fields: `act` (accept, reject), `to` (id of the label to accept with), `shown` and `tick` (aliases of the shown
     and of the selected suggestions).
@@ -237,7 +239,10 @@ def review_string(request: Request, access: Access, pk: int) -> HttpResponse:
     runs = [run.pk for run in chosen]
     if request.method == "POST":
         try:
-            return _to(access.slug, _plan_string(request, access, string, runs))
+            bulk = _plan_string(request, access, string, runs)
+            if bulk.planned and not (bulk.skipped or bulk.doubtful or bulk.conflicts):
+                return _begin(request, access, bulk.pk, start_bulk)
+            return _to(access.slug, bulk)
         except ServiceError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(request.get_full_path(), status=303)

@@ -247,6 +247,7 @@ export const words = {
     before: gettext("Previous string"),
     open: gettext("Show all occurrences of the string"),
   },
+  occurrenceKeys: { sheet: shared.keys.sheet, next: gettext("Next occurrence"), before: gettext("Previous occurrence") },
   ticked: (count, total) =>
     interpolate(
       ngettext(

@@ -116,13 +116,12 @@ def test_a_string_by_keys(scored, page_of, live, axe):
     expect(boxes.first).to_be_focused()
     press(page, "j", " ")
     expect(page.locator("#ticked")).to_contain_text("1 of 2 open locations")
-    press(page, "a")
-    expect(page.locator("#count")).to_have_text("1")
-    assert axe(page) == []
-    assert not Decision.objects.exists()
-    expect(page.get_by_role("button", name="Accept 1 suggestion")).to_be_focused()
-    press(page, "Enter")
+    press(page, "?")
+    expect(page.locator("#keys-list")).to_contain_text("Accept")
+    press(page, "Escape", "a")
     expect(page.locator("#decided")).to_contain_text("1 of 1")
+    assert axe(page) == []
+    expect(page.get_by_role("link", name="Review by string").last).to_be_focused()
     assert (gold(scored.note), gold(scored.notes[1])) == ([("PATIENT", "Mario Rossi")], [])
     page.get_by_role("button", name="Undo bulk act").press("Enter")
     expect(page.locator("#undone-decisions")).to_have_text("1")
