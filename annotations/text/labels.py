@@ -17,6 +17,9 @@ RESERVED_HOTKEYS: Final = frozenset("aefgjkmnpuvwx?/*")
 Digits are not among them: in adjudication they choose labels while text is selected, and else annotators' versions.
 """
 
+_RANK_KEYS: Final = frozenset("123")
+"""Digits that apply the likeliest labels, unless a label has one of them."""
+
 CODE: Final = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_-]+")
 """The form of a code: brat's grammar for type names (in which a name of hyphens alone would be a separator)."""
 
@@ -94,6 +97,24 @@ def ascii_code(name: str) -> str:
     if not code:
         raise ValueError(f"No code can be made from the name “{name}”: it has no letter or digit.")
     return code
+
+
+def free_hotkeys(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """A key for each name: an initial of its words, else another of its letters, else a digit; "" where none is free.
+
+    Initials go first, in the order of the names. Keys of the program, `taken` ones and 1 to 3 stay free.
+    """
+    used = {*taken, *RESERVED_HOTKEYS, *_RANK_KEYS}
+    words = [
+        re.findall(r"[a-z]+", unicodedata.normalize("NFKD", name.translate(_FOREIGN)).casefold()) for name in names
+    ]
+    keys = [""] * len(words)
+    for letters_of in (lambda own: [word[0] for word in own], "".join, lambda own: "4567890"):
+        for at, own in enumerate(words):
+            if not keys[at]:
+                keys[at] = next((letter for letter in letters_of(own) if letter not in used), "")
+                used.add(keys[at])
+    return keys
 
 
 def parse_label_set(data: Mapping[str, Any]) -> LabelSetDef:
@@ -249,6 +270,8 @@ def own_label_set(lines: str) -> LabelSetDef:
         labels.append(replace(_label({"name": name}, f"Line {number}"), identifier=kind.value))
     if not labels:
         raise LabelSetError("Enter at least one label, or choose “No labels yet”.")
+    keys = free_hotkeys([label.name for label in labels])
+    labels = [replace(label, hotkey=key) for label, key in zip(labels, keys, strict=True)]
     made = LabelSetDef("own", "Own labels", "", "", (), (CategoryDef("Labels", "Labels", tuple(labels)),))
     _check_apart(labels, "The labels")
     return made

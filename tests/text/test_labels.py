@@ -12,7 +12,16 @@ from annotations.release.rules.redaction.policy import kinds_of
 from annotations.text import attributes
 from annotations.text.attributes import AttributeDef, AttributeDefError
 from annotations.text.hashes import gold_hash
-from annotations.text.labels import CODE, CategoryDef, LabelDef, LabelSetDef, LabelSetError, ascii_code, parse_label_set
+from annotations.text.labels import (
+    CODE,
+    CategoryDef,
+    LabelDef,
+    LabelSetDef,
+    LabelSetError,
+    ascii_code,
+    free_hotkeys,
+    parse_label_set,
+)
 from annotations.text.spans import Span
 
 NOME = {"code": "NOME", "name": "NOME", "hotkey": "o", "description": "Names", "placeholder": "[NAME]"}
@@ -264,3 +273,13 @@ MEANT = [
 def test_the_label_that_a_name_probably_means(name, label_set, code):
     found = likely_labels(name, {one: one for one in kinds_of(label_set)})
     assert (found or [None])[0] == code
+
+
+@pytest.mark.parametrize(("names", "taken", "keys"), [
+    (["DATE", "DOCTOR", "CITY", "Case number"], "", "d o c s"),  # initials first; then the other letters, in order
+    (["Età", "Straße"], "", "t s"),
+    (["PATIENT", "Judge"], "tid", "4 5"),  # the program has p, a, e, n, and j, u, g
+    (["病人", "Name"], "456789", "0 "),  # then none is left
+])  # fmt: skip
+def test_labels_get_keys_from_their_names(names, taken, keys):
+    assert " ".join(free_hotkeys(names, taken)) == keys

@@ -16,7 +16,7 @@ from annotations.projects import events
 from annotations.projects.selectors.labels import label_uses, seen_of
 from annotations.projects.services.categories import changed_meanwhile, free_code, lock_categories, no_category
 from annotations.text import attributes as text_attributes
-from annotations.text.labels import RESERVED_HOTKEYS
+from annotations.text.labels import RESERVED_HOTKEYS, free_hotkeys
 
 # Effect of merging labels on finished adjudications.
 
@@ -172,11 +172,12 @@ def add_label(
     *, label_set: models.LabelSet, category: models.Category, name: str, actor: models.User | None, hotkey: str = "",
     description: str = "", attributes: str = "",
 ) -> models.Label:  # fmt: skip
-    """Add a label at the end of the list. Its ASCII code is made from the name."""
+    """Add a label at the end of the list. Its ASCII code is made from the name, and so is the key if none is given."""
     name = good_name(name)
     if not name:
         raise ServiceError(_("Enter a name for the label."), code="name")
-    hotkey = check_hotkey(hotkey)
+    taken_keys = label_set.labels.values_list("hotkey", flat=True)
+    hotkey = check_hotkey(hotkey) or free_hotkeys([name], taken_keys)[0]
     _check_free(label_set.pk, name, hotkey)
     taken = _("In files, this label would have the code “%(code)s”, like the label %(name)s. Choose another name.")
     code = free_code(name, label_set.labels.all(), taken)
