@@ -9,6 +9,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/notes/<int:pk>/annotate/", annotate.annotate, name="annotate"),
     path("projects/<slug:slug>/notes/<int:pk>/data", annotate.note_data, name="note_data"),
     path("projects/<slug:slug>/notes/<int:pk>/spans", annotate.spans, name="spans"),
+    path("projects/<slug:slug>/notes/<int:pk>/candidates", annotate.candidates, name="candidates"),
     path("projects/<slug:slug>/notes/<int:pk>/start", annotate.start_note, name="start_annotations"),
     path("projects/<slug:slug>/notes/<int:pk>/submit", annotate.submit_note, name="submit"),
     path("projects/<slug:slug>/notes/<int:pk>/reopen", annotate.reopen_note, name="reopen"),

@@ -101,6 +101,11 @@ class Access:
         """Whether this person sees only their own spans."""
         return not self.can(Can.READ_NOTES)
 
+    @property
+    def annotates_blind(self) -> bool:
+        """Whether this person's annotations are made without others' spans, and without candidates by the rules."""
+        return self.blind and not self.project.candidates
+
     @cached_property
     def computed(self) -> dict[str, Any]:
         """What several parts of one page show, so that a slow one is computed once for a request."""

@@ -78,6 +78,9 @@ more_texts = Hook()
 more_weights = Hook()
 # Each answer is a Search (annotations.release.services.searching) that the leak gate runs over released text.
 gate_searches = Hook()
+# The annotate page of `project` asks what the rules find in `text`, in `language` (may be empty). Each answer holds
+# tuples: start, end (code points, end-exclusive), and the id of a label of the project.
+rule_candidates = Hook()
 # Each answer is the name and the MakerKind (annotations.release.services.surrogates.makers) of makers of surrogates.
 surrogate_makers = Hook()
 # The relay calls these every ten minutes to delete what has expired.

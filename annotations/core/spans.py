@@ -25,11 +25,14 @@ class SpanItem(TypedDict):
     attributes: NotRequired[dict[str, Value]]
 
 
+def own_sets_of(user: User) -> QuerySet[AnnotationSet]:
+    """Return a query for this person's own annotation sets."""
+    return AnnotationSet.objects.filter(author__user_id=user.pk, author__kind=AuthorKind.ANNOTATOR)
+
+
 def own_sets(document_id: int, user: User) -> QuerySet[AnnotationSet]:
     """Return a query for this person's own annotation set of the note, the only one that an annotator may see."""
-    return AnnotationSet.objects.filter(
-        document_id=document_id, author__user_id=user.pk, author__kind=AuthorKind.ANNOTATOR
-    )
+    return own_sets_of(user).filter(document_id=document_id)
 
 
 _SET_COLUMNS = columns_of(AnnotationSet, without=["created_at", "updated_at", "submitted_at"])

@@ -243,7 +243,9 @@ class AnnotationSet(Table):
     author = models.ForeignKey(Author, models.CASCADE, related_name="annotation_sets", db_index=False)
     state = models.CharField(max_length=10, choices=AnnotationSetState, default=AnnotationSetState.DRAFT)
     version = models.PositiveIntegerField(default=0)
-    blind = models.BooleanField(default=True, help_text="False where the author could see other annotators' spans.")
+    blind = models.BooleanField(
+        default=True, help_text="False where the author could see other annotators' spans, or candidates."
+    )
     seeded = models.BooleanField(default=False, help_text="The annotator began from a model's spans.")
     imported_by = models.ForeignKey(Import, models.SET_NULL, null=True, related_name="annotation_sets")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -67,6 +67,11 @@ class Project(Created):
         related_name="+",
         help_text="The run whose spans annotators begin from; without one they annotate blind.",
     )
+    candidates = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Annotators see what the rules find, and are then not blind.",
+    )
     unanimous_passes = models.BooleanField(default=False, help_text="Unanimous annotations need no adjudicator.")
     anonymous_adjudication = models.BooleanField(
         default=False, help_text="Adjudicators don't see the names of annotators."

@@ -14,6 +14,7 @@ class RunsConfig(AppConfig):
             models_of,
             notes_learned_from,
             notes_without_answer,
+            rule_candidates,
             thresholds_of,
         )
         from annotations.jobs.registry import JobKind, register
@@ -38,6 +39,7 @@ class RunsConfig(AppConfig):
         )
         hooks = "models_runtime.runs.services.hooks"
         gate_searches.add(f"{hooks}.RulesSearch")
+        rule_candidates.add(f"{hooks}.candidates_by_rules")
         notes_without_answer.add(f"{hooks}.failed_notes")
         notes_learned_from.add(f"{hooks}.notes_learned")
         models_of.add(f"{hooks}.used_models")

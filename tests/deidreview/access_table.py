@@ -102,7 +102,7 @@ TABLE: dict[str, dict[str, str]] = {
         audit_unmark audit_finish audit_reopen
     """),
     **alike({"GET": ANNOTATORS, "POST": EVERYONE_405}, """
-        annotate note_data spans
+        annotate candidates note_data spans
     """),
     **alike({"GET": REVIEWERS, "POST": EVERYONE_405}, """
         comments_export export note_original file_download review_strings review_bulk decisions_export agreement_table

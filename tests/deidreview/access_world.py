@@ -275,7 +275,7 @@ KINDS = {
     for kind, names in {
         "entity": "surrogate surrogate_change",
         "note": (
-            "note note_delete note_gold note_gold_withdraw annotate note_data spans reopen note_surrogates "
+            "note note_delete note_gold note_gold_withdraw annotate candidates note_data spans reopen note_surrogates "
             "note_original source_page talk comments flag review review_decide review_state review_finish "
             "review_reopen adjudicate adjudicate_decide adjudicate_cause adjudicate_state adjudicate_finish "
             "adjudicate_reopen disagreement_talk outcome"

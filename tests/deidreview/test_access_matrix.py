@@ -78,7 +78,7 @@ def test_an_annotator_reaches_only_the_notes_that_are_theirs(world):
     other = make_note(world.ours, "Another note.")
     world.objects["ours"] |= {"note": other.pk, "open_note": other.pk}
     theirs_to_read = {"annotate", "note_data", "changes", "spans", "start_annotations", "submit", "reopen"}
-    theirs_to_read |= {"talk", "comments", "flag"}
+    theirs_to_read |= {"candidates", "talk", "comments", "flag"}
     assert refused(world, theirs_to_read, "annotator") == {}
 
 

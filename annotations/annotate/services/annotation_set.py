@@ -52,7 +52,7 @@ def hand_in(*, access: Access, note: models.Document, version: int | None = None
     if start_annotations(access=access, note=note):
         message = _("Your annotations begin from the spans of a run. Check them, then submit.")
         raise _conflict(own_sets(note.pk, access.user).get(), "unseen", message)
-    return submit(document=note, user=access.user, version=version, blind=access.blind)
+    return submit(document=note, user=access.user, version=version, blind=access.annotates_blind)
 
 
 @transaction.atomic
@@ -184,7 +184,7 @@ def _start(access: Access, note: models.Document) -> bool:
         document_id=note.pk,
         author=author_of(access.project, access.user),
         # Version 1, so that a page that shows no set (version 0) notices the spans.
-        defaults={"blind": access.blind, "seeded": True, "version": 1},
+        defaults={"blind": access.annotates_blind, "seeded": True, "version": 1},
     )
     if made:
         columns = ("start", "end", "label_id", "confidence", "source", "attributes")

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.annotate.events import NOTE_FETCHED
+from annotations.annotate.selectors.candidates import candidates_in, own_strings
 from annotations.annotate.selectors.personal import PageLabels, page_labels
 from annotations.annotate.selectors.worklist import WorkList, next_note, pace, work_list
 from annotations.annotate.services.annotation_set import hand_in, reopen, start_annotations, state_of
@@ -32,7 +33,7 @@ from annotations.text.names import is_whole
 SUBMITTED = "submitted"
 # The addresses that the page's script uses: its name for each, and the name of the URL.
 URLS = {"annotate": "annotate", "data": "note_data", "start": "start_annotations"} | {
-    name: name for name in ("changes", "spans", "submit", "reopen", "talk", "comments", "flag")
+    name: name for name in ("candidates", "changes", "spans", "submit", "reopen", "talk", "comments", "flag")
 }  # fmt: skip
 
 
@@ -170,8 +171,7 @@ def changes(request: Request, slug: str, pk: int) -> HttpResponse:
     note = note_for(access, pk)
     change = read_change(request.json)
     started = access.project.seed_from_id is not None and start_annotations(access=access, note=note)
-    blind = not access.can(Can.READ_NOTES)
-    answer = apply_change(document=note, user=access.user, change=change, blind=blind)
+    answer = apply_change(document=note, user=access.user, change=change, blind=access.annotates_blind)
     return JsonResponse(_as_json(answer) | (_status(own_set(note.pk, access.user), "seeded") if started else {}))
 
 
@@ -217,6 +217,16 @@ def spans(request: Request, slug: str, pk: int) -> HttpResponse:
         if labels.stamp != request.GET["labels"]:
             body |= {"labels": labels.items, "labels_stamp": labels.stamp}
     return JsonResponse(body)
+
+
+@require_GET
+@json_answers(MAY_NOT_ANNOTATE)
+def candidates(request: Request, slug: str, pk: int) -> HttpResponse:
+    """What the script offers in a note: candidates by the rules if the project shows them, and the person's strings."""
+    access = enter(request.user, slug, Can.ANNOTATE)
+    note = note_for(access, pk)
+    body = {"candidates": candidates_in(access, note), "strings": own_strings(access, note)}
+    return JsonResponse(body | {"shown": access.project.candidates, "person": access.user.pk})
 
 
 def _status(annotation_set: AnnotationSet | None, *only: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ HERE = SafeString(' aria-current="page"')
 
 LABEL = (
     '<li><button class="wb-label hue-{}" type="button" data-label-id="{}" aria-pressed="false" title="{}">'
-    '<span class="swatch underline-{}" aria-hidden="true">a</span>{}'
+    '<span class="swatch underline-{}" aria-hidden="true">&nbsp;&nbsp;&nbsp;&nbsp;</span>{}'
     '<span class="count" data-count="{}"></span>{}</button></li>'
 )
 

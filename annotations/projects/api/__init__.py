@@ -61,6 +61,7 @@ class ProjectSettings(Body):
     notes_per_annotator: int | None = None
     idle_days: int | None = None
     seed_from: int | None = None
+    candidates: bool = False
     unanimous_passes: bool = False
     anonymous_adjudication: bool = False
     show_outcome: bool = False

@@ -115,6 +115,14 @@ class SettingsForm(forms.Form):
         help_text=_("Annotations that start from a model's spans are faster, but never count in agreement."),
         error_messages={"invalid_choice": _("This run no longer exists or has no finished notes. Choose another.")},
     )
+    candidates = forms.BooleanField(
+        label=_("Show candidates to annotators"),
+        required=False,
+        help_text=_(
+            "Annotators see what the rules find, and look at it before they submit. "
+            "Such annotations are not blind and never count in agreement."
+        ),
+    )
     unanimous_passes = forms.BooleanField(label=_("Accept unanimous annotations without adjudication"), required=False)
     anonymous_adjudication = forms.BooleanField(
         label=_("Hide annotators' names from adjudicators"),

@@ -23,7 +23,7 @@ from annotations.release.rules.leaks.shapes import device_addresses, full_dates,
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.date_reading import is_ambiguous
 from annotations.release.rules.redaction.dates import names_day
-from annotations.release.rules.redaction.policy import CODES, DESCRIPTIONS, Action, Policy
+from annotations.release.rules.redaction.policy import DESCRIPTIONS, Action, Policy, label_of
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import (
     Pieces,
@@ -75,19 +75,6 @@ class Search(Protocol):
 
 # What says who a person is only together with more. Without a label for it, a release lets it stay.
 _WEAK: Final = DESCRIPTIONS | {Kind.AGE, Kind.COUNTRY, Kind.REGION, Kind.OTHER}
-# Kinds that a label set may have in place of a finer one, the nearest first.
-_COARSER: Final[Mapping[Kind, Sequence[Kind]]] = {
-    Kind.NAME: (Kind.STAFF,),
-    Kind.STAFF: (Kind.NAME,),
-    Kind.HOSPITAL: (Kind.ORGANIZATION, Kind.LOCATION),
-    Kind.ORGANIZATION: (Kind.HOSPITAL, Kind.LOCATION),
-    Kind.STREET: (Kind.LOCATION,),
-    Kind.ZIP: (Kind.LOCATION,),
-    Kind.CITY: (Kind.LOCATION,),
-    Kind.FAX: (Kind.PHONE,),
-    Kind.USERNAME: (Kind.ID,),
-    **dict.fromkeys(CODES - {Kind.ID}, (Kind.ID, Kind.OTHER)),
-}
 
 
 def searched_in(release: Release) -> dict[str, Any]:
@@ -195,7 +182,7 @@ class SightingSearch:
 
     def label_of(self, kind: Kind) -> str:
         """The label of a kind, or of the nearest coarser kind that has one."""
-        return next((self._labels[one] for one in (kind, *_COARSER.get(kind, ())) if one in self._labels), "")
+        return label_of(kind, self._labels) or ""
 
     def _suggested(self, span: Span) -> Sighting:
         rule = self._policy.rules.get(span.label)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import QuerySet
 
 from annotations.core.hooks import UsedModel
-from annotations.models import Author
-from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
+from annotations.models import Author, Project
+from annotations.projects.selectors.labels import labels_of
+from annotations.release.rules.redaction.policy import IdentifierType, kinds_of, label_of
+from annotations.release.selectors.known import kinds_of_labels
 from annotations.text.names import whole
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
@@ -103,6 +105,16 @@ class RulesSearch:
         rules = _rules(language)
         kind_of = kinds_of(rules.label_set)
         return [(span.start, span.end, kind_of[span.label]) for span in rules.predict([text])[0]]
+
+
+def candidates_by_rules(project: Project, text: str, language: str) -> list[tuple[int, int, int]]:
+    """What the rules find that has a label in the project: start, end and the id of the label."""
+    ids = {label.code: label.pk for label in labels_of(project)}
+    labels: dict[IdentifierType, int] = {}
+    for code, kind in kinds_of_labels(project).items():
+        labels.setdefault(kind, ids[code])
+    hits = RulesSearch().find(text, language)
+    return [(start, end, label) for start, end, kind in hits if (label := label_of(kind, labels)) is not None]
 
 
 @cache

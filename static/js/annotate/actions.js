@@ -21,6 +21,7 @@ export function actions(workbench) {
     ...work.resizing.actions(),
     ...work.growing.actions(),
     ...work.picker.actions(),
+    ...workbench.ranking.actions(),
     { keys: ["Escape"], group: words.groups.move, what: what.escape, run: () => workbench.submitting.cancel() || work.escape() },
     { keys: [".", " "], group: change, what: what.repeat, run: () => labeling.repeat() },
     { keys: ["F2"], group: change, what: what.palette, run: () => work.openPalette(true) },
@@ -28,7 +29,7 @@ export function actions(workbench) {
     workbench.page.action(change, () => (work.selected ? placesOf(workbench.note.source, work.selected) : [])),
     ...work.mentions.actions(),
     ...labeling.autoNext.actions(),
-    { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labeling.remove() },
+    { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labeling.remove() || workbench.candidates.dismiss() },
     { keys: ["Ctrl+z"], group: change, what: what.undo, run: () => labeling.undo() },
     { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: change, what: what.redo, run: () => labeling.redo() },
     {

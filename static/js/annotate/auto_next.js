@@ -64,7 +64,8 @@ export class AutoNext {
    * @param {string|null} key of the new span @param {number} from code point @param {{focus: boolean}|null} palette how it was open, if it was
    */
   after(key, from, palette = null) {
-    if (!this.#isOn) return false;
+    const { candidates } = this.#workbench;
+    if (!this.#isOn && !candidates.isLooking) return false;
     this.#made = key ?? this.#made;
     this.#later({ from, palette });
     return true;
@@ -90,6 +91,7 @@ export class AutoNext {
     const found = work.moving.onward(next.from ?? note.cursor.head?.end ?? 0);
     this.#offered = work.range;
     if (found && next.palette) work.openPalette(next.palette.focus);
+    if (found && this.#workbench.candidates.isLooking) this.#workbench.candidates.tell();
     const others = this.made ? work.mentions.count(this.made) : 0;
     if (others) work.hint(words.othersOfLast(others));
   }

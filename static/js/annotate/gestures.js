@@ -158,6 +158,7 @@ export class Gestures {
 
   /** Leave one thing at a time: the palette, the selection, the armed label, and at last the note. */
   escape() {
+    this.#workbench.candidates.isLooking = false;
     if (this.palette.isOpen) this.palette.close();
     else if (this.range || this.selected) this.clearAll();
     else if (this.armed !== null) this.labeling.arm(null);
@@ -194,8 +195,10 @@ export class Gestures {
   openPalette(focus) {
     const bounds = this.range ?? this.selected;
     if (!bounds || !this.labeling.mayChange()) return false;
+    this.#workbench.ranking.hide();
     this.palette.open(this.layout.box(bounds.start, bounds.end), focus, {
       first: this.labeling.last,
+      ranked: this.#workbench.ranking.labels(bounds),
       current: this.range ? null : this.selected.label,
       quote: this.#quote(bounds),
       widen: (step) => this.growing.widen(step),

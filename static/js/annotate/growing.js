@@ -34,7 +34,7 @@ export class Growing {
   /** Select the probable expression at an offset; called again there, the next wider one. False in white space. */
   expandAt(offset) {
     const { work, note } = this.#workbench;
-    const found = expansions(note.index, offset);
+    const found = expansions(note.index, offset, this.#workbench.candidates.at(offset));
     if (!found) return false;
     const { choices, best } = found;
     const taken = work.armed === null ? choices.findIndex((choice) => same(choice, this.#grown)) : -1;

@@ -122,7 +122,8 @@ export class Labeling {
 
   remove() {
     const span = this.#work.selected;
-    if (!span || !this.mayChange()) return false;
+    if (!span) return false;
+    if (!this.mayChange()) return true;
     const change = this.#note.annotationSet.remove(span.key);
     this.#work.clearText(span.end);
     this.done(change, null);

@@ -198,7 +198,11 @@ export class Moving {
   /** Select the first candidate after an offset, without starting again at the top. False if there is none. */
   onward(from) {
     const { index, annotationSet } = this.#note;
-    const found = firstFree(candidates(index, from), new Cover(annotationSet.spans()));
+    const { candidates: shown } = this.#workbench;
+    const ahead = shown.isShown ? shown.next(from, 1) : firstFree(candidates(index, from), new Cover(annotationSet.spans()));
+    // Before submitting, none is left out; else the note is read once from top to bottom.
+    const found = ahead && (shown.isLooking || ahead.start >= from) ? ahead : null;
+    if (!found) shown.isLooking = false;
     if (found) this.#work.choose(found);
     else this.#nothing(words.nothingFurther);
     return found !== null;
@@ -215,7 +219,8 @@ export class Moving {
     const { index, annotationSet, cursor } = this.#note;
     const here = this.#work.range ?? this.#work.selected ?? cursor.head;
     const from = here ? (step > 0 ? here.end : here.start) : 0;
-    const found = untouched(index, annotationSet.spans(), from, step);
+    const { candidates: shown } = this.#workbench;
+    const found = shown.isShown ? shown.next(from, step) : untouched(index, annotationSet.spans(), from, step);
     if (!found) {
       this.#nothing(words.nothingUntouched);
       return;

@@ -22,10 +22,11 @@ export class Submitting {
       this.#undo(this.#last);
     });
     byId("submit-empty").addEventListener("click", () => this.submit());
+    byId("look").addEventListener("click", () => this.#look());
     byId("keep-open").addEventListener("click", () => this.cancel());
     byId("ask-empty").addEventListener("keydown", (event) => this.#answer(event));
     workbench.on("leave", () => this.#hide());
-    workbench.on("drawn", (note) => note.annotationSet.spans().length && this.cancel());
+    workbench.on("drawn", (note) => note.annotationSet.spans().length && byId("look").hidden && this.cancel());
     this.#arrive();
   }
 
@@ -65,8 +66,9 @@ export class Submitting {
   async submit() {
     const visit = this.#workbench.note;
     if (this.#isBusy || !visit.annotationSet.isOpen) return;
-    if (!visit.annotationSet.spans().length && byId("ask-empty").hidden) {
-      this.#ask();
+    const [isEmpty, left] = [!visit.annotationSet.spans().length, this.#workbench.candidates.left().length];
+    if ((isEmpty || left) && byId("ask-empty").hidden) {
+      this.#ask(isEmpty, left);
       return;
     }
     this.cancel();
@@ -85,9 +87,11 @@ export class Submitting {
     if (visit !== this.#workbench.note) this.#offer(visit);
   }
 
-  // ── The question about a note without spans ───────────────────────────────────────────────────────────────────────
+  // ── The question about a note without spans, or with candidates left ──────────────────────────────────────────────
 
-  #ask() {
+  #ask(isEmpty, left) {
+    byId("ask-empty-text").textContent = [left && words.candidatesLeft(left), isEmpty && words.empty].filter(Boolean).join(" ");
+    byId("look").hidden = !left;
     byId("ask-empty").hidden = false;
     byId("submit-empty").focus();
   }
@@ -102,8 +106,16 @@ export class Submitting {
     return true;
   }
 
+  #look() {
+    this.cancel();
+    this.#workbench.candidates.look();
+    this.#workbench.work.focusNote();
+  }
+
   #answer(event) {
     if (event.key === "Escape") this.cancel();
+    else if (event.key === "," && !byId("look").hidden) this.#look();
+    else if (event.key === "Enter" && event.target === byId("look")) this.#look();
     else if (event.key !== "Enter") return;
     // The key that asked, held down, is not an answer.
     else if (!event.repeat && event.target === byId("keep-open")) this.cancel();

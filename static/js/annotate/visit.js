@@ -21,6 +21,8 @@ export class Visit {
   start = "";
   /** When the note was requested (performance.now). */
   asked = 0;
+  /** What the workbench offers here: see candidates.js and ranking.js. `uses`: how often the person gave each label in other notes. */
+  offer = { isKnown: false, isShown: false, candidates: [], strings: [], uses: new Map(), dismissed: new Set() };
 
   /** @param {object} data  the note's data from the server */
   constructor(data) {
@@ -34,6 +36,16 @@ export class Visit {
     this.index = new TextIndex(data.text);
     this.annotationSet = new AnnotationSet(data);
     this.cursor = new Cursor(stopsOf(this.index, tokenize(data.text)));
+  }
+
+  /** Take over the server's answer about candidates. */
+  take({ shown, candidates, strings }) {
+    const { offer } = this;
+    offer.isKnown = true;
+    offer.isShown = shown;
+    offer.candidates = candidates.map(([start, end, label]) => ({ start, end, label }));
+    offer.strings = strings.map(([text, label, times]) => ({ text, label, times }));
+    for (const { label, times } of offer.strings) offer.uses.set(label, (offer.uses.get(label) ?? 0) + times);
   }
 
   /** Show the note instead of the one on the page. @param {Map<number, object>} labels by id */

@@ -11,10 +11,12 @@
  */
 
 import { actions, labelActions } from "./actions.js";
+import { Candidates } from "./candidates.js";
 import { Api } from "../editor/api.js";
 import { byId } from "../editor/dom.js";
 import { Gestures } from "./gestures.js";
 import { Keys, namesOf } from "../editor/keys.js";
+import { Ranking } from "./ranking.js";
 import { SourcePage } from "../editor/source_page.js";
 import { Submitting } from "./submitting.js";
 import { KeySheet } from "../editor/sheet.js";
@@ -51,7 +53,9 @@ export class Workbench {
     this.panel = new Panel(this.labels);
     this.note = new Visit(data);
     this.note.adopt(this.labels);
+    this.candidates = new Candidates(this);
     this.work = new Gestures(this);
+    this.ranking = new Ranking(this);
     this.saving = new Saving(this);
     this.submitting = new Submitting(this);
     this.#visiting = new Visiting(this, (visit) => this.saving.attach(visit));

@@ -19,6 +19,7 @@ export class Palette {
   #back;
   #recent = []; // ids of labels, the last used one first
   #typed = "";
+  #ranks = []; // the digits that apply the labels in front
   #hint = el("p", { class: "wb-pop-hint", role: "status", hidden: true });
   #head = el("div", { class: "wb-palette-head", hidden: true });
   #quote = el("bdi", { class: "wb-item-text" });
@@ -64,12 +65,12 @@ export class Palette {
 
   /**
    * @param {{first: DOMRect, last: DOMRect}} box of the selection @param {boolean} focus whether the palette gets the focus
-   * @param {{first?: number|null, current?: number|null, quote?: string, widen?: (step: number) => void}} [options]  `first`: the label to
-   *   show first; `current`: the selected span's label; `widen`: makes the selection wider or narrower
+   * @param {{first?: number|null, ranked?: number[]|null, current?: number|null, quote?: string, widen?: (step: number) => void}} [options]
+   *   `first`: the last label; `ranked`: the likeliest ones, which 1, 2 and 3 apply, else the last ones come first; `current`: the selected span's label; `widen`: makes the selection wider or narrower
    */
-  open(box, focus, { first = null, current = null, quote = "", widen = null } = {}) {
+  open(box, focus, { first = null, ranked = null, current = null, quote = "", widen = null } = {}) {
     this.#filter("");
-    this.#offerFirst(first);
+    this.#offerFirst(first, ranked);
     for (const [label, button] of this.#buttons) button.classList.toggle("is-current", label === current);
     this.#widen = widen;
     this.#head.hidden = widen === null;
@@ -84,13 +85,21 @@ export class Palette {
     this.#recent = [label, ...this.#recent.filter((other) => other !== label)].slice(0, RECENT);
   }
 
-  /** Move the last used labels to the front, and show the key that repeats the last one. */
-  #offerFirst(first) {
+  /** How recently a label was used here: the higher, the later; 0 for long ago or never. */
+  recency(label) {
+    const at = this.#recent.indexOf(label);
+    return at < 0 ? 0 : RECENT - at;
+  }
+
+  /** Move the likeliest or the last used labels to the front, and show their keys and the key that repeats the last one. */
+  #offerFirst(first, ranked) {
     const order = this.#labels.map(({ id }) => this.#buttons.get(id));
     const last = this.#buttons.get(first);
-    for (const button of order) button.querySelector(".is-repeat")?.remove();
+    for (const old of this.#root.querySelectorAll(".is-repeat, .is-rank")) old.remove();
+    this.#ranks = (ranked ?? []).map((_, at) => String(at + 1)).filter((digit) => !this.#labels.some(({ key }) => key === digit));
+    for (const digit of this.#ranks) this.#buttons.get(ranked[Number(digit) - 1]).append(el("kbd", { class: "is-rank" }, digit));
     if (last) last.append(el("kbd", { class: "is-repeat", title: words.keys.repeat }, "."));
-    const front = [...new Set([first, ...this.#recent])].map((id) => this.#buttons.get(id)).filter(Boolean);
+    const front = [...new Set(ranked ?? [first, ...this.#recent])].map((id) => this.#buttons.get(id)).filter(Boolean);
     const wanted = [...front, ...order.filter((button) => !front.includes(button))];
     const now = [...this.#root.querySelectorAll(":scope > .wb-label")];
     if (wanted.some((button, index) => now[index] !== button)) this.#hint.before(...wanted);
@@ -106,7 +115,7 @@ export class Palette {
 
   /** The buttons that can get the focus: the filtered labels and the tools. */
   get #shown() {
-    return [...this.#root.querySelectorAll("button")].filter((button) => !button.hidden && !button.closest("[hidden]"));
+    return [...this.#root.querySelectorAll("button")].filter((button) => !button.matches(".is-out") && !button.closest("[hidden]"));
   }
 
   #filter(typed) {
@@ -115,8 +124,10 @@ export class Palette {
     let left = 0;
     for (const { id, name } of this.#labels) {
       const button = this.#buttons.get(id);
-      button.hidden = typed !== "" && !fold(name).includes(looked);
-      left += button.hidden ? 0 : 1;
+      // The others keep their places, so that nothing moves while somebody types.
+      const isOut = typed !== "" && !fold(name).includes(looked);
+      button.classList.toggle("is-out", isOut);
+      left += isOut ? 0 : 1;
     }
     this.#hint.hidden = typed === "";
     this.#hint.textContent = typed === "" ? "" : left ? words.filter(typed) : words.noLabelLike(typed);
@@ -146,6 +157,7 @@ export class Palette {
     // The search ignores these, but people type them.
     if (/^[\p{Pd}_]$/u.test(key)) return this.#typed !== "";
     if (!/^[\p{L}\p{N}]$/u.test(key)) return false;
+    if (this.#typed === "" && this.#ranks.includes(key)) return false;
     return this.#typed !== "" || shiftKey || !this.#labels.some((label) => namesOf(event).includes(label.key));
   }
 
@@ -159,7 +171,7 @@ function buttonOf(label) {
   return el(
     "button",
     { type: "button", class: `wb-label hue-${label.hue}`, "data-label-id": label.id, title: label.name },
-    el("span", { class: `swatch underline-${label.underline}`, "aria-hidden": "true" }, "a"),
+    el("span", { class: `swatch underline-${label.underline}`, "aria-hidden": "true" }, "\u00a0\u00a0\u00a0\u00a0"),
     middle(label.name),
     label.key && el("kbd", {}, label.key),
   );

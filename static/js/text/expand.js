@@ -51,9 +51,10 @@ const crosses = (a, b) => a.start < b.end && b.start < a.end && !(a.start <= b.s
  * double click selects. Null in white space.
  * @param {TextIndex} index of the note's text
  * @param {number} offset code point
+ * @param {{start: number, end: number} | null} [candidate]  what is known to stand there: a double click selects it whole
  * @returns {{choices: Candidate[], best: number} | null}
  */
-export function expansions(index, offset) {
+export function expansions(index, offset, candidate = null) {
   const { text } = index;
   const unit = index.toUtf16(Math.min(offset, index.length));
   const [from, to] = stretchAround(text, unit);
@@ -71,7 +72,7 @@ export function expansions(index, offset) {
     return { start: a, end: b, kind };
   };
   const found = expressionsOf(line).filter((part) => holds(part, at)).map(inLine);
-  const chosen = [];
+  const chosen = candidate ? [{ start: candidate.start - base, end: candidate.end - base, kind: "candidate" }] : [];
   for (const part of found) if (!chosen.some((other) => crosses(part, other))) chosen.push(part);
   const field = [...matches(FIELD, line, 1)].map(([start, end]) => ({ start, end, kind: "field" })).find((part) => holds(part, at));
   const clause = [...matches(CLAUSE, line)].map(([start, end]) => ({ start, end, kind: "clause" })).find((part) => holds(part, at));

@@ -9,6 +9,7 @@ import { mentionsOf } from "../../../static/js/annotate/mentions.js";
 import { spansAt } from "../../../static/js/annotate/picker.js";
 import { tokenize } from "../../../static/js/text/tokens.js";
 import { untouched } from "../../../static/js/annotate/moving.js";
+import { best } from "../../../static/js/annotate/ranking.js";
 import { randomSource } from "../cases.mjs";
 
 // ── Dragging an end ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,4 +163,12 @@ test("the stops of every text are tokens or joined tokens", () => {
     const [starts, ends] = [new Set(tokens.map(({ start }) => start)), new Set(tokens.map(({ end }) => end))];
     assert.ok(found.every(({ start, end }) => starts.has(start) && ends.has(end) && start < end));
   }
+});
+
+test("the likeliest labels: the first score decides, then the next, then the order of the labels", () => {
+  const own = new Map([[3, 2]]);
+  const uses = new Map([[1, 5], [4, 9], [3, 1]]);
+  const scores = [(label) => own.get(label) ?? 0, (label) => Number(label === 2), (label) => uses.get(label) ?? 0];
+  assert.deepEqual(best([1, 2, 3, 4], scores), [3, 2, 4]);
+  assert.deepEqual(best([1, 2], [() => 0]), [1, 2]);
 });

@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { candidates, candidatesIn } from "../../../static/js/text/candidates.js";
 import { expand, expansions } from "../../../static/js/text/expand.js";
 import { TextIndex } from "../../../static/js/text/offsets.js";
+import { standing } from "../../../static/js/text/standing.js";
+import { tokenize } from "../../../static/js/text/tokens.js";
 import { hostileText, randomSource } from "../cases.mjs";
 
 /** [text, what is clicked, what is taken] */
@@ -173,4 +175,17 @@ test("twice as much hostile text costs at most 2.6 times the time", () => {
     }
     assert.ok(long <= Math.max(2.6 * short, 0.05), `${token}: ${short} and ${long} s`);
   }
+});
+
+test("a double click in a candidate selects the whole candidate", () => {
+  const index = new TextIndex("👩 Seen by van den Berg today");
+  const start = index.toCodePoint(index.text.indexOf("by"));
+  const { choices, best } = expansions(index, start + 4, { start, end: start + 15 });
+  assert.equal(index.slice(choices[best].start, choices[best].end), "by van den Berg");
+});
+
+test("strings stand where whole tokens are, the longest first", () => {
+  const index = new TextIndex("👩 Rossi, Mario Rossi e Rossini; Mario, MARIO ROSSI");
+  const found = standing(index, tokenize(index.text), new Set(["Rossi", "Mario Rossi", "Mario", "absent"]));
+  assert.deepEqual(found.map(({ start, end }) => index.slice(start, end)), ["Rossi", "Mario Rossi", "Mario"]);
 });

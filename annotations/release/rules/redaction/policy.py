@@ -1,12 +1,12 @@
 """Policies: an action for every label."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from annotations.text.identifiers import IdentifierType as IdentifierType
 from annotations.text.identifiers import gettext_noop
@@ -34,6 +34,28 @@ DESCRIPTIONS: Final = frozenset(
     {IdentifierType.PROFESSION, IdentifierType.SEX, IdentifierType.FAMILY, IdentifierType.ETHNICITY}
 )
 """Descriptions in common words."""
+
+
+Found = TypeVar("Found")
+
+# Kinds that a label set may have in place of a finer one, the nearest first.
+_COARSER: Final[Mapping[IdentifierType, Sequence[IdentifierType]]] = {
+    IdentifierType.NAME: (IdentifierType.STAFF,),
+    IdentifierType.STAFF: (IdentifierType.NAME,),
+    IdentifierType.HOSPITAL: (IdentifierType.ORGANIZATION, IdentifierType.LOCATION),
+    IdentifierType.ORGANIZATION: (IdentifierType.HOSPITAL, IdentifierType.LOCATION),
+    IdentifierType.STREET: (IdentifierType.LOCATION,),
+    IdentifierType.ZIP: (IdentifierType.LOCATION,),
+    IdentifierType.CITY: (IdentifierType.LOCATION,),
+    IdentifierType.FAX: (IdentifierType.PHONE,),
+    IdentifierType.USERNAME: (IdentifierType.ID,),
+    **dict.fromkeys(CODES - {IdentifierType.ID}, (IdentifierType.ID, IdentifierType.OTHER)),
+}
+
+
+def label_of(kind: IdentifierType, labels: Mapping[IdentifierType, Found]) -> Found | None:
+    """The label of a kind, or of the nearest coarser kind that has one; None without."""
+    return next((labels[one] for one in (kind, *_COARSER.get(kind, ())) if one in labels), None)
 
 
 def kinds_of(label_set: str) -> Mapping[str, IdentifierType]:

@@ -1,0 +1,96 @@
+"""What the workbench proposes: the three likeliest labels, candidates, and a last look before a note is submitted."""
+
+import json
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from annotations.models import AnnotationSet, Project
+from tests.browser.annotate.steps import click_text, press, quotes, saved
+
+FIRST = "Seen by Dr. van den Berg on 07/04/2017 2318.\r\nMary Smith came with Mrs Jones.\r\n"
+SECOND = "Mary Smith was seen by van den Berg in Feb '09.\r\nMary Smith is well.\r\n"
+KEYLESS = [("NAME", [("PATIENT", "t"), ("DOCTOR", "r")]), ("DATE", [("DATE", "d")]), ("LOCATION", [("CITY", "c")])]
+
+
+def candidates(page: Page) -> list[str]:
+    return page.evaluate("[...(CSS.highlights.get('candidate') ?? [])].map(String)")
+
+
+def wait_for_candidates(page: Page, wanted: list[str]) -> None:
+    page.wait_for_function(
+        "wanted => JSON.stringify([...(CSS.highlights.get('candidate') ?? [])].map(String)) === wanted",
+        arg=json.dumps(wanted, separators=(",", ":")),
+    )
+
+
+def test_the_likeliest_labels_have_the_keys_1_2_and_3(walk_over: Any) -> None:
+    walk = walk_over(FIRST, SECOND, labels=KEYLESS)
+    page = walk.page
+    # A digit labels what keys selected; while the selection rests, the labels stand beside it and cover nothing of it.
+    press(page, "Control+Home", "ArrowRight", "ArrowRight", "Shift+ArrowRight")
+    ranked = page.locator(".wb-ranked .chip")
+    expect(ranked).to_have_count(3)
+    assert [chip.inner_text().split()[0] for chip in ranked.all()] == ["1", "2", "3"]
+    box, text = (
+        page.locator(".wb-ranked").bounding_box(),
+        page.evaluate("document.getSelection().getRangeAt(0).getBoundingClientRect().toJSON()"),
+    )
+    assert box and (box["y"] >= text["bottom"] or box["y"] + box["height"] <= text["top"])
+    click_text(page, "Berg", click_count=2)
+    first = page.locator("#palette .wb-label").first
+    expect(page.locator("#palette .is-rank")).to_have_text(["1", "2", "3"])
+    press(page, "r")
+    assert walk.made == [("DOCTOR", "van den Berg")]
+    click_text(page, "Mary", click_count=2)
+    expect(first).to_contain_text("DOCTOR")  # used most
+    # Names filter; the others keep their places.
+    press(page, "F2")
+    before = page.locator("#palette .wb-label").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    page.keyboard.type("pat")
+    expect(page.locator("#palette .wb-label:visible")).to_have_count(1)
+    after = page.locator("#palette .wb-label").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert before == after
+    press(page, "Enter")
+    assert walk.made == [("DOCTOR", "van den Berg"), ("PATIENT", "Mary Smith")]
+    # In the next note, the same string gets the label that this person gave it.
+    with page.expect_response("**/candidates"):
+        walk.go_on()
+    click_text(page, "Mary", click_count=2)
+    expect(first).to_contain_text("PATIENT")
+    press(page, "1")
+    assert walk.made == [("PATIENT", "Mary Smith")]
+
+
+def test_candidates_and_a_last_look_before_submitting(walk_over: Any) -> None:
+    walk = walk_over(FIRST, FIRST, SECOND, labels=KEYLESS)
+    page = walk.page
+    assert candidates(page) == [], "the project does not show them"
+    Project.objects.update(candidates=True)
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+    found = ["van den Berg", "07/04/2017", "Mary Smith", "Jones"]
+    wait_for_candidates(page, found)
+    # A double click in a candidate takes the whole candidate, and its label comes first.
+    click_text(page, "Smith", click_count=2)
+    expect(page.locator("#palette .wb-label").first).to_contain_text("PATIENT")
+    press(page, "1")
+    wait_for_candidates(page, [each for each in found if each != "Mary Smith"])
+    # Submitting asks about the rest; one key each labels or dismisses them.
+    press(page, "Escape", "Enter")
+    ask = page.locator("#ask-empty")
+    expect(ask).to_contain_text("3 candidates left.")
+    press(page, ",", "1", "d", "Delete")
+    assert walk.made == [("DOCTOR", "van den Berg"), ("DATE", "07/04/2017"), ("PATIENT", "Mary Smith")]
+    press(page, "Enter")
+    walk.handed_in()
+    # Another Enter submits all the same; names that the person labeled are candidates, too.
+    wait_for_candidates(page, [*found[:3], "Jones"])
+    press(page, "Enter")
+    expect(ask).to_contain_text("Submit as containing no personal data?")
+    press(page, "Enter")
+    walk.handed_in()
+    assert AnnotationSet.objects.filter(state="submitted").count() == 2
+    wait_for_candidates(page, ["Mary Smith", "van den Berg", "Feb '09", "Mary Smith"])
+    saved(page)
+    assert quotes(walk.ann, walk.note) == []
