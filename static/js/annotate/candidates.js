@@ -121,8 +121,8 @@ export class Candidates {
 
   #paint() {
     if (!globalThis.CSS?.highlights) return;
-    const { layout } = this.#workbench.note;
-    const ranges = this.left().slice(0, PAINTED).map(({ start, end }) => layout.range(start, end));
+    const { layout, annotationSet } = this.#workbench.note;
+    const ranges = (annotationSet.isOpen ? this.left() : []).slice(0, PAINTED).map(({ start, end }) => layout.range(start, end));
     CSS.highlights.set("candidate", new Highlight(...ranges));
   }
 }
