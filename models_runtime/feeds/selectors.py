@@ -30,6 +30,7 @@ from models_runtime.models import (
     FeedNoteState,
     RunItem,
     RunItemState,
+    Tombstone,
 )
 
 
@@ -47,7 +48,8 @@ class FeedStep:
 class FeedStatus:
     """A feed: where its files wait and since when, and what it delivered. `problem` says what stops it now.
 
-    `failed`: notes that the run could not read. `releases`: the numbers of its parts, the newest first.
+    `failed`: notes that the run could not read. `leaks`: withdrawn files in which a later note showed a leak.
+    `releases`: the numbers of its parts, the newest first.
     """
 
     id: int
@@ -65,6 +67,7 @@ class FeedStatus:
     released: int
     quarantined: int
     withdrawn: int
+    leaks: int
     releases: list[int]
     certificates: int
 
@@ -116,6 +119,7 @@ def status_of(feed: Feed) -> FeedStatus:
         released=counted.get(FeedNoteState.RELEASED, (0, None))[0],
         quarantined=counted.get(FeedFileState.QUARANTINED, (0, None))[0],
         withdrawn=feed.tombstones.count(),
+        leaks=feed.tombstones.filter(reason=Tombstone.Reason.LEAK).count(),
         releases=[number for number, _certified in deltas],
         certificates=sum(certified > 0 for _number, certified in deltas),
     )

@@ -160,6 +160,7 @@ class Tombstone(Table):
         ERASED = "erased", _("The note was erased")
         WITHDRAWN = "withdrawn", _("The release was withdrawn")
         HELD = "held", _("The leak gate holds the note back")
+        LEAK = "leak", _("A later note of the patient showed a leak in it")
 
     feed = models.ForeignKey(Feed, models.CASCADE, related_name="tombstones")
     path = models.CharField(max_length=300)

@@ -181,3 +181,26 @@ def test_gold_decides_about_a_note_that_has_some_and_the_run_about_others(feed_w
     assert [len(found) for found in spans.values()] == [0, 1]
     with pytest.raises(ServiceError):
         source_of(feed_world.project, "first:gold+gold")
+
+
+def test_a_later_note_that_shows_a_leak_withdraws_what_a_signed_part_delivered(feed_world: FeedWorld):
+    feed = feed_world.add()
+    feed_world.put("patients.csv", "name,patient_id\na,P-1\nmore,P-1\nw,P-1\nz,P-2\n")
+    with on(DAY):
+        released(feed_world, {"w.txt": "The wilson of today is well.\n", "z.txt": "Nothing here.\n"})
+    with on(DAY + timedelta(days=1)):
+        feed_world.run()
+        assert feed_world.verified("2026-03-02") and states(feed) == {"released": 2}
+        gone = FeedNote.objects.get(document__name="letters/w").path
+        released(feed_world, {"a.txt": LETTERS["a.txt"]})
+        assert states(feed) == {"gate": 1, "released": 2} and gone not in feed_world.delivered()
+        assert [(stone["file"], stone["reason"]) for stone in feed_world.tombstones()] == [(gone, "leak")]
+        assert feed_world.verified("2026-03-02"), "the part has a new certificate, without the note"
+        assert feed_world.command("status", "letters")["leaks"] == 1
+        answer_chosen(release=Release.objects.get(number=2), answer="allow", actor=feed_world.mia)
+        feed_world.run()
+    with on(DAY + timedelta(days=2)):
+        feed_world.run()
+        assert states(feed) == {"released": 3} and feed_world.verified("2026-03-03")
+        released(feed_world, {"more.txt": "Adam Wilson is back.\n"})
+    assert states(feed) == {"released": 4} and len(feed_world.tombstones()) == 1, "what a person allowed stays"

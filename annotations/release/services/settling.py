@@ -202,13 +202,18 @@ def delete_releases(*, project: models.Project) -> None:
     models.Release.objects.filter(project=project).delete()
 
 
-def erase_from_releases(*, project: models.Project, notes: Sequence[int], patient: str) -> None:
+def erase_from_releases(
+    *, project: models.Project, notes: Sequence[int], patient: str, only: models.Release | None = None
+) -> None:
     """Record in releases and audits how many of their notes are erased, but not which; leave them out of the figures.
 
     A hook (annotations.core.hooks.patient_erased): it runs in the erasure's transaction, while the notes still exist.
-    The hash of a signed release stays, since it names what was handed over. Others are computed again.
+    The hash of a signed release stays, since it names what was handed over. Others are computed again. `only`: the one
+    release from which the notes are taken.
     """
     rows = models.ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
+    if only is not None:
+        rows = rows.filter(release=only)
     for pk, count in rows.values_list("release").annotate(count=Count("pk")).order_by("release"):
         found = models.Release.objects.filter(pk=pk)
         leave_out(release=found.get(), notes=notes)
@@ -216,6 +221,6 @@ def erase_from_releases(*, project: models.Project, notes: Sequence[int], patien
         found.filter(state=models.ReleaseState.PREPARED).update(content_hash="", revision=F("revision") + 1)
         if found.exclude(state=models.ReleaseState.PREPARING).exists():
             models.ReleaseErasure.objects.create(release_id=pk, notes=count, patients=int(bool(patient)))
-    audited = models.AuditNote.objects.filter(plan__release__project=project, note__document__in=list(notes)).order_by()
+    audited = models.AuditNote.objects.filter(note__in=rows.values("pk")).order_by()
     for plan, count in audited.values_list("plan").annotate(count=Count("pk")):
         models.AuditPlan.objects.filter(pk=plan).update(erased_count=F("erased_count") + count)

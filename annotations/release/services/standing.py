@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -20,6 +20,7 @@ from annotations.jobs.services.queue import LIVE, continue_with_more, key_of
 from annotations.models import (
     Certificate,
     Document,
+    LeakFinding,
     Project,
     Release,
     ReleasedNote,
@@ -29,9 +30,13 @@ from annotations.models import (
     User,
 )
 from annotations.release.events import RELEASE_EXTENDED
+from annotations.release.services.batches import NOTES, extras_of, mark_of, preparer_of, rows_and_siblings
 from annotations.release.services.certificates.signing import certify
 from annotations.release.services.exporting import ReleaseExport
-from annotations.release.services.settling import dropped
+from annotations.release.services.policies import read_policy
+from annotations.release.services.preparing import Preparer
+from annotations.release.services.settling import dropped, erase_from_releases
+from annotations.release.services.sources import source_of
 from annotations.release.services.starting import enqueue_job, start_release
 
 FORMAT: Final = "text"
@@ -111,6 +116,44 @@ def take_out(*, release: Release, only: Collection[int] | None = None) -> list[i
             )
             return notes
     return []
+
+
+def exposed(*, first: Release, spec: str, notes: Collection[int]) -> list[ReleasedNote]:
+    """The notes of signed parts in which the leak gate finds what new notes of their patients are labeled with.
+
+    `first`: the first part; `spec`: the annotations of the new notes. What somebody has answered is no finding here.
+    """
+    new = list(Document.objects.filter(project=first.project_id, pk__in=list(notes)).exclude(patient_id=""))
+    signed = ReleasedNote.objects.filter(
+        Q(release=first) | Q(release__continues=first), release__state=ReleaseState.SIGNED, state=State.DONE,
+        document__patient_id__in={note.patient_id for note in new},
+    )  # fmt: skip
+    found: list[ReleasedNote] = []
+    for part in Release.objects.filter(pk__in=signed.values("release")).select_related("project__label_set", "policy"):
+        preparer = preparer_of(part)
+        source = source_of(part.project, spec)
+        labeled = Preparer(part.project, read_policy(part.policy.rules), source).originals([(one, ()) for one in new])
+        ids = list(signed.filter(release=part).order_by("pk").values_list("pk", flat=True))
+        for at in range(0, len(ids), NOTES):
+            rows, siblings = rows_and_siblings(part, ids[at : at + NOTES])
+            own = preparer.originals([(row.document, extras_of(row)) for row in [*rows, *siblings]])
+            prepared = preparer.prepare(own[: len(rows)], [*own[len(rows) :], *labeled])
+            answers = LeakFinding.objects.filter(note__in=rows).exclude(decision="").select_related("note")
+            answered = {(one.note.document_id, mark_of(one)) for one in answers}
+            leaking = {one.pk for one in prepared if any((one.pk, mark_of(each)) not in answered for each in one.found)}
+            found += [row for row in rows if row.document_id in leaking]
+    return found
+
+
+def take_leaking(rows: Sequence[ReleasedNote]) -> None:
+    """Take notes out of signed parts, whose next certificates then count them as erased, in the caller's transaction.
+
+    Their rows, findings and audit's marks go, so that a later part can have the notes.
+    """
+    for part in Release.objects.filter(pk__in={row.release_id for row in rows}).select_related("project"):
+        notes = [row.document_id for row in rows if row.release_id == part.pk]
+        erase_from_releases(project=part.project, notes=notes, patient="", only=part)
+        ReleasedNote.objects.filter(release=part, document__in=notes).delete()
 
 
 def certificate_due(release: Release) -> bool:

@@ -46,7 +46,7 @@ def deliver(feed: Feed, claim: Claim) -> int:
     rows = FeedDelta.objects.filter(feed=feed, release__state=ReleaseState.WITHDRAWN)
     for delta in rows.filter(Q(closed=False) | Q(certified__gt=0)).select_related("release"):
         there = FeedNote.objects.filter(feed=feed, document__in=_documents(delta)).exclude(state=State.WITHDRAWN)
-        _take_back(feed, claim, there, Tombstone.Reason.WITHDRAWN, State.WITHDRAWN)
+        take_back(feed, claim, there, Tombstone.Reason.WITHDRAWN, State.WITHDRAWN)
         _unpublish(feed, delta, claim)
     written = 0
     for delta in FeedDelta.objects.filter(feed=feed, closed=False).select_related("release__job"):
@@ -55,7 +55,7 @@ def deliver(feed: Feed, claim: Claim) -> int:
         if settled and not (release.job and release.job.state in LIVE):
             held = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.HELD).values("document")
             back = FeedNote.objects.filter(feed=feed, document__in=held).exclude(path="")
-            _take_back(feed, claim, back, Tombstone.Reason.HELD, State.GATE)
+            take_back(feed, claim, back, Tombstone.Reason.HELD, State.GATE)
             clear(feed)
             written += _deliver(feed, delta, claim)
     clear(feed)
@@ -140,9 +140,10 @@ def _refuse(feed: Feed, delta: FeedDelta, document: int) -> None:
     )
 
 
-def _take_back(
+def take_back(
     feed: Feed, claim: Claim, notes: Iterable[FeedNote], reason: Tombstone.Reason, state: FeedNoteState
 ) -> None:
+    """Withdraw what was delivered of notes, which are in this state from now on."""
     found = list(notes)
     if not found:
         return

@@ -17,12 +17,20 @@ from annotations.release.services.certificates.signing import sign_files
 from annotations.release.services.exporting import withdraw
 from annotations.release.services.policies import policy_named
 from annotations.release.services.sources import first_of, union_of
-from annotations.release.services.standing import add_notes, publish_part, start_part, take_out
+from annotations.release.services.standing import (
+    add_notes,
+    exposed,
+    publish_part,
+    start_part,
+    take_leaking,
+    take_out,
+)
 from annotations.release.services.starting import outdated, prepare_again
 from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.naming import RECORDS_MANIFEST, folder_name, record_folder, record_path
 from models_runtime.feeds.selectors import begin_now, due_deltas, open_delta, opened_folder, undelivered
-from models_runtime.models import Feed, FeedDelta, FeedNote, FeedNoteState
+from models_runtime.feeds.services.delivering import clear, take_back
+from models_runtime.models import Feed, FeedDelta, FeedNote, FeedNoteState, Tombstone
 
 AT_ONCE: Final = 500
 
@@ -60,6 +68,7 @@ def _release(feed: Feed, claim: Claim, *, records: bool) -> None:
     notes = list(ready.order_by("document__patient_id", "pk").values_list("document_id", flat=True)[:AT_ONCE])
     if not notes:
         return
+    notes += _withdraw_leaking(feed, spec, notes, claim, records=records)
     with claim.fenced():
         if delta is None:
             delta = _start(feed, spec, notes, records=records)
@@ -69,6 +78,24 @@ def _release(feed: Feed, claim: Claim, *, records: bool) -> None:
         FeedNote.objects.filter(feed=feed, document__in=notes, state=FeedNoteState.READY).update(
             state=FeedNoteState.GATE, since=timezone.now()
         )
+
+
+def _withdraw_leaking(feed: Feed, spec: str, notes: list[int], claim: Claim, *, records: bool) -> list[int]:
+    """Withdraw delivered notes of signed parts in which the new notes show a leak.
+
+    They go to the present part, where the leak gate holds them back until a person decides. Returns those of this part.
+    """
+    if feed.continues is None or not (rows := exposed(first=feed.continues, spec=spec, notes=notes)):
+        return []
+    documents = [row.document_id for row in rows]
+    found = FeedNote.objects.filter(feed=feed, document__in=documents)
+    with claim.fenced():
+        take_leaking(rows)
+        Record.objects.filter(document__in=documents).update(release=None)
+        take_back(feed, claim, found, Tombstone.Reason.LEAK, FeedNoteState.READY)
+    clear(feed)
+    more = found.filter(record=records).exclude(document__in=notes)
+    return list(more.values_list("document_id", flat=True))
 
 
 def _set_spec(feed: Feed, *, records: bool) -> str:

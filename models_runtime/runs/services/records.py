@@ -82,9 +82,7 @@ def deidentify_folder(
         if not manifest.exists():  # Else, the command was given before, and has ended.
             paths = sorted(path for path in target.iterdir() if path.name != MANIFEST + SIGNATURE)
             counts = [_counted(path) for path in paths]
-            written = [
-                WrittenFile(path, one["records"], one["leaks"]) for path, one in zip(paths, counts, strict=True)
-            ]
+            written = [WrittenFile(path, one["records"], one["leaks"]) for path, one in zip(paths, counts, strict=True)]
             leave(
                 project=project, policy=policy, files=written, counts=counted, manifest=manifest, release=None,
                 direct=True, actor=actor,

@@ -38,9 +38,7 @@ class Command(ProjectCommand):
         parser.add_argument("--policy", default="mask", metavar="NAME[:VERSION]", help=about)
         about = "Let the run decide about free text. Without it, records wait for review."
         parser.add_argument("--unreviewed", action="store_true", help=about)
-        about = (
-            "Sign the file's release, and write its certificate: as PDF if the name ends in .pdf, else as JSON."
-        )
+        about = "Sign the file's release, and write its certificate: as PDF if the name ends in .pdf, else as JSON."
         parser.add_argument("--certificate", type=Path, metavar="FILE", help=about)
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
