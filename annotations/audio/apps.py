@@ -6,8 +6,9 @@ class AudioConfig(AppConfig):
     label = "audio"
 
     def ready(self) -> None:
-        from annotations.core import navigation, offers
+        from annotations.core import addresses, navigation, offers
 
+        addresses.register("note.recording", "recording")
         navigation.extend("notes", "recordings", "recording")
         navigation.extend("import", "recording_import")
         offers.offer("notes.actions", "audio/offers/notes.html", position=40)

@@ -1,11 +1,13 @@
 """Recordings, what is muted in them, and their files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import IO
 
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.audio.rules.gaps import HARMLESS
@@ -13,12 +15,15 @@ from annotations.audio.rules.intervals import Interval, muted
 from annotations.audio.rules.words import TimedWord
 from annotations.core.access import Access, note_for, sets_for
 from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
+from annotations.core.spans import own_sets
 from annotations.core.stored_files import open_stored
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
     AudioRegion,
     DocumentSource,
+    Event,
     Project,
     Recording,
     RegionCause,
@@ -56,6 +61,13 @@ def original_of(recording: Recording) -> StoredFile:
     return source.original
 
 
+def has_read_lately(access: Access, note: int) -> bool:
+    """Whether it was recorded in the last hour that this person read the note or heard its recording."""
+    since = timezone.now() - timedelta(hours=1)
+    read = Event.objects.filter(document_id=note, actor=access.user, verb=NOTE_READ, at__gt=since)
+    return read.exists()
+
+
 def opened(recording: Recording) -> IO[bytes]:
     """A seekable copy of the file of a recording."""
     return open_stored(original_of(recording))
@@ -69,14 +81,18 @@ def is_muted(region: AudioRegion) -> bool:
 
 
 def muted_intervals(
-    recording: Recording, spans: Sequence[tuple[int, int, str]], *, margin: float | None = None
+    recording: Recording,
+    spans: Sequence[tuple[int, int, str]],
+    *,
+    margin: float | None = None,
+    regions: Iterable[AudioRegion] | None = None,
 ) -> list[Interval]:
     """What to mute: the words of spans (start, end, label code) and the regions, with the recording's margin."""
-    regions = [one for one in recording.regions.all() if is_muted(one)]
+    some = recording.regions.all() if regions is None else regions
     return muted(
         words_of(recording),
         spans,
-        [Interval(one.start, one.end, one.cause) for one in regions],
+        [Interval(one.start, one.end, one.cause) for one in some if is_muted(one)],
         margin=recording.margin if margin is None else margin,
         duration=recording.duration,
     )
@@ -149,7 +165,9 @@ def turns_of(recording: Recording, regions: Sequence[AudioRegion]) -> list[Turn]
 
 
 def shown_sets(access: Access, recording: Recording) -> list[AnnotationSet]:
-    """The submitted annotation sets of the transcript that this person may see."""
+    """The submitted annotation sets of the transcript that this person may see; for a blind annotator, only the own."""
+    if access.blind:
+        return list(own_sets(recording.document_id or 0, access.user).select_related("author"))
     submitted = sets_for(access).filter(document=recording.document_id, state=AnnotationSetState.SUBMITTED)
     return list(submitted.select_related("author").order_by("author__kind", "author__name"))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from csp.constants import NONCE, SELF
 from csp.decorators import csp_update
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
@@ -62,12 +62,15 @@ def recording_import(request: Request, access: Access) -> HttpResponse:
 
 
 @csp_update({"style-src": [NONCE], "media-src": [SELF]})
-@in_project(Can.READ_NOTES)
+@in_project(Can.SEE_PROJECT)
 def recording(request: Request, access: Access, pk: int) -> HttpResponse:
-    """Show the player, the transcript and the regions. `set`: the annotation set that is muted, too."""
+    """Show the player, the transcript and the regions. `set`: the annotation set that is muted, too.
+
+    Annotators hear the recordings of notes assigned to them. They see their own spans, and no regions.
+    """
     row = selectors.recording_for(access, pk)
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={})
-    regions = list(row.regions.all())
+    regions = [] if access.blind else list(row.regions.all())
     context = _context(request, access, row) | {
         "turns": selectors.turns_of(row, regions),
         "data": {
@@ -85,22 +88,24 @@ def _context(request: Request, access: Access, row: Recording, problem: str = ""
     chosen = next((one for one in sets if one.pk == number(request.GET, "set")), None)
     if "set" not in request.GET:
         # Without a choice, what is muted should show: gold, or else the newest run.
-        of_kinds = [[one for one in sets if one.author.kind == kind] for kind in (AuthorKind.GOLD, AuthorKind.RUN)]
+        kinds = (AuthorKind.ANNOTATOR,) if access.blind else (AuthorKind.GOLD, AuthorKind.RUN)
+        of_kinds = [[one for one in sets if one.author.kind == kind] for kind in kinds]
         chosen = next((max(some, key=lambda one: one.pk) for some in of_kinds if some), None)
-    intervals = selectors.muted_intervals(row, selectors.spans_in(chosen.pk) if chosen else [])
+    regions = [] if access.blind else list(row.regions.all())
+    spans = selectors.spans_in(chosen.pk) if chosen else []
+    intervals = selectors.muted_intervals(row, spans, regions=regions)
     only_open = request.GET.get("show") != "all"
-    rows = row.regions.filter(decision="") if only_open else row.regions.all()
-    page = paged(request, rows, REGIONS)
+    page = paged(request, [one for one in regions if not (only_open and one.decision)], REGIONS)
     state = {
         "intervals": intervals,
-        "regions": [[one.pk, one.start, one.end, one.cause, selectors.is_muted(one)] for one in row.regions.all()],
+        "regions": [[one.pk, one.start, one.end, one.cause, selectors.is_muted(one)] for one in regions],
     }
     return {
         "recording": row,
         "note": row.document,
         "page": page,
         "only_open": only_open,
-        "open_count": row.regions.filter(decision="").count(),
+        "open_count": sum(not one.decision for one in regions),
         "sets": sets,
         "chosen": chosen,
         "state": json.dumps(state),
@@ -129,7 +134,7 @@ def region_decide(request: Request, access: Access, pk: int, region: int) -> Htt
         request, access, row,
         lambda given: decide_region(
             region=found, **given, decision=request.POST.get("decision", ""), sort=request.POST.get("sort", ""),
-            actor=access.user,
+            actor=access.user, seen=request.POST.get("seen"),
         ),
     )  # fmt: skip
 
@@ -151,15 +156,21 @@ def _changed(request: Request, access: Access, row: Recording, change: Any) -> H
     return render(request, "audio/regions.html", context, status=200 if request.htmx or not problem else 422)
 
 
-@in_project(Can.READ_NOTES)
+@in_project(Can.SEE_PROJECT)
 def recording_file(request: Request, access: Access, pk: int) -> HttpResponseBase:
-    """Send the recording, or the part of it that the header Range names. Hearing its beginning counts as reading."""
+    """Send the recording, or the part of it that the header Range names. Hearing it counts as reading.
+
+    A player asks for one part after the other: they are recorded once in an hour.
+    """
     row = selectors.recording_for(access, pk)
-    stored = selectors.original_of(row)
+    try:
+        stored = selectors.original_of(row)
+    except ServiceError as error:
+        raise Http404(str(error)) from error
     start, end = _range(request.headers.get("Range", ""), stored.size)
     if start is None:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{stored.size}"})
-    if start == 0:
+    if start == 0 or not selectors.has_read_lately(access, pk):
         NOTE_READ.record(
             actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "recording"}
         )  # fmt: skip

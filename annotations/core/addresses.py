@@ -6,6 +6,7 @@ The lower feature names a purpose. The feature that has the page registers its U
 * `project.new`: the page of a new project
 * `project.next`: leads to the person's next note
 * `note.annotate`: the page on which a person annotates a note
+* `note.recording`: the page of the recording whose transcript a note is
 * `note.surrogates`: surrogates for spans that a page sends, as JSON
 * `note.outcome`: the page that compares a person's annotations with the adjudicated ones
 

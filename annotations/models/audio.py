@@ -103,3 +103,8 @@ class AudioRegion(Table):
         constraints = [
             models.CheckConstraint(condition=models.Q(end__gt=models.F("start")), name="audio_region_not_empty")
         ]
+
+    @property
+    def moment(self) -> str:
+        """When a person decided, in ISO 8601; empty if nobody has."""
+        return "" if self.decided_at is None else self.decided_at.isoformat()

@@ -171,6 +171,9 @@ class DocumentSource(Table):
     deleted when one of them is erased.
     """
 
+    RECORDING = "audio"
+    """The kind of the source of a transcript: its original is the recording."""
+
     document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="source")
     original = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="sources")
     name = models.CharField(max_length=255, help_text="Relative path of the document in its import.")

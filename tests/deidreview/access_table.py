@@ -63,7 +63,7 @@ TABLE: dict[str, dict[str, str]] = {
         help help_page projects mfa_index signing_keys signing_key_pem
     """),
     **alike({"GET": MEMBERS, "POST": EVERYONE_405}, """
-        project guidelines talk guidelines_beside source_page amendments
+        project guidelines talk guidelines_beside source_page amendments recording recording_file
     """),
     **alike({"GET": MANAGERS, "POST": done(MANAGERS, 422)}, """
         project_settings patients labels label_edit category_add category_edit label_merge people import injections
@@ -92,7 +92,7 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": ALL_NOTES, "POST": EVERYONE_405}, """
         note gold gold_version gold_changes gold_statistics scores score acceptance agreement disagreements
         disagreement_sentences runs run judgings judging judging_entities runs_compare strategies loop models model
-        backends calibration jobs job recordings recording recording_file
+        backends calibration jobs job recordings
     """),
     **alike({"GET": EVERYONE_405, "POST": done(REVIEWERS)}, """
         region_mark region_decide

@@ -24,7 +24,7 @@ from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.requests import Request, body_of, in_project, is_json, number
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.exchange.selectors import places_in
-from annotations.models import AnnotationSet, AnnotationSetState, Document, Flag
+from annotations.models import AnnotationSet, AnnotationSetState, Document, DocumentSource, Flag
 from annotations.notes.selectors.comments import outcome_set
 from annotations.projects.selectors.projects import own_work
 from annotations.text.names import is_whole
@@ -67,6 +67,7 @@ def _open(access: Access, pk: int, *, ahead: bool = False) -> OpenedNote:
         "labels_stamp": labels.stamp,
         "urls": {name: path_to(page, slug, note.pk) for name, page in URLS.items()},
         "source": places_in(slug, note),
+        "recording": _recording(slug, note),
         "work": _work(slug, work, pace(access, work.done)),
     }
     return OpenedNote(note, labels, work, data)
@@ -102,6 +103,13 @@ def note_data(request: Request, slug: str, pk: int) -> HttpResponse:
     """The data of the annotate page as JSON; with ?ahead=1 for a note that may be opened next."""
     access = enter(request.user, slug, Can.ANNOTATE)
     return JsonResponse(_open(access, pk, ahead=request.GET.get("ahead") == "1").data)
+
+
+def _recording(slug: str, note: Document) -> str:
+    """Address of the page of the recording whose transcript the note is; empty for another note."""
+    source: DocumentSource | None = getattr(note, "source", None)
+    is_transcript = source is not None and source.kind == DocumentSource.RECORDING
+    return address("note.recording", slug, note.pk) if is_transcript else ""
 
 
 def _outcome(access: Access, note: Document, state: str) -> str:

@@ -17,22 +17,29 @@ def mark_region(*, recording: Recording, start: float, end: float, actor: User) 
     if recording.regions.filter(cause=RegionCause.PERSON).count() >= MOST_BY_HAND:
         message = _("This recording has %(most)s parts marked by hand. Extend one of them.")
         raise ServiceError(message % {"most": MOST_BY_HAND}, code="many")
+    same = {"cause": RegionCause.PERSON, "start": round(start, 3), "end": end, "decision": RegionDecision.ACCEPTED}
+    if (made := recording.regions.filter(**same).first()) is not None:  # A double click sends the form twice.
+        return made
     region = AudioRegion(recording=recording, cause=RegionCause.PERSON)
     return _store(region, start, end, RegionDecision.ACCEPTED, RegionSort.NAME, actor)
 
 
 def decide_region(
-    *, region: AudioRegion, start: float, end: float, decision: str, sort: str, actor: User
+    *, region: AudioRegion, start: float, end: float, decision: str, sort: str, actor: User, seen: str | None = None
 ) -> AudioRegion:
     """Change the bounds (seconds), the decision and the sort of a region; an empty decision opens it again.
 
-    Raises ServiceError `bounds`, or `gone` if the region was deleted.
+    `seen`: when the region was decided (AudioRegion.moment) as the person saw it; None: whatever it is. Raises
+    ServiceError `bounds`, `gone` if the region was deleted, or `changed` if somebody has decided since then.
     """
     with transaction.atomic():
         rows = AudioRegion.objects.select_for_update(of=("self",)).select_related("recording__document")
         locked = rows.filter(pk=region.pk).first()
         if locked is None:
             raise ServiceError(_("This part of the recording was deleted. Reload the page."), code="gone")
+        if seen is not None and seen != locked.moment:
+            message = _("Somebody else has decided about this part meanwhile. Look at the decision, then change it.")
+            raise ServiceError(message, code="changed")
         return _store(locked, start, end, decision, sort, actor)
 
 

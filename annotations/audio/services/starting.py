@@ -33,8 +33,6 @@ from annotations.models import (
 
 JOB: Final = "transcribe"
 FROM_FILE: Final = "file of words"
-KIND: Final = "audio"
-"""The kind of a DocumentSource whose original is a recording."""
 LONGEST_NAME: Final = 200
 
 
@@ -100,9 +98,12 @@ def _name_of_note(project: Project, file: str) -> str:
         return notes.exists() or waiting.filter(name=name).exists()
 
     note = PurePath(file).stem
-    sources = DocumentSource.objects.filter(document__project=project, document__name=note, kind=KIND)
+    sources = DocumentSource.objects.filter(
+        document__project=project, document__name=note, kind=DocumentSource.RECORDING
+    )
     named = waiting.filter(name=note).values_list("imported_by__stored_file__name", flat=True)
-    others = [*sources.values_list("name", flat=True), *named]
+    recordings = sources.filter(kind=DocumentSource.RECORDING)
+    others = [*recordings.values_list("name", flat=True), *named]
     if others and file not in others:
         note = file
     if taken(note):

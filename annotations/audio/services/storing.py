@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from annotations.audio.events import RECORDING_STORED
 from annotations.audio.rules.intervals import Interval, Stretch, doubtful, voiced_gaps
 from annotations.audio.rules.words import SpokenWord, Transcript, transcript_of
-from annotations.audio.services.starting import KIND
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Fence, silent
 from annotations.exchange.services.importing import run_import, undo_import
@@ -72,7 +71,7 @@ def _store(
     assert stored is not None
     StoredFile.objects.filter(pk=stored.pk).update(kind=StoredFileKind.ORIGINAL, expires_at=None)
     Import.objects.filter(pk=row.pk).update(stored_file=None)
-    DocumentSource.objects.create(document=note, original=stored, name=stored.name, kind=KIND)
+    DocumentSource.objects.create(document=note, original=stored, name=stored.name, kind=DocumentSource.RECORDING)
     recording.document, recording.given, recording.voice = note, None, voice
     recording.name = recording.patient_id = ""
     recording.words = [list(word) for word in spoken.words]

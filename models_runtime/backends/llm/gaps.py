@@ -1,7 +1,6 @@
 """A language model judges from the words around them what the gaps of a transcript hold (Singh et al. 2025, B.3)."""
 
 from collections.abc import Callable, Sequence
-from string import Template
 from typing import Final
 
 from annotations.audio.rules.gaps import HARMLESS, UNKNOWN, excerpt_with, key_of, read_verdicts
@@ -10,7 +9,7 @@ from annotations.audio.rules.words import TimedWord
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Answer, Completion, Question, object_schema
 from models_runtime.backends.llm.driver import Capacity, Conversation, run_all
-from models_runtime.backends.llm.prompts import LabelWord, built_in, fenced
+from models_runtime.backends.llm.prompts import LANGUAGES, LabelWord, fenced, system_prompt
 
 AT_ONCE: Final = 8
 """Gaps in one question. They are neighbors, so that they share the words around them."""
@@ -20,13 +19,15 @@ _TOKENS_A_GAP, _TOKENS_OVERHEAD = 40, 1024
 
 
 class GapJudge:
-    """Asks a model about gaps. `labels` are the types of entities that it may name."""
+    """Asks a model about gaps. `labels` are the types of entities that it may name.
 
-    def __init__(self, completion: Completion, labels: Sequence[LabelWord]) -> None:
+    `language`: that of the transcript; without a prompt in it, the English one is used.
+    """
+
+    def __init__(self, completion: Completion, labels: Sequence[LabelWord], language: str) -> None:
         self._completion = completion
         self._types = [label.code for label in labels]
-        named = "\n".join(f"{one.code}: {one.description or one.name}" for one in labels)
-        self._prompt = Template(built_in("gaps", "en")).substitute(labels=named, example=self._types[0])
+        self._prompt = system_prompt("gaps", language if language in LANGUAGES else "en", labels)
 
     def judge(
         self,

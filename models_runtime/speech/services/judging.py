@@ -40,7 +40,8 @@ def judge_gaps(
     params, server = asked_for({"server": given["server"], "model": given["model"]})
     gaps = list(recording.regions.filter(cause=RegionCause.GAP, decision=""))
     try:
-        judge = GapJudge(completion_of(server, params.model, Meter()), prompt_labels(note.project))
+        language = note.language or note.project.language
+        judge = GapJudge(completion_of(server, params.model, Meter()), prompt_labels(note.project), language)
         wanted = [Stretch(one.start, one.end) for one in gaps]
         verdicts = judge.judge(note.text, words_of(recording), wanted, check, capacity_of(server))
     except BackendError as error:

@@ -28,6 +28,9 @@ export class Frame {
     byId("reopen-form").action = note.urls.reopen;
     byId("outcome").href = note.data.outcome;
     byId("outcome").hidden = !note.data.outcome;
+    const listen = /** @type {HTMLAnchorElement} */ (byId("listen"));
+    listen.href = note.data.recording;
+    listen.hidden = !note.data.recording;
     about("next-open", "after", note);
     about("own-keys", "note", note);
     byId("submit").disabled = false;

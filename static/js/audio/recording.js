@@ -52,6 +52,8 @@ function adoptStyles() {
 let state = { intervals: [], regions: [] };
 /** @type {RegionState | null} */
 let looped = null;
+/** The regions of the waveform as they were last drawn, by id. @type {Map<string, string>} */
+const drawn = new Map();
 let selectedWord = -1;
 let selectedRegion = 0;
 let zoom = 0;
@@ -64,24 +66,45 @@ const inputOf = (form, name) => /** @type {HTMLInputElement} */ (form.elements.n
 /** Show what is muted now, in the waveform and in the transcript. */
 function showState() {
   state = JSON.parse(document.getElementById("regions").dataset.state);
-  let at = 0;
   for (const word of words) {
     const [begin, finish] = data.words[Number(word.dataset.at)];
-    while (at < state.intervals.length && state.intervals[at][1] <= begin) at += 1;
-    word.classList.toggle("is-muted", state.intervals.slice(at).some(([start, end]) => start < finish && begin < end));
+    word.classList.toggle("is-muted", isMuted(begin, finish));
   }
-  regions.clearRegions();
+  const wanted = new Map();
   for (const [start, end] of state.intervals)
-    regions.addRegion({ start, end, drag: false, resize: false, color: "rgb(200 40 40 / 22%)" });
+    wanted.set(`muted-${start}-${end}`, { start, end, drag: false, resize: false, color: "var(--audio-muted)" });
   for (const [id, start, end, , muted] of state.regions)
-    regions.addRegion({
-      id: `part-${id}`,
+    wanted.set(`part-${id}`, {
       start,
       end,
       drag: false,
       resize: Boolean(mark && rowOf(id)),
-      color: muted ? "rgb(200 120 0 / 25%)" : "rgb(0 120 200 / 18%)",
+      color: muted ? "var(--audio-part)" : "var(--audio-kept)",
     });
+  // Only what changed is drawn again: an hour has thousands of parts.
+  for (const region of regions.getRegions()) {
+    const options = wanted.get(region.id);
+    wanted.delete(region.id);
+    if (!options) region.remove();
+    else if (JSON.stringify(options) !== drawn.get(region.id)) region.setOptions(options);
+    if (options) drawn.set(region.id, JSON.stringify(options));
+  }
+  for (const [id, options] of wanted) {
+    drawn.set(id, JSON.stringify(options));
+    regions.addRegion({ id, ...options });
+  }
+}
+
+/** Whether a muted interval touches a part of the recording, in seconds. The intervals are in order, and apart. */
+function isMuted(begin, finish) {
+  let low = 0;
+  let high = state.intervals.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (state.intervals[middle][1] <= begin) low = middle + 1;
+    else high = middle;
+  }
+  return low < state.intervals.length && state.intervals[low][0] < finish;
 }
 
 function playFrom(seconds) {
@@ -118,12 +141,32 @@ function decide(id, decision) {
   button?.click();
 }
 
-/** Move the selected part's begin or end outwards; it is stored with the decision. */
+/** Move the selected part's begin or end; it is stored with the decision. */
 function extend(name, by) {
   const row = rowOf(selectedRegion);
-  if (!row) return;
+  if (!row || !mark) return;
   const input = inputOf(row, name);
   input.value = Math.min(data.duration, Math.max(0, Number(input.value) + by)).toFixed(3);
+  const found = state.regions.find((region) => region[0] === selectedRegion);
+  found[name === "start" ? 1 : 2] = Number(input.value);
+  regions.getRegions().find((region) => region.id === `part-${selectedRegion}`)?.setOptions({ [name]: Number(input.value) });
+  drawn.delete(`part-${selectedRegion}`);
+  if (looped) loop(found);
+}
+
+/** Mute from `begin` to `finish`. */
+function muteFrom(begin, finish) {
+  inputOf(mark, "start").value = begin.toFixed(3);
+  inputOf(mark, "end").value = finish.toFixed(3);
+  mark.requestSubmit();
+}
+
+/** Put the time of the player into the form for muting a part. */
+function take(name) {
+  const input = mark && inputOf(mark, name);
+  if (!input) return;
+  input.value = audio.currentTime.toFixed(3);
+  input.focus();
 }
 
 const KEYS = {
@@ -135,7 +178,12 @@ const KEYS = {
   x: () => decide(selectedRegion, "rejected"),
   "[": () => extend("start", -STEP),
   "]": () => extend("end", STEP),
+  m: () => mark && selectedWord >= 0 && muteFrom(...data.words[selectedWord]),
+  b: () => take("start"),
+  e: () => take("end"),
 };
+// The brackets need AltGr on some keyboards.
+const MOVES = { Alt: "start", Shift: "end" };
 
 function step(by) {
   const ids = rows().map((row) => Number(row.dataset.region));
@@ -146,7 +194,15 @@ function step(by) {
 document.addEventListener("keydown", (event) => {
   const from = /** @type {HTMLElement} */ (event.target);
   const typing = from.matches("input:not([type=checkbox]), select, textarea");
-  if (typing || event.ctrlKey || event.altKey || event.metaKey) return;
+  const moved = event.altKey === event.shiftKey ? null : event.altKey ? MOVES.Alt : MOVES.Shift;
+  if (moved && !typing && !event.ctrlKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+    event.preventDefault();
+    extend(moved, event.key === "ArrowLeft" ? -STEP : STEP);
+    return;
+  }
+  // "b" and "e" also work in the two fields that they fill.
+  const filling = from.matches("#mark input") && (event.key === "b" || event.key === "e");
+  if ((typing && !filling) || event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.key === " " && from.matches("button, a, input, audio, summary")) return;
   const act = KEYS[event.key];
   if (!act) return;
@@ -155,6 +211,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 transcript.addEventListener("keydown", (event) => {
+  if (event.altKey || event.shiftKey || event.ctrlKey) return;
   if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
     event.preventDefault();
     selectWord(selectedWord + (event.key === "ArrowRight" ? 1 : -1));
@@ -182,7 +239,7 @@ document.addEventListener("click", (event) => {
 
 wave.on("timeupdate", (now) => {
   if (looped && now >= looped[2]) audio.currentTime = looped[1];
-  audio.muted = asMuted.checked && state.intervals.some(([start, end]) => start <= now && now < end);
+  audio.muted = asMuted.checked && isMuted(now, now + 0.001);
   const at = data.words.findLastIndex(([begin, finish]) => begin <= now && now < finish);
   if (at === playing) return;
   words[playing]?.classList.remove("is-playing");
@@ -199,13 +256,12 @@ for (const [id, by] of /** @type {[string, number][]} */ ([["wider", 2], ["narro
 
 if (mark) {
   let ready = false;
-  regions.enableDragSelection({ color: "rgb(200 40 40 / 30%)" });
+  regions.enableDragSelection({ color: "var(--audio-muted)" });
   regions.on("region-created", (region) => {
     if (!ready || region.id.startsWith("part-") || !region.drag) return;
-    inputOf(mark, "start").value = region.start.toFixed(3);
-    inputOf(mark, "end").value = region.end.toFixed(3);
+    const { start, end } = region;
     region.remove();
-    mark.requestSubmit();
+    muteFrom(start, end);
   });
   regions.on("region-updated", (region) => {
     const id = Number(region.id.replace("part-", ""));
@@ -218,17 +274,32 @@ if (mark) {
   ready = true;
 }
 
+let hadFocus = false;
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target.id === "regions") hadFocus = event.detail.target.contains(document.activeElement);
+});
+
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id !== "regions") return;
-  const before = selectedRegion;
-  showState();
+  const before = state.regions.find((region) => region[0] === selectedRegion);
   const ids = rows().map((row) => Number(row.dataset.region));
-  if (ids.length && !ids.includes(before)) selectRegion(ids.find((id) => id > before) ?? ids[0]);
+  showState();
+  if (ids.includes(selectedRegion)) selectRegion(selectedRegion);
+  else if (ids.length) {
+    const later = state.regions.find((region) => ids.includes(region[0]) && before && region[1] >= before[1]);
+    selectRegion(later?.[0] ?? ids[0]);
+    // Who listens to one part after the other hears the next one.
+    if (looped) loop(state.regions.find((region) => region[0] === selectedRegion) ?? null);
+  } else if (looped) loop(null);
+  if (hadFocus) rowOf(selectedRegion)?.querySelector("button")?.focus();
 });
 
 adoptStyles();
 showState();
 // Only now does the waveform take regions.
-wave.on("ready", showState);
+wave.on("ready", () => {
+  regions.clearRegions();
+  showState();
+});
 
 export {};
