@@ -2,10 +2,13 @@
 
 import io
 import json
+import tracemalloc
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotations.audio.rules.intervals import Interval
+from annotations.audio.rules.sound import facts_of, peaks_of, write_muted
 from annotations.audio.selectors import muted_intervals, words_of
 from annotations.audio.services import exporting
 from annotations.audio.services.starting import start_recording
@@ -25,6 +28,7 @@ from annotations.models import (
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.projects import create_project
 from fixtures.quality.speech import RATE
+from models_runtime.backends.speech.parts import parts_of
 from models_runtime.backends.speech.sphinx import SphinxRecognizer
 from models_runtime.models import Run
 from tests.audio.conftest import SAID, store
@@ -233,3 +237,33 @@ def test_the_commands_from_a_file_to_a_muted_copy(tmp_path, speech):
     (tmp_path / "words.json").write_text('[{"word": "hi"}]')
     with pytest.raises(CommandError, match="other words"):
         called("deid_audio", "ward", audio, "--words", words, "--out", str(tmp_path / "third"))
+
+
+def test_ten_times_the_length_takes_no_more_memory(tmp_path):
+    import numpy
+    import soundfile
+
+    class NoVoices:
+        name = "none"
+
+        def voiced(self, samples):
+            return []
+
+    def most(minutes):
+        path = tmp_path / f"{minutes}.wav"
+        noise = numpy.random.default_rng(1).integers(-9000, 9000, 16_000 * 60, numpy.int16)
+        with soundfile.SoundFile(path, "w", samplerate=16_000, channels=1, subtype="PCM_16") as sink:
+            for _minute in range(minutes):
+                sink.write(noise)
+        tracemalloc.start()
+        try:
+            with path.open("rb") as file, (tmp_path / "copy").open("w+b") as copy:
+                peaks_of(file, facts_of(file))
+                ends = [part.end for part in parts_of(file, NoVoices())]
+                write_muted(file, copy, [Interval(1, 2, "X")])
+            assert ends[-1] == pytest.approx(60 * minutes)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert most(10) < 1.2 * most(1)

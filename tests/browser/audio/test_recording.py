@@ -70,3 +70,34 @@ def test_a_part_is_muted_by_dragging_over_the_waveform(page):
     assert (made.decision, round(made.start / length, 1)) == ("accepted", 0.9)
     assert 0.02 < (made.end - made.start) / length < 0.1
     assert page.errors == []
+
+
+@pytest.mark.browser
+def test_parts_are_moved_heard_and_made_by_keyboard_alone(page):
+    regions = page.locator("#regions")
+    first = AudioRegion.objects.order_by("start").first()
+    page.keyboard.press("n")
+    page.keyboard.press("l")
+    expect(page.locator("#loop-state")).not_to_be_empty()
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Alt+ArrowRight")
+    page.keyboard.press("a")
+    expect(page.locator(".audio-region.is-selected")).not_to_have_attribute("data-region", str(first.pk))
+    region = AudioRegion.objects.get(pk=first.pk)
+    assert (round(region.start - first.start, 2), round(region.end - first.end, 2)) == (0.1, 0.1)
+    # The next part is heard by itself.
+    expect(page.locator("#loop-state")).to_contain_text(f"{AudioRegion.objects.order_by('start')[1].start:.2f}")
+    page.locator("#transcript").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("m")
+    expect(regions).to_have_attribute("data-state", re.compile("person"))
+    page.keyboard.press("b")
+    expect(page.locator("#mark-start")).to_be_focused()
+    page.locator("#mark-start").fill("0.5")
+    page.keyboard.press("Tab")
+    page.keyboard.type("0.6")
+    page.keyboard.press("Enter")
+    wait_for(lambda: AudioRegion.objects.filter(cause="person").count() == 2, what="the second part")
+    assert AudioRegion.objects.filter(cause="person", start=0.5, end=0.6).exists()
+    assert page.locator("#wave [part~=region]").count() > 0
+    assert page.errors == []
