@@ -1,4 +1,4 @@
-/** Handles at the ends of the selected span: drag one to resize it by tokens, with Alt by characters; Escape cancels. */
+/** Handles at the ends of the selected span, or of the text that a finger selected: drag one to resize it by tokens, with Alt by characters; Escape cancels. */
 
 import { byId, el } from "../editor/dom.js";
 import { scrollAtEdge } from "../editor/edge_scroll.js";
@@ -87,11 +87,16 @@ export class Ends {
     return this.#drag !== null && this.#drag.moved;
   }
 
+  get #selected() {
+    const { work, mouse } = this.#workbench;
+    return work?.selected ?? (mouse?.isByFinger && work?.range ? work.range : null);
+  }
+
   // ── Where the handles are ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** Position the handles after the frame of the gesture is painted, so that measuring doesn't delay it. */
   #later() {
-    const span = this.#workbench.work?.selected ?? null;
+    const span = this.#selected;
     // A saved span is another object with the same bounds: its handles stay, because somebody may be about to press one.
     if (!this.#drag && !haveSameBounds(span, this.#shownFor)) this.#layer.hidden = true;
     if (this.#waits || (!span && this.#shownFor === null)) return;
@@ -100,8 +105,7 @@ export class Ends {
       setTimeout(() => {
         this.#waits = false;
         if (this.#drag) return;
-        const { note, work } = this.#workbench;
-        this.#shownFor = note.layout ? work.selected : null;
+        this.#shownFor = this.#workbench.note.layout ? this.#selected : null;
         this.#show(this.#shownFor);
       }, FRAME),
     );
@@ -144,7 +148,7 @@ export class Ends {
 
   #down(event) {
     const edge = event.target.dataset.edge;
-    const span = this.#workbench.work.selected;
+    const span = this.#selected;
     if (!edge || !span || event.button !== 0 || this.#drag) return;
     event.preventDefault();
     this.#dragged = false; // a drag by finger ends without a click
@@ -215,7 +219,12 @@ export class Ends {
     if (!drag || event.pointerId !== drag.id) return;
     if (drag.moved) this.#follow(Object.assign(drag, { exact: event.altKey }));
     this.#stop();
-    if (drag.moved) this.#workbench.work.resizing.to(drag.bounds);
+    const { work } = this.#workbench;
+    if (drag.moved && work.selected) work.resizing.to(drag.bounds);
+    else if (drag.moved) {
+      work.selectText(drag.bounds.start, drag.bounds.end, { exact: true });
+      work.openPalette(false);
+    }
     this.#dragged = drag.moved;
   }
 

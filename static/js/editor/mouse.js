@@ -1,10 +1,17 @@
-/** Selecting and labeling by mouse, pen and finger. */
+/**
+ * Selecting and labeling by mouse, pen and finger. A finger selects a word by a tap, the expression around it by a double tap, and
+ * text by a drag along the line; a drag across the lines scrolls. A long press selects text as elsewhere in the browser.
+ */
 
 import { byId } from "./dom.js";
 import { Sweep } from "./sweep.js";
 
 // Milliseconds to wait after a touch: people still move the ends of the selection after lifting the finger.
 const TOUCH_REST = 350;
+// Pixels between the taps of a double tap.
+const TAPPED = 24;
+// Pixels between the selected text and the labels below it: room for the handles.
+const UNDER = 40;
 // Pixels from which on a press is a drag.
 const MOVED = 4;
 
@@ -18,6 +25,9 @@ export class Mouse {
   #timer = 0;
   #pending = null; // what to do once the browser has set the selection
   #sweep;
+  #tap = { at: 0, x: 0, y: 0 }; // the last tap
+  /** Whether the selected text was selected by a tap or a drag of a finger, so that the browser shows no handles for it. */
+  isByFinger = false;
 
   /**
    * @param {object} work  the page's acts: selectText, selectSpan, applyLabel …; optional: `growing.expandAt`, `pick`, `pressed`, `struck`
@@ -54,7 +64,9 @@ export class Mouse {
     this.#touch = event.pointerType === "touch";
     this.#isMouse = event.pointerType === "mouse";
     const isInNote = event.button === 0 && this.#note.contains(event.target);
-    this.#began = isInNote ? { x: event.clientX, y: event.clientY } : null;
+    this.#began = isInNote ? { x: event.clientX, y: event.clientY, selected: this.#touch && this.#work.layout.selected() } : null;
+    if (!event.target.closest(".wb-end")) this.isByFinger = false;
+    if (isInNote && this.#touch) this.#sweep.begin(event, { isFinger: true });
     if (!isInNote && !event.target.closest("#palette, #side, .wb-end")) this.#work.palette.close();
   }
 
@@ -62,13 +74,27 @@ export class Mouse {
     if (!this.#began || event.button !== 0) return;
     const { clientX, clientY, altKey, target } = event;
     const isDrag = Math.hypot(clientX - this.#began.x, clientY - this.#began.y) >= MOVED;
+    const before = this.#began.selected;
     this.#began = null;
     const stack = stackUnder(target);
     const swept = this.#sweep.end(event);
+    if (this.#touch) {
+      this.#touchEnded(swept, before, () => this.#tapped(stack, clientX, clientY, event.timeStamp));
+      return;
+    }
     // The browser sets its own selection, and counts the clicks, only after this event.
     this.#pending = () =>
       this.#handle(swept ?? this.#work.layout.selected(), stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
     setTimeout(() => this.finishSelection(), 0); // in case no click follows, because the button was released outside the window
+  }
+
+  /** After a long press the browser has selected a word, which `#touched` handles. */
+  #touchEnded(swept, before, tapped) {
+    const after = this.#work.layout.selected();
+    const isLong = after && after.start < after.end && (after.start !== before?.start || after.end !== before?.end);
+    if (swept && swept.start < swept.end) this.#pending = () => this.#finger(() => this.#take(swept, false, true));
+    else if (!isLong) this.#pending = tapped;
+    setTimeout(() => this.finishSelection(), 0);
   }
 
   /** Handle the last mouse selection now, for example because a key was pressed right after it. */
@@ -79,18 +105,19 @@ export class Mouse {
   }
 
   /** Handle a click on an element above the text as a click on the text. */
-  clickThrough({ clientX, clientY, altKey, detail }) {
+  clickThrough({ clientX, clientY, altKey, detail, timeStamp }) {
     const under = document.elementFromPoint(clientX, clientY);
     if (!under || !this.#note.contains(under)) return;
     this.#work.layout.clear();
-    this.#handle(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
+    if (this.#touch) this.#tapped(stackUnder(under), clientX, clientY, timeStamp);
+    else this.#handle(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
   }
 
   #handle(selection, stack, { exact, clicks, x, y }) {
     const isEmpty = !selection || selection.start === selection.end;
-    if (clicks > 1 && !exact && !this.#touch && this.#expand(isEmpty || clicks > 2 ? null : selection.start, x, y)) return;
+    if (clicks > 1 && !exact && this.#expand(isEmpty || clicks > 2 ? null : selection.start, x, y)) return;
     if (!isEmpty) {
-      if (!this.#touch) this.#take(selection, exact, true);
+      this.#take(selection, exact, true);
       return;
     }
     if (exact && clicks === 1 && stack.length && this.#work.struck?.(stack)) return;
@@ -101,7 +128,36 @@ export class Mouse {
     // Clicking again on overlapping spans selects the next outer one.
     const here = stack.indexOf(this.#work.selected?.key);
     if (stack.length) this.#work.selectSpan(stack[(here + 1) % stack.length]);
-    else if (!this.#touch) this.#work.clearAll(selection?.start ?? null);
+    else this.#work.clearAll(selection?.start ?? null);
+  }
+
+  /** A tap selects the span or the word under it, a second one the expression. The labels wait for the second one. */
+  #tapped(stack, x, y, at) {
+    const isSecond = at - this.#tap.at < TOUCH_REST && Math.hypot(x - this.#tap.x, y - this.#tap.y) < TAPPED;
+    this.#tap = { at: isSecond ? 0 : at, x, y };
+    clearTimeout(this.#timer);
+    const character = this.#work.layout.characterUnder(x, y);
+    if (isSecond && this.#finger(() => this.#expand(null, x, y))) return;
+    if (stack.length || character === null) {
+      this.#work.layout.clear();
+      this.#handle(null, stack, { exact: false, clicks: 1, x, y });
+    } else if (this.#finger(() => this.#work.selectText(character, character + 1))) {
+      this.#timer = setTimeout(() => this.#work.range && this.#offer(), TOUCH_REST);
+    }
+  }
+
+  /** Scroll the selected text out from under the labels, which are a sheet at the bottom of a phone. */
+  #uncover() {
+    const { range, layout } = this.#work;
+    const { top, left } = byId("palette").getBoundingClientRect();
+    if (!range || left > 0) return;
+    byId("scroll").scrollTop += Math.max(0, layout.box(range.start, range.end).last.bottom + UNDER - top);
+  }
+
+  /** Select text for a finger: the page shows handles at its ends. */
+  #finger(select) {
+    this.isByFinger = true;
+    return select();
   }
 
   /** A double click expands from the character under the pointer; the browser's own selection may begin at the character after it. */
@@ -124,10 +180,11 @@ export class Mouse {
   #offer() {
     if (this.#work.armed !== null) this.#work.applyLabel(this.#work.armed);
     else this.#work.openPalette(false);
+    if (this.#touch && this.#work.palette.isOpen) this.#uncover();
   }
 
   #touched() {
-    if (!this.#touch) return;
+    if (!this.#touch || this.isByFinger) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       const selection = this.#work.layout.selected();

@@ -1,5 +1,5 @@
 /**
- * Select text by dragging the mouse. While dragging, the page shows the tokens, or with Alt the characters, that will be selected.
+ * Select text by dragging the mouse or a finger. While dragging, the page shows the tokens, or with Alt the characters, that will be selected.
  *
  * The browser doesn't do this for two reasons. Its own selection shows characters, so that a person would see only afterwards which
  * tokens are selected. And while the button is pressed, Chromium makes a frame at every refresh of the screen, to scroll at the edges:
@@ -9,8 +9,9 @@
 import { byId } from "./dom.js";
 import { scrollAtEdge } from "./edge_scroll.js";
 
-// Pixels below which a press is a click.
+// Pixels below which a press is a click, or a touch a tap.
 const MOVED = 4;
+const MOVED_FINGER = 12;
 // Width in pixels of the zone inside the edges that scrolls: the screen may end at the edge, so the mouse can't go beyond.
 const EDGE = 3;
 
@@ -29,17 +30,19 @@ export class Sweep {
     for (const type of /** @type {const} */ (["keydown", "keyup"])) document.addEventListener(type, (event) => this.#alt(event));
   }
 
-  /** @param {MouseEvent} event mousedown in the note. The browser handles everything but a plain press on text. */
-  begin(event) {
+  /** @param {MouseEvent} event mousedown, or the touch of a finger, in the note. The browser handles all but a plain press on text. */
+  begin(event, { isFinger = false } = {}) {
     const { clientX: x, clientY: y, altKey } = event;
     this.#going = null;
-    if (event.button !== 0 || event.detail !== 1 || event.shiftKey || event.ctrlKey || event.metaKey) return;
+    if (event.button !== 0 || (event.detail !== 1 && !isFinger) || event.shiftKey || event.ctrlKey || event.metaKey) return;
     const anchor = this.#work.layout.under(x, y);
     if (anchor === null) return;
-    event.preventDefault();
-    this.#work.layout.clear();
-    this.#note.focus({ preventScroll: true });
-    this.#going = { anchor, head: anchor, x, y, fromX: x, fromY: y, exact: altKey, moved: false, waits: false };
+    if (!isFinger) {
+      event.preventDefault();
+      this.#work.layout.clear();
+      this.#note.focus({ preventScroll: true });
+    }
+    this.#going = { anchor, head: anchor, x, y, fromX: x, fromY: y, exact: altKey, isFinger, moved: false, waits: false };
   }
 
   /** The button was released. Returns the selected bounds, empty after a click; null if the press didn't begin here. */
@@ -52,7 +55,9 @@ export class Sweep {
     return { start: Math.min(anchor, head), end: Math.max(anchor, head) };
   }
 
+  /** The button was lost, or the browser scrolls with the finger. */
   cancel() {
+    if (this.#going?.moved && this.#going.isFinger) this.#work.layout.clear();
     this.#going = null;
   }
 
@@ -87,7 +92,8 @@ export class Sweep {
 
   #follow(going, { show = true } = {}) {
     if (!going.moved) {
-      if (Math.hypot(going.x - going.fromX, going.y - going.fromY) < MOVED) return;
+      const [dx, dy] = [Math.abs(going.x - going.fromX), Math.abs(going.y - going.fromY)];
+      if (going.isFinger ? dx < MOVED_FINGER || dx < dy : Math.hypot(dx, dy) < MOVED) return;
       going.moved = true;
       this.#work.palette?.close();
     }

@@ -1,5 +1,7 @@
 """The annotate page on a phone: read, label, change and submit by finger."""
 
+import time
+
 from playwright.sync_api import CDPSession, Page, expect
 
 from tests.browser.annotate.steps import TEXT, click_text, place, press
@@ -17,8 +19,71 @@ def long_press(page: Page, part: str) -> None:
     page.evaluate("document.getSelection().modify('extend', 'forward', 'word')")
 
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def tap_twice(session: CDPSession, x: float, y: float) -> None:
+    """Tap twice within a tenth of a second, however slow this machine is."""
+    now = time.time()
+    for kind, after in (("touchStart", 0.0), ("touchEnd", 0.02), ("touchStart", 0.08), ("touchEnd", 0.1)):
+        points = [{"x": x, "y": y}] if kind == "touchStart" else []
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points, "timestamp": now + after})
+
+
+def drag_over(session: CDPSession, start: dict[str, float], end: dict[str, float]) -> None:
+    finger(session, "touchStart", **start)
+    for part in (0.25, 0.5, 0.75, 1):
+        finger(session, "touchMove", **{side: start[side] + part * (end[side] - start[side]) for side in ("x", "y")})
+    finger(session, "touchEnd")
+
+
+def test_a_finger_selects_as_a_mouse_does(walk_over, axe):
+    """A tap takes a word, a double tap the expression, a drag along the line what it covers; one across it scrolls."""
+    walk = walk_over("Paziente: Mario Rossi, nato il 12/03/2021 a Torino.\n" + "Torna.\n" * 60, TEXT, **PHONE)
+    page = walk.page
+    session = page.context.new_cdp_session(page)
+    palette, quoted = page.locator("#palette"), page.locator("#palette .wb-palette-head .wb-item-text")
+    at = place(page, "Rossi")
+    page.touchscreen.tap(at["x"] + 3, at["y"])
+    expect(quoted).to_have_text("Rossi")
+    # The handles of the word: the first one, moved over the word before.
+    knob = page.locator(".wb-end.is-start").bounding_box()
+    assert knob is not None
+    held = {"x": knob["x"] + knob["width"] / 2, "y": knob["y"] + knob["height"] - 12}
+    moved = {"x": held["x"] + place(page, "Mario")["x"] - at["x"], "y": held["y"]}
+    drag_over(session, held, moved)
+    expect(quoted).to_have_text("Mario Rossi")
+    palette.get_by_role("button", name="PATIENT").tap()
+    assert walk.made == [("PATIENT", "Mario Rossi")]
+    at = place(page, "12/03")
+    tap_twice(session, at["x"] + 3, at["y"])
+    expect(quoted).to_have_text("12/03/2021")
+    assert axe(page) == []
+    palette.get_by_role("button", name="DATE").tap()
+    expect(palette).to_be_hidden()
+    start, end = place(page, "nato"), place(page, "il 12")
+    drag_over(session, {"x": start["x"] + 3, "y": start["y"]}, {"x": end["x"] + 3, "y": end["y"]})
+    expect(quoted).to_have_text("nato il")
+    page.locator("#note-name").tap()
+    expect(palette).to_be_hidden()
+    # A word low on the screen is not left under the labels.
+    low = page.evaluate("document.getElementById('scroll').getBoundingClientRect().bottom") - 20
+    left = place(page, "Torna")["x"] + 3
+    page.touchscreen.tap(left, low)
+    expect(quoted).to_have_text("Torna")
+    box = palette.bounding_box()
+    assert box is not None
+    assert page.evaluate("document.getSelection().getRangeAt(0).getBoundingClientRect().bottom") < box["y"]
+    page.locator("#note-name").tap()
+    before = page.evaluate("document.getElementById('scroll').scrollTop")
+    drag_over(session, {"x": left, "y": 400}, {"x": left, "y": 200})
+    page.wait_for_function("before => document.getElementById('scroll').scrollTop > before + 50", arg=before)
+    expect(palette).to_be_hidden()
+    assert walk.made == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021")]
+
+
 def test_notes_by_finger(walk_over, axe):
-    walk = walk_over(*[TEXT] * 3, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    walk = walk_over(*[TEXT] * 3, **PHONE)
     page = walk.page
     session = page.context.new_cdp_session(page)
     # Label: the palette is a sheet at the bottom, as wide as the screen.

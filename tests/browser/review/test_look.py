@@ -52,6 +52,8 @@ def test_a_phone(world, page_of, live, axe):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for name in ("accept", "reject"):
         expect(act(page, name)).to_be_in_viewport(ratio=1)
+        box = act(page, name).bounding_box()
+        assert box is not None and min(box["width"], box["height"]) >= 44
     for name in ("Next suggestion", "Finish review", "Undo"):
         expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
     act(page, "accept").tap()
