@@ -18,6 +18,7 @@ from annotations.core.requests import page_edges
 from annotations.core.spans import pairs_of
 from annotations.gold.rules import ChangeKind, diff
 from annotations.models import (
+    Adjudication,
     AnnotationSet,
     Author,
     AuthorKind,
@@ -26,6 +27,7 @@ from annotations.models import (
     GoldVersion,
     GoldVersionNote,
     Project,
+    Review,
     Span,
 )
 from annotations.models.notes import NOT_IN_BULK
@@ -326,6 +328,17 @@ def version_rows(project: Project) -> QuerySet[GoldVersion]:
 def version_for(project: Project, number: int | None) -> GoldVersion:
     """Return the frozen version with this number. Raises Http404."""
     return get_object_or_404(version_rows(project), number=-1 if number is None else number)
+
+
+def is_by_one_person(version: GoldVersion) -> bool:
+    """Whether one person annotated, adjudicated and reviewed all notes of a version, and nobody else any of them."""
+    notes = {"document_id__in": GoldVersionNote.objects.filter(version=version).order_by().values("document_id")}
+    submitted = AnnotationSet.objects.filter(author__kind=AuthorKind.ANNOTATOR, state=SUBMITTED, **notes)
+    people = set(submitted.order_by().values_list("author__user", flat=True).distinct())
+    for done in (Adjudication, Review):
+        finished = done.objects.filter(finished_by__isnull=False, **notes)
+        people |= set(finished.order_by().values_list("finished_by", flat=True).distinct())
+    return len(people) == 1 and None not in people
 
 
 def versions(project: Project) -> list[GoldVersion]:

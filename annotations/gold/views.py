@@ -20,6 +20,7 @@ from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.rules import ChangeKind
 from annotations.gold.selectors import (
     gold_of,
+    is_by_one_person,
     note_for_gold,
     state_for,
     version_for,
@@ -100,7 +101,7 @@ def gold_version(request: Request, access: Access, version: int) -> HttpResponse
 
 def _version_context(request: Request, access: Access, version: GoldVersion) -> dict[str, Any]:
     page = version_page(version, after=number(request.GET, "after"), before=number(request.GET, "before"))
-    return {"version": version, "page": page}
+    return {"version": version, "page": page, "one_person": is_by_one_person(version)}
 
 
 def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:

@@ -14,7 +14,6 @@ _SIGN_IN = [
     path("reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("password/change/", members.password_change, name="account_change_password"),
     path("password/reset/", members.password_forgotten, name="account_reset_password"),
-    path("password/reset/key/done/", account.password_reset_from_key_done, name="account_reset_password_from_key_done"),
     re_path(
         r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
         account.password_reset_from_key,
@@ -74,7 +73,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("projects/<slug:slug>/settings/restore", projects.restore, name="project_restore"),
     path("projects/<slug:slug>/begin", projects.begin, name="begin"),
     path("projects/<slug:slug>/settings/fill", projects.fill_notes, name="fill_notes"),
-    path("projects/<slug:slug>/settings/assign", projects.assign_notes, name="assign_notes"),
     path("projects/<slug:slug>/guidelines/beside", projects.guidelines_beside, name="guidelines_beside"),
     path("accounts/", include(_SIGN_IN)),
     path("projects/<slug:slug>/people/", members.people, name="people"),

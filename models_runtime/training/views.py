@@ -131,6 +131,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: forms.Re
         "also": model_cards.other_versions(row, access.user),
         "held_out_share": model_cards.held_out_share(row.card),
         "erased_since": model_cards.erased_since(row),
+        "one_person": model_cards.is_by_one_person(row),
         "self_trained": model_cards.self_trained(row.card),
         "silver": model_cards.silver(row.card),
         "in_first_round": in_first_round(row),

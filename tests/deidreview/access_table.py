@@ -57,7 +57,6 @@ def alike(row: Row, names: str) -> dict[str, Row]:
 TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405}, """
         healthz metrics script_words api_docs api_openapi account_inactive account_reset_password
-        account_reset_password_from_key_done
     """),
     **alike({"GET": SIGNED_IN, "POST": EVERYONE_405}, """
         help help_page projects mfa_index signing_keys signing_key_pem
@@ -71,7 +70,7 @@ TABLE: dict[str, dict[str, str]] = {
         release_policy certificate_sign known pairs feeds recording_import records record_schemas
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS)}, """
-        project_archive project_restore assign_notes fill_notes begin notes_assign notes_delete category_move
+        project_archive project_restore fill_notes begin notes_assign notes_delete category_move
         label_move member_role
         label_mapping_delete judging_again run_start run_rename run_retry model_rename model_retire model_enough
         calibration_start calibration_withdraw job_start_import group_remove release_export release_prepare

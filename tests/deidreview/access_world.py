@@ -382,10 +382,6 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
     ids = world.objects[objects]
     return {
         "project_new": {"name": "A new one", "label_set": "meddocan"},
-        "assign_notes": {
-            "annotator": world.people["annotator"].pk,
-            "names": models.Document.objects.get(pk=ids["open_note"]).name,
-        },
         "guidelines_edit": {"text": "# Names", "seen_version": 0},
         "skill": {"labels": "*", "text": "# Names", "seen_version": 0},
         "amend": {"text": "A ward is no name.", "seen_version": 0},

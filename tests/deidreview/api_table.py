@@ -127,6 +127,7 @@ TABLE: dict[str, Row] = {
     "change_category": Row(MANAGERS, {"name": "Place"}, ANY),
     "move_category_to": Row(MANAGERS, {"position": 0}),
     "write_guidelines": Row(MANAGERS, {"text": "# Names"}, ANY),
+    "begin_pilot": Row(MANAGERS).answers(409),  # one annotator
     "assign_by_name": Row(MANAGERS, {"annotator": "annotator", "names": ["unknown"]}).answers(422),
     "new_label_mapping": Row(MANAGERS, {"name": "Another"}).answers(201),
     "change_label_mapping": Row(MANAGERS, {"name": "Another"}, ANY),
@@ -156,6 +157,7 @@ TABLE: dict[str, Row] = {
     # The project doesn't accept unanimous annotations.
     "finish_unanimous_notes": Row(REVIEWERS).answers(409),
     "decide_locations": Row(REVIEWERS, {"act": "nothing"}).answers(409),
+    "decide_many_locations": Row(REVIEWERS, {"decisions": [{"act": "nothing"}]}),
     "read_outcome": Row("401 404 403 404 404 404 404 404"),
     # The person's own annotations. Only the annotator has some, which are submitted.
     "read_annotations": Row(ANNOTATORS),

@@ -40,6 +40,9 @@ def test_freezing_and_freezing_again(golden, sign_in):
     response = client.post(FREEZE, {"reason": "First round"})
     assert response.url == version_url(1)
     html = check_page(client.get(response.url))
+    assert 'id="one-person"' not in html, "two people annotated the note"
+    golden.bens.delete()
+    assert 'id="one-person"' in check_page(client.get(response.url))
     assert "First round" in html and "caso-001" in html and "28,867" in html.split("Published figures")[1]
     response = client.post(FREEZE, {"reason": "Again"}, follow=True)
     assert "Nothing has changed since version 1" in check_page(response)

@@ -135,6 +135,12 @@ def test_notes_are_assigned_released_and_taken_back(program, project):
     assert Program(ada).post(f"{WARD}/assignments/take-back").json() == {"assigned": 1}
     make_note(project)
     assert program.post(f"{WARD}/assignments/fill").json() == {"assigned": 1}
+    assert program.post(f"{WARD}/assignments/pilot").json()["code"] == "nobody", "a pilot needs two annotators"
+    make_member(project, "annotator", "bob")
+    assert program.post(f"{WARD}/assignments/pilot").json() == {"assigned": 0}, "notes are assigned already"
+    Assignment.objects.all().delete()
+    assert program.post(f"{WARD}/assignments/pilot").json() == {"assigned": 2}
+    assert Assignment.objects.count() == 4
     assert "visit2" in errors_of(program.post(f"{WARD}/assignments", body | {"names": ["visit2"]}))["names"]
     assert set(errors_of(program.post(f"{WARD}/assignments", body | {"annotator": "mia"}))) == {"annotator"}
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotations import models
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
+from annotations.core import overview
 from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent
 from annotations.exchange.services.exporting import run_export
@@ -95,7 +96,7 @@ def finish(note, author, by=None):
 # ── A manager ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_notes_to_adjudicate_and_missing_guidelines(world, sign_in):
+def test_notes_to_adjudicate_and_missing_guidelines(world, sign_in, monkeypatch):
     client = sign_in(world.mia)
     assert needs(client) == {url("guidelines_edit"): "The guidelines"}
     models.Project.objects.update(guidelines="Mark names.")
@@ -106,6 +107,9 @@ def test_notes_to_adjudicate_and_missing_guidelines(world, sign_in):
     assert needs(client) == {url("adjudications"): "2 notes"}
     adjudicate(world, world.note)
     assert needs(client) == {url("adjudications"): "1 note"}
+    step = overview.Step("Adjudicate", "Decide.", url("adjudications"), "Adjudicate", done=False)
+    monkeypatch.setattr(overview.steps, "of", lambda access: [step])
+    assert needs(client) == {}, "the next step says the same"
 
 
 def test_flagged_notes_and_failed_jobs_of_the_last_days(world, mia):

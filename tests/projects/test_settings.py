@@ -3,18 +3,20 @@
 from collections import Counter
 
 import pytest
+from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.models import Assignment, Event, Membership, Project
 from annotations.projects.events import NOTES_ASSIGNED, PROJECT_CHANGED
+from annotations.projects.forms.settings import AssignForm
 from annotations.projects.services.assigning import assign_list, assign_new_member, assign_new_notes, fill_up
 from annotations.projects.services.projects import update_project
 from tests import factories as make
-from tests.worlds.checks import check_page
+from tests.worlds.checks import check_page, refused
 from tests.worlds.managing import HUGE
 
 PAGE = "/projects/covid/settings/"
-ASSIGN, FILL = f"{PAGE}assign", f"{PAGE}fill"
+FILL = f"{PAGE}fill"
 
 
 @pytest.fixture
@@ -107,24 +109,29 @@ def cas(world):
     return make.make_member(world.project, user="cas")
 
 
-def test_notes_are_assigned_by_name(world, mia, cas):
+def test_notes_are_assigned_by_name(world, cas):
     for _ in range(2):
-        response = mia.post(ASSIGN, {"annotator": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, follow=True)
-        assert "2 notes from the list are assigned to cas" in check_page(response)
+        form = AssignForm({"annotator": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, annotators=[cas])
+        assert form.is_valid() and form.cleaned_data["names"] == ["caso-001", "caso-002"]
+        assign_list(project=world.project, user=cas, names=form.cleaned_data["names"], actor=world.mia)
     assert live(world)["cas"] == 2
 
 
-def test_a_wrong_name_or_person_assigns_nothing(world, mia, cas, sign_in):
-    for names, words in (("caso-001\nnowhere", "nowhere"), ("\n \n", "required"), ("", "required")):
-        response = mia.post(ASSIGN, {"annotator": cas.pk, "names": names})
-        assert response.status_code == 422
-        html = check_page(response)
-        assert words in html and (not names.strip() or "caso-001" in html)
+def test_a_wrong_name_or_person_assigns_nothing(world, mia, cas):
+    for names, words in (("\n \n", "required"), ("", "required")):
+        form = AssignForm({"annotator": cas.pk, "names": names}, annotators=[cas])
+        assert words in str(form.errors["names"])
+    with refused("note"):
+        assign_list(project=world.project, user=cas, names=["caso-001", "nowhere"], actor=world.mia)
     for user in (world.vic.pk, world.out.pk, "", "x", HUGE):
-        response = mia.post(ASSIGN, {"annotator": user, "names": "caso-001"})
-        assert response.status_code == 422 and check_page(response)
+        assert set(AssignForm({"annotator": user, "names": "caso-001"}, annotators=[cas]).errors) == {"annotator"}
     assert live(world) == {"ann": 2, "ben": 2}
-    assert "No annotators yet" in check_page(sign_in(world.out).get("/projects/other/settings/"))
+
+
+def test_a_project_without_a_rule_leads_to_the_ticks_of_its_notes(world, mia):
+    assert 'id="assign"' not in check_page(mia.get(PAGE))
+    Project.objects.update(distribution=Project.Distribution.LIST)
+    assert reverse("notes", args=["covid"]) in check_page(mia.get(PAGE)).split('id="assign"')[1].split("</p>")[0]
 
 
 # ── Notes by the rule ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +142,7 @@ def test_existing_notes_are_assigned_by_the_rule(world, mia, cas):
     assert Event.objects.get(verb=NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
     check_page(mia.post(FILL, follow=True))
     assert Event.objects.filter(verb=NOTES_ASSIGNED).count() == 1
-    Project.objects.update(distribution="list")
+    Project.objects.update(distribution=Project.Distribution.LIST)
     assert "by name only" in check_page(mia.post(FILL, follow=True))
     Project.objects.update(distribution="everyone")
     Membership.objects.filter(role="annotator").update(active=False)

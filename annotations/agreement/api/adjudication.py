@@ -29,7 +29,8 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import Note, ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Body, RefusedDecision
+from annotations.core.batches import MOST_CHANGES
 from annotations.core.events import NOTE_READ
 from annotations.jobs.api import JobItem, started
 from annotations.models import Document, Label, MajorityAct
@@ -124,6 +125,18 @@ class NewDecision(Body):
     attribute: NewAttribute | None = None
 
 
+class NewDecisions(Body):
+    """Acts in their order."""
+
+    decisions: list[NewDecision] = Field(min_length=1, max_length=MOST_CHANGES)
+
+
+class DecidedDesk(Desk):
+    """The adjudication afterwards, and the acts that were refused; the others are made."""
+
+    refused: list[RefusedDecision]
+
+
 class OutcomeLine(Schema):
     """One's own span, and what became of it: kept, changed, left_out, or missed (a span that one did not mark)."""
 
@@ -150,6 +163,14 @@ def decide_locations(request: ApiRequest, access: Access, note: Note, body: NewD
     with named(_FIELDS):
         state = deciding.decide(project=access.project, document=note, user=access.user, request=wanted)
     return _desk(access, state)
+
+
+@router.post(f"{PATH}/decide/batch", Can.MAKE_GOLD, response=DecidedDesk)
+def decide_many_locations(request: ApiRequest, access: Access, note: Note, body: NewDecisions) -> DecidedDesk:
+    """Make many acts in one transaction. Each can be refused on its own."""
+    requests = {place: _wanted(access, each) for place, each in enumerate(body.decisions)}
+    done = deciding.decide_many(project=access.project, document=note, user=access.user, requests=requests)
+    return {**_desk(access, done.state), "refused": RefusedDecision.all(done.errors)}
 
 
 @router.post(f"{PATH}/finish", Can.MAKE_GOLD, response=Desk)

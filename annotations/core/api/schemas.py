@@ -1,9 +1,12 @@
 """What the schemas of all features share."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from ninja import Schema
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationInfo
+
+from annotations.core.errors import ServiceError
 
 FieldReader = BeforeValidator
 """Reads a field of an answer by a function of what the row has there."""
@@ -35,6 +38,18 @@ class Answer(Schema):
     """
 
     model_config = {"populate_by_name": True}
+
+
+class RefusedDecision(Schema):
+    """The place of a refused decision in the list, from 0, and why it was refused."""
+
+    place: int
+    code: str
+    message: str
+
+    @classmethod
+    def all(cls, errors: Mapping[int, ServiceError]) -> list[Self]:
+        return [cls(place=at, code=error.code, message=str(error)) for at, error in sorted(errors.items())]
 
 
 class SpanInSentence(Schema):

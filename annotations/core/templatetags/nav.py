@@ -39,15 +39,17 @@ def _url(name: str, *args: object) -> str:
         return ""
 
 
-def navigation_of(
-    access: Access, here: str, request: HttpRequest
-) -> tuple[list[tuple[navigation.NavigationGroup, list[navigation.Entry]]], navigation.Entry | None]:
+Navigation = tuple[list[tuple[navigation.NavigationGroup, list[navigation.Entry]]], navigation.Entry | None]
+
+
+def navigation_of(access: Access, here: str, request: HttpRequest) -> Navigation:
     """Return what this person may open, and the current entry. The parts of a page share it."""
     if "navigation" not in access.computed:
         slug = access.project.slug
         allowed = navigation.allowed(lambda entry: access.can(entry.right) and bool(_url(entry.page, slug)))
         access.computed["navigation"] = allowed, navigation.current(here, request.GET, allowed)
-    return access.computed["navigation"]
+    found: Navigation = access.computed["navigation"]
+    return found
 
 
 def header(access: Access, area: navigation.Area, here: str, request: HttpRequest) -> list[Link]:

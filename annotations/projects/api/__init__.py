@@ -23,7 +23,7 @@ from annotations.projects.forms.settings import AssignForm, GuidelinesForm, Proj
 from annotations.projects.selectors.audit import AuditLine, Filter, audit_page, people
 from annotations.projects.selectors.projects import guide_of, runs_with_notes
 from annotations.projects.services import projects
-from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, take_back
+from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, start_pilot, take_back
 
 router = ProjectRouter(tags=["Projects"])
 
@@ -184,6 +184,12 @@ def assign_by_name(request: ApiRequest, access: Access, body: NewAssignments) ->
 def fill_assignments(request: ApiRequest, access: Access) -> AssignedNotes:
     """Add the assignments of existing notes that are missing by the project's rule."""
     return AssignedNotes(assigned=fill_up(project=access.project, actor=access.user))
+
+
+@assignments_router.post(f"{ASSIGNMENTS}/pilot", Can.MANAGE, response=AssignedNotes)
+def begin_pilot(request: ApiRequest, access: Access) -> AssignedNotes:
+    """Assign the same notes, drawn at random, to all annotators, if nobody has a note yet. Says how many notes."""
+    return AssignedNotes(assigned=start_pilot(project=access.project, actor=access.user))
 
 
 @assignments_router.post(f"{ASSIGNMENTS}/take-back", Can.ANNOTATE, response=AssignedNotes)

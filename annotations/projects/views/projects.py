@@ -17,7 +17,7 @@ from annotations.core.events import sentences
 from annotations.core.forms import add_error, error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, number, posted
 from annotations.models import Document, Handover, Project
-from annotations.projects.forms.settings import AssignForm, GuidelinesForm, SettingsForm, settings_of
+from annotations.projects.forms.settings import GuidelinesForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people
 from annotations.projects.selectors.members import activity
 from annotations.projects.selectors.projects import (
@@ -30,7 +30,7 @@ from annotations.projects.selectors.projects import (
     tally,
 )
 from annotations.projects.services import projects as project_services
-from annotations.projects.services.assigning import annotators_of, assign_all, assign_list, fill_up, start_pilot
+from annotations.projects.services.assigning import annotators_of, assign_all, fill_up, start_pilot
 
 
 @require_safe
@@ -67,9 +67,10 @@ def _state(access: Access) -> dict[str, object]:
     steps = [] if done else overview.steps.of(access)
     people = _people(access, counted.authors) if manages else []
     listed = {member.user_id for member, _progress in people}
+    next_step = next((step for step in steps if not step.done and not step.optional), None)
     context: dict[str, object] = {
         "steps": steps,
-        "next_step": next((step for step in steps if not step.done and not step.optional), None),
+        "next_step": next_step,
         "tally": counted,
         "people": people,
         "authors": [author for author in counted.authors if author.user not in listed],
@@ -77,7 +78,8 @@ def _state(access: Access) -> dict[str, object]:
     if not counted.notes:
         return context
     return context | {
-        "needs": overview.needs.of(access),
+        # What the next step says already is not said again.
+        "needs": [need for need in overview.needs.of(access) if not next_step or need.url != next_step.url],
         "stages": overview.stages.of(access),
         "queues": overview.queues.of(access),
         "cards": overview.cards.of(access),
@@ -128,23 +130,19 @@ def project_settings(request: Request, access: Access) -> HttpResponse:
     return _page(request, access, form)
 
 
-def _page(
-    request: Request, access: Access, form: SettingsForm | None = None, assigning: AssignForm | None = None
-) -> HttpResponse:
+def _page(request: Request, access: Access, form: SettingsForm | None = None) -> HttpResponse:
     project = Project.objects.get(pk=access.project.pk)
     annotators = annotators_of(project)
     context = {
         "form": form or SettingsForm(initial=settings_of(project), runs=runs_with_notes(project)),
-        "assigning": assigning or AssignForm(annotators=annotators),
-        "by_list": project.distribution == Project.Distribution.LIST,
         "annotators": annotators,
+        "by_list": project.distribution == Project.Distribution.LIST,
         "too_few": project.distribution == Project.Distribution.SOME and len(annotators) < project.annotators_per_note,
         "waiting": Handover.objects.filter(review__document__project=project, state__in=Handover.ACTIVE).count(),
         "notes": Document.objects.filter(project=project).count(),
         "jobs": live_jobs(project),
     }
-    failed = (form and form.errors) or (assigning and assigning.errors)
-    return render(request, "projects/settings.html", context, status=422 if failed else 200)
+    return render(request, "projects/settings.html", context, status=422 if form and form.errors else 200)
 
 
 @in_project(Can.MANAGE, "POST")
@@ -164,24 +162,6 @@ def begin(request: Request, access: Access) -> HttpResponse:
                 raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
         messages.success(request, message % {"n": made})
     return redirect("project", access.slug)
-
-
-@in_project(Can.MANAGE, "POST")
-def assign_notes(request: Request, access: Access) -> HttpResponse:
-    """Assign notes to one annotator by name. Assigns nothing if a name is unknown."""
-    form = AssignForm(request.POST, annotators=annotators_of(access.project))
-    if form.is_valid():
-        annotator, names = form.cleaned_data["annotator"], form.cleaned_data["names"]
-        with error_beside(form, {"note": "names", "member": "annotator"}):
-            assign_list(project=access.project, user=annotator, names=names, actor=access.user)
-            message = ngettext(
-                "%(count)d note from the list is assigned to %(name)s.",
-                "%(count)d notes from the list are assigned to %(name)s.",
-                len(names),
-            )
-            messages.success(request, message % {"name": annotator.username, "count": len(names)})
-            return redirect("project_settings", access.slug)
-    return _page(request, access, assigning=form)
 
 
 @in_project(Can.MANAGE, "POST")

@@ -1,11 +1,11 @@
 """The API's batches of review decisions."""
 
-from ninja import Field, Schema
+from ninja import Field
 
 from annotations.core.access import Access, Can
 from annotations.core.api.requests import ApiRequest
 from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Body, RefusedDecision
 from annotations.core.batches import MOST_CHANGES
 from annotations.review.api.reviewing import NOTE, NewReviewDecision, ReviewOut, shown, wanted
 from annotations.review.selectors.reviewing import review_for
@@ -18,14 +18,6 @@ class NewReviewDecisions(Body):
     """Decisions in their order."""
 
     decisions: list[NewReviewDecision] = Field(min_length=1, max_length=MOST_CHANGES)
-
-
-class RefusedDecision(Schema):
-    """The place of a refused decision in the list, from 0, and why it was refused."""
-
-    place: int
-    code: str
-    message: str
 
 
 class DecidedBatch(ReviewOut):
@@ -42,7 +34,4 @@ def decide_suggestions(
     run, document = review_for(access, run_author, note)
     requests = {place: wanted(access, run, document, each) for place, each in enumerate(body.decisions)}
     done = decide_many(document=document, author=run, user=access.user, requests=requests)
-    refused = [
-        RefusedDecision(place=at, code=error.code, message=str(error)) for at, error in sorted(done.errors.items())
-    ]
-    return DecidedBatch(**shown(access, done.state).dict(), refused=refused)
+    return DecidedBatch(**shown(access, done.state).dict(), refused=RefusedDecision.all(done.errors))

@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.models import Document, Project, User
+from annotations.gold import selectors as gold
+from annotations.models import Document, GoldVersion, Project, User
 from annotations.scores.rules.intervals import FEW_NOTES, FewNotes
 from annotations.scores.rules.rates import RatesData
 from models_runtime.core.gold_sources import versions_of
@@ -22,6 +23,12 @@ from models_runtime.training.services.trained import trouble_of
 # Of a model that was trained before its card held the interval.
 NO_INTERVAL = "This model was trained before intervals were computed."
 GRANULARITY = {"subcategory": "label", "category": "category", "binary": "binary"}
+
+
+def is_by_one_person(model: TrainedModel) -> bool:
+    """Whether the notes of the gold version that a model learned from are the work of one person."""
+    found = GoldVersion.objects.filter(project_id=model.project_id, number=model.card.get("gold") or 0).first()
+    return found is not None and gold.is_by_one_person(found)
 
 
 def self_trained(card: ModelCard) -> dict[str, Any] | None:

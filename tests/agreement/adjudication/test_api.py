@@ -34,8 +34,12 @@ def test_a_note_from_the_list_to_the_outcome(world, rita):
     assert desk["locations"][0]["majority"] == [{"start": 0, "end": 11, "label": "PATIENT", "attributes": {}}]
     assert Event.objects.filter(verb="note.read").count() == 1
 
-    desk = decide(rita, world, desk, NAME, "majority").json()
-    desk = decide(rita, world, desk, CITY, "annotator", annotator=1).json()
+    acts = [
+        {"act": "majority", "seen": seen(desk, NAME)}, {"act": "redo"},
+        {"act": "annotator", "seen": seen(desk, CITY), "annotator": 1},
+    ]  # fmt: skip
+    desk = rita.post(f"{world.path}/decide/batch", {"decisions": acts}).json()
+    assert [(one["place"], one["code"]) for one in desk["refused"]] == [(1, "nothing")]
     desk = decide(rita, world, desk, AGE, "nothing").json()
     assert rita.post(f"{world.path}/finish").json()["code"] == "open"
     agreed = [each for each in desk["locations"] if each["state"] == "agreed"]
