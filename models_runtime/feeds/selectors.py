@@ -18,7 +18,7 @@ from annotations.core.access import Access
 from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.queue import LIVE
-from annotations.models import JobState, Project, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import JobState, Project, RecordSchemaState, ReleasedNote, ReleasedNoteState, ReleaseState
 from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.naming import period_begin
 from models_runtime.models import (
@@ -152,6 +152,13 @@ def unread_notes(feed: Feed) -> QuerySet[FeedNote]:
     return FeedNote.objects.filter(feed=feed, state=FeedNoteState.IMPORTED).exclude(pk__in=_failed(feed).values("pk"))
 
 
+def outdated_records(feed: Feed) -> QuerySet[FeedNote]:
+    """The records that wait for a run, a review or a part, and whose version of the schema was replaced."""
+    states = (FeedNoteState.IMPORTED, FeedNoteState.READ, FeedNoteState.READY)
+    replaced = RecordSchemaState.RETIRED
+    return FeedNote.objects.filter(feed=feed, state__in=states, document__record__schema__state=replaced)
+
+
 def open_delta(feed: Feed, *, records: bool) -> FeedDelta | None:
     """The part to which notes, or those of records, are added; None where the last one was closed."""
     rows = FeedDelta.objects.filter(feed=feed, closed=False, records=records).select_related("release__job")
@@ -219,6 +226,7 @@ def _has_rows(feed: Feed) -> bool:
     queries: Sequence[QuerySet[Any]] = [
         feed.tombstones.filter(cleared_at=None),
         FeedFile.objects.filter(feed=feed, state=FeedFileState.WITHDRAWN, moved=True),
+        outdated_records(feed),
         read_notes(feed),
         reviewed_notes(feed),
         due_deltas(feed),

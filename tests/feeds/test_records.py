@@ -110,6 +110,28 @@ def test_a_record_of_a_feed_leaves_by_the_feed_alone(feed_world: FeedWorld):
     assert states(feed) == {"released": 2}
 
 
+def test_records_of_a_replaced_schema_are_taken_again(feed_world: FeedWorld):
+    feed = feed_world.add()
+    schema = json.loads(json.dumps(FLAT))
+    schema["properties"]["note"] = {"type": "string", "rule": "auto"}
+    active(feed_world.project, schema)
+    feed_world.put("day.ndjson", json.dumps(VISIT | {"dataType": "visit", "note": "Nothing to see."}) + "\n")
+    with on(DAY):
+        feed_world.run()
+        before = FeedNote.objects.get(state="read").document_id
+        schema["properties"]["comment"]["rule"] = "auto"
+        active(feed_world.project, schema)
+        feed_world.run()
+        note = FeedNote.objects.get()
+        assert note.state == "read" and note.document_id != before and "stable" in note.document.text
+        assert not Document.objects.filter(pk=before).exists() and Record.objects.get().schema.number == 2
+        label_strings(note.document, {"Maria Rossi": "PATIENT"})
+        del schema["properties"]["comment"]
+        active(feed_world.project, schema)
+        feed_world.run()
+    assert states(feed) == {"refused": 1}, "the newest version doesn't declare a field"
+
+
 def test_a_bundle_of_a_thousand_resources_comes_out_of_a_feed_valid(feed_world: FeedWorld):
     feed = feed_world.add("--policy", "safe-harbor")
     for name in RESOURCES:

@@ -11,6 +11,8 @@ from annotations.core.sealing import project_key
 from annotations.models import Release
 from annotations.records.services.bulk import record_batches
 from annotations.records.services.taking import take_records
+from annotations.release.rules.known.person import MasterPerson
+from annotations.release.services.known import add_terms, store_people
 from annotations.release.services.policies import policy_named
 from annotations.text.digests import DigestKey
 from tests.records.world import FLAT, LISTING_1, LISTING_2, VISIT, active, ward
@@ -74,3 +76,13 @@ def test_a_folder_is_read_in_processes_and_goes_on_where_it_stopped(project, tmp
     assert answered("verify_certificate", tmp_path / "certificate.json", "--release", target)["verified"]
     assert answered("deid_records", "ward", source, target, "--policy", "hash") == "target"
     assert answered("deid_records", "ward", target / "none", tmp_path / "x.ndjson") == "format"
+
+
+def test_a_batch_seeks_known_identifiers_and_denied_terms(project):
+    store_people(project=project, people={"P-77": MasterPerson(family=("Bianchi",))}, problems=0, actor=None)
+    add_terms(project=project, kind="deny", terms=[("Villa Serena", "HOSPITAL")], actor=None)
+    comments = ["Bianchi is well", "seen at Villa Serena", "Verdi is well"]
+    rows = [json.dumps({"dataType": "visit", **VISIT, "comment": comment}) for comment in comments]
+    work = pickle.loads(pickle.dumps(record_batches(project=project, policy=policy_named(project, "mask"))))
+    errors = work.table(pyarrow.table({"record": rows})).column("error").to_pylist()
+    assert [bool(error) for error in errors] == [True, True, False] and "Bianchi" not in repr(work)

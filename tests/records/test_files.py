@@ -234,3 +234,18 @@ def test_a_schema_may_let_the_run_decide_and_a_withdrawn_release_gives_its_recor
     assert run(tmp_path, [record | {"recordVersion": "2"}])["problems"][0]["path"] == "/recordVersion"
     changed = run(tmp_path, [record])
     assert (changed["records"], changed["waiting"]) == (0, 1), "a new version takes its records anew"
+
+
+def test_a_replaced_schema_keeps_a_note_that_stays_the_same(project, tmp_path):
+    schema = json.loads(json.dumps(FLAT))
+    schema["properties"]["note"] = {"type": "string", "rule": "auto"}
+    active(project, schema)
+    record = {"dataType": "visit", **VISIT, "note": "Nothing to see."}
+    run(tmp_path, [record])
+    row = Record.objects.get()
+    label_strings(row.document, {})
+    schema["properties"]["weight"]["rule"] = "remove"
+    active(project, schema)
+    done = run(tmp_path, [record])
+    assert (done["records"], done["waiting"], Record.objects.get().document_id) == (1, 0, row.document_id)
+    assert "weight" not in lines(tmp_path / "out.ndjson")[0]

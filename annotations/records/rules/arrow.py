@@ -5,17 +5,19 @@ is none. Records with free text need a note, so that they get a reason here.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import pyarrow
 
 from annotations.records.rules.masking import NamedKind
-from annotations.records.rules.plans import COLUMN, ROWS, RecordError, RecordPlan
+from annotations.records.rules.plans import COLUMN, ROWS, ReadRecord, RecordError, RecordPlan
 from annotations.records.rules.reader import LEAK, RecordCore, leak_in
 from annotations.records.rules.validating import check_output
+from annotations.release.rules.known.matcher import DenyList, Profile, find
+from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.leaks.gate import Gate
 from annotations.text.digests import DigestKey
 
@@ -23,6 +25,8 @@ SCHEMA: Final = pyarrow.schema([(COLUMN, pyarrow.string()), ("error", pyarrow.st
 """The answer: one of them is null. The error is a JSON pointer and a reason, never a value of the record."""
 SPARK_SCHEMA: Final = f"{COLUMN} string, error string"
 """SCHEMA as Spark's `mapInArrow` takes it."""
+PROFILES: Final = 1000
+"""How many prepared patients are kept; one takes about 20 kB."""
 FREE_TEXT: Final = "The record has free text or surrogates. Give it to deid_records, which stores its note."
 
 
@@ -31,7 +35,8 @@ class RecordBatches:
     """De-identifies record batches with the column `record`. The object can be pickled, and holds the project's key.
 
     `schemas`: checked schemas of the active versions; `kinds`: what they call each kind. `allowed` and `place_words`:
-    as for the leak gate. `given`: the type of records that don't say theirs.
+    as for the leak gate. `given`: the type of records that don't say theirs. `people`: the patient master, by patient;
+    `denied`: denied terms with the codes of their labels.
     """
 
     schemas: Sequence[Mapping[str, Any]]
@@ -42,6 +47,8 @@ class RecordBatches:
     allowed: Collection[str] = ()
     place_words: Collection[str] = ()
     given: str = ""
+    people: Mapping[str, MasterPerson] = field(default_factory=dict, repr=False)
+    denied: Sequence[tuple[str, str]] = field(default=(), repr=False)
 
     @cached_property
     def _core(self) -> RecordCore:
@@ -53,9 +60,17 @@ class RecordBatches:
     def _gate(self) -> Gate:
         return Gate(self.allowed, [self.language], self.place_words)
 
+    @cached_property
+    def _denied(self) -> DenyList:
+        return DenyList(self.denied)
+
+    @cached_property
+    def _profile(self) -> Callable[[str], Profile | None]:
+        return lru_cache(PROFILES)(lambda patient: Profile(self.people[patient]) if patient in self.people else None)
+
     def __getstate__(self) -> dict[str, Any]:
         """What is compiled from the fields is compiled again in another process."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_core", "_gate")}
+        return {one.name: self.__dict__[one.name] for one in fields(self)}
 
     def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         """The answer for a batch, in the order of its rows."""
@@ -76,12 +91,20 @@ class RecordBatches:
         """The answer for rows that could not be read."""
         return pyarrow.RecordBatch.from_pylist([{"error": reason}] * batch.num_rows, schema=SCHEMA)
 
+    def _known_in(self, read: ReadRecord) -> list[int]:
+        """Where known identifiers of the patient and denied terms stand in the passing texts."""
+        profile = self._profile(read.patient)
+        if not (read.done.passed and (profile or self.denied)):
+            return []
+        text = "\n".join(text for _pointer, text in read.done.passed)
+        return [one.start for one in find(text, profile, self._denied, frozenset(self.allowed))]
+
     def _row(self, text: str | None) -> dict[str, str | None]:
         try:
             read = self._core.read("", json.loads(text or "null"))
             if read.done.free:
                 raise RecordError(read.done.free[0].pointer, FREE_TEXT)
-            if leak := leak_in(read, self._gate, self.kinds.__getitem__):
+            if leak := leak_in(read, self._gate, self.kinds.__getitem__, places=self._known_in(read)):
                 raise RecordError(leak, LEAK)
             check_output(read.plan, read.done.output)
         except RecordError as error:

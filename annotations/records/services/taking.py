@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, Final
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, insert_returning, insert_spans
@@ -25,7 +26,10 @@ from annotations.models import (
     Label,
     Project,
     Record,
+    RecordSchemaState,
     ReleasePolicy,
+    ReleaseState,
+    Span,
     User,
 )
 from annotations.records.events import RECORDS_STORED
@@ -163,11 +167,31 @@ def _stored(reader: RecordReader, reads: Sequence[ReadRecord], actor: User | Non
         schemas = [row.pk for row in reader.rows.values()]
         rows = Record.objects.filter(schema__in=schemas, content_hash__in={one.digest for one in reads})
         stored = dict(rows.values_list("content_hash", "pk"))
-        new = list({one.digest: one for one in reads if one.digest not in stored}.values())
-        if new:
+        by_digest = {one.digest: one for one in reads if one.digest not in stored}
+        stored |= _renewed(reader, by_digest)
+        if new := [one for digest, one in by_digest.items() if digest not in stored]:
             stored |= _insert(reader, new)
             RECORDS_STORED.record(actor=actor, project_id=project.pk, data={"records": len(new)})
     return stored
+
+
+def _renewed(reader: RecordReader, reads: Mapping[str, ReadRecord]) -> dict[str, int]:
+    """Waiting records of replaced versions whose notes are the same under the active one: they keep note and review."""
+    stale = Record.objects.filter(
+        Q(release=None) | Q(release__state=ReleaseState.WITHDRAWN), project=reader.project, content_hash__in=reads,
+        schema__state=RecordSchemaState.RETIRED,
+    )  # fmt: skip
+    found = {}
+    for row in stale.select_related("schema", "document"):
+        one = reads[row.content_hash]
+        note = note_of(one.done, reader.kinds_named.label_named)
+        spans = Span.objects.filter(annotation_set__document=row.document_id, annotation_set__author__name=AUTHOR)
+        same = (one.plan.data_type, note.text) == (row.schema.data_type, row.document.text)
+        if same and sorted(note.spans) == sorted(spans.values_list("start", "end", "label__code")):
+            row.schema, row.sections, row.has_text = reader.rows[one.plan.data_type], note.sections, note.has_text
+            row.save(update_fields=["schema", "sections", "has_text"])
+            found[row.content_hash] = row.pk
+    return found
 
 
 def _insert(reader: RecordReader, reads: Sequence[ReadRecord]) -> dict[str, int]:

@@ -11,7 +11,15 @@ from annotations.core.authors import gold_author
 from annotations.core.locks import ErasedMeanwhile
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import LIVE
-from annotations.models import AuthorKind, Record, Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import (
+    AuthorKind,
+    Record,
+    RecordSchemaState,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    ReleaseState,
+)
 from annotations.records.selectors import AUTHOR
 from annotations.release.services.certificates.signing import sign_files
 from annotations.release.services.exporting import withdraw
@@ -53,6 +61,8 @@ def release_ready(feed: Feed, claim: Claim) -> None:
 def _release(feed: Feed, claim: Claim, *, records: bool) -> None:
     delta = open_delta(feed, records=records)
     ready = FeedNote.objects.filter(feed=feed, state=FeedNoteState.READY, record=records)
+    # Those of a replaced version of their schema are taken again first.
+    ready = ready.exclude(document__record__schema__state=RecordSchemaState.RETIRED)
     if delta is None and not ready.exists():
         return
     spec = _set_spec(feed, records=records)

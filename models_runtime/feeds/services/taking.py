@@ -27,13 +27,14 @@ from annotations.formats import DETECT
 from annotations.formats.notes import NoteError, check_name
 from annotations.jobs.runner import Claim
 from annotations.models import Document, Import, ImportState, Record, ReleaseState
+from annotations.ops.services.erasing import delete_note
 from annotations.records.selectors import active_schemas
 from annotations.records.services.taking import take_records
 from annotations.text.names import shown
 from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.folders import Entry
 from models_runtime.feeds.rules.naming import PATIENTS, QUARANTINE, FileKind, kind_of, quarantined_name
-from models_runtime.feeds.selectors import opened_folder
+from models_runtime.feeds.selectors import opened_folder, outdated_records
 from models_runtime.models import Feed, FeedFile, FeedFileState, FeedNote, FeedNoteState
 from models_runtime.models import QuarantineReason as Reason
 
@@ -54,6 +55,7 @@ class Intake:
 
     def run(self) -> None:
         """Take every file that has not changed for a while. Raises ServiceError for the folder as a whole."""
+        self._renew_records()
         with opened_folder(self._feed.source) as folder:
             self._patients = _patients(folder)
             for entry in folders.entries(folder):
@@ -202,6 +204,31 @@ class Intake:
                 )  # fmt: skip
         FeedNote.objects.bulk_create(made, batch_size=500)
         return elsewhere
+
+    def _renew_records(self) -> None:
+        """Take the records again that have not left and whose schema was replaced, under its active version.
+
+        A record keeps its note if that stays the same. Else it gets another one, and waits for its review again; the
+        old one is deleted. One that the active version refuses can't leave.
+        """
+        for note in outdated_records(self._feed).select_related("document__record__schema"):
+            self._check()
+            record = note.document.record
+            (taken,) = take_records(
+                project=self._feed.project, records=[("", record.record)], policy=self._feed.policy,
+                actor=self._feed.created_by, data_type=record.schema.data_type, store_all=True,
+            )  # fmt: skip
+            if taken.record == record.pk:
+                continue
+            same = FeedNote.objects.filter(pk=note.pk)
+            with self._claim.fenced():
+                if taken.record is None:
+                    same.update(state=FeedNoteState.REFUSED, since=timezone.now())
+                    continue
+                new = Record.objects.get(pk=taken.record)
+                state = FeedNoteState.IMPORTED if new.has_text else FeedNoteState.READY
+                same.update(document=new.document_id, state=state, run=None, since=timezone.now())
+            delete_note(project=self._feed.project, note=note.document_id, actor=self._feed.created_by)
 
     @staticmethod
     def _report(row: FeedFile) -> Mapping[str, Any]:
