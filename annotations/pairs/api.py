@@ -20,7 +20,7 @@ from annotations.pairs import selectors
 from annotations.pairs.forms import PileForm
 from annotations.pairs.rules.alignment import WINDOW, AlignmentMethod
 from annotations.pairs.selectors import PairStatistics
-from annotations.pairs.services.settling import settle
+from annotations.pairs.services.settling import settle, undo_settlement
 from annotations.pairs.services.starting import start_pairing
 from annotations.text.names import MAX_ID
 
@@ -67,9 +67,10 @@ class CandidateItem(Answer):
 
 
 class SettledNote(Body):
-    """The note that belongs to the published decision; null: none."""
+    """The note that belongs to the published decision; null: none. `undo`: ask again; the note then doesn't count."""
 
     note: int | None = Field(ge=1, le=MAX_ID)
+    undo: bool = False
 
 
 class StateFilter(Schema):
@@ -115,7 +116,9 @@ def list_pair_candidates(request: ApiRequest, access: Access, published: int) ->
 
 @router.post(f"{ONE}/settle", Can.MANAGE, response=DecisionItem)
 def settle_pair(request: ApiRequest, access: Access, published: int, body: SettledNote) -> Any:
-    """Settle which of the candidates belongs to a published decision."""
+    """Settle which of the candidates belongs to a published decision, or undo what a person settled."""
     found = selectors.decision_of(access, published)
+    if body.undo:
+        return undo_settlement(published=found, actor=access.user)
     with named({"candidate": "note"}):
         return settle(published=found, note=body.note, actor=access.user)

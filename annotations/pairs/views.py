@@ -12,12 +12,13 @@ from annotations.core.requests import FORM, Request, error_as_message, in_projec
 from annotations.models import PublishedState
 from annotations.pairs import selectors
 from annotations.pairs.forms import PileForm
-from annotations.pairs.services.settling import settle
+from annotations.pairs.services.settling import settle, undo_settlement
 from annotations.pairs.services.starting import start_pairing
 
 ROWS = 50
 OPEN_ROWS = 10
 NO_NOTE = "none"
+UNDO = "undo"
 
 
 @takes_uploads(Can.MANAGE)
@@ -53,10 +54,13 @@ def pairs(request: Request, access: Access) -> HttpResponse:
 
 @in_project(Can.MANAGE, "POST")
 def pair_settle(request: Request, access: Access, pk: int) -> HttpResponse:
-    """Settle which note belongs to a published decision: the id `note`, or “none” of the candidates."""
+    """Settle which note belongs to a published decision: the id `note`, “none” of the candidates, or “undo”."""
     found = selectors.decision_of(access, pk)
     note = number(request.POST, "note")
     with error_as_message(request):
+        if request.POST.get("note") == UNDO:
+            undo_settlement(published=found, actor=access.user)
+            return redirect("pairs", access.slug)
         if note is None and request.POST.get("note") != NO_NOTE:
             raise ServiceError(_("Choose a note, or none. Nothing was changed."), code="candidate")
         row = settle(published=found, note=note, actor=access.user)

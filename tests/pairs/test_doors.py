@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job, PublishedDecision
+from annotations.models import AnnotationSet, Document, Job, PublishedDecision
 from tests.factories import make_author, make_member, make_set
 from tests.pairs.decisions import invented
 from tests.pairs.piles import court, pair, parquet, pile_of, zipped
@@ -64,7 +64,14 @@ def test_the_page_starts_a_job_shows_the_flagged_pairs_first_and_settles(project
     assert PublishedDecision.objects.get(pk=open_one.pk).state == "ambiguous", "no choice is no answer"
     client.post(settle, {"note": Document.objects.get(name="a").pk})
     assert PublishedDecision.objects.get(pk=open_one.pk).document.name == "a"
-    assert 'data-open="1"' not in check_page(client.get(PAGE))
+    html = check_page(client.get(PAGE))
+    assert 'data-open="1"' not in html and 'value="undo"' in html
+    client.post(settle, {"note": "undo"})
+    undone = PublishedDecision.objects.get(pk=open_one.pk)
+    assert (undone.state, undone.document, undone.settled_by) == ("ambiguous", None, None)
+    assert not AnnotationSet.objects.filter(document__name="a").exists() and undone.candidates.exists()
+    client.post(settle, {"note": Document.objects.get(name="b").pk})
+    assert PublishedDecision.objects.get(pk=open_one.pk).document.name == "b"
 
 
 def test_errors_stand_beside_their_fields(project, mia):
@@ -99,6 +106,9 @@ def test_the_routes(project, mia):
     settled = program.post(f"{path}/settle", {"note": candidates[0]["note"]}).json()
     assert (settled["state"], settled["settled_by"], settled["spans"]) == ("paired", "mia", 8)
     assert program.post(f"{path}/settle", {"note": None}).status_code == 409
+    assert program.post(f"{path}/settle", {"note": None, "undo": True}).json()["state"] == "ambiguous"
+    other = f"/projects/court/pairs/{rows['q']['id']}"
+    assert program.post(f"{other}/settle", {"note": None, "undo": True}).status_code == 409, "nobody settled it"
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip", "parquet"])
