@@ -5,6 +5,7 @@
 /** @typedef {{ intervals: [number, number, string][], regions: RegionState[] }} MutingState */
 
 const STEP = 0.1; // seconds
+const FEW = 300; // parts that are all drawn; of more, those of the list
 const NEAREST = 20; // pixels a second of the widest zoom out, if the recording is long
 const player = document.getElementById("player");
 const audio = /** @type {HTMLAudioElement} */ (document.getElementById("audio"));
@@ -54,6 +55,7 @@ let state = { intervals: [], regions: [] };
 let looped = null;
 /** The regions of the waveform as they were last drawn, by id. @type {Map<string, string>} */
 const drawn = new Map();
+let isReady = false;
 let selectedWord = -1;
 let selectedRegion = 0;
 let zoom = 0;
@@ -70,18 +72,37 @@ function showState() {
     const [begin, finish] = data.words[Number(word.dataset.at)];
     word.classList.toggle("is-muted", isMuted(begin, finish));
   }
+  drawRegions();
+}
+
+/**
+ * Draw the muted intervals that can be seen, and the parts of the list. An hour has thousands: of what a pixel holds, one
+ * is drawn, and only what changed is drawn again.
+ */
+function drawRegions() {
+  if (!isReady) return;
+  const pixel = data.duration / wave.getWrapper().scrollWidth;
+  const [from, to] = [wave.getScroll() - wave.getWidth(), wave.getScroll() + 2 * wave.getWidth()].map((at) => at * pixel);
+  /** @type {[number, number][]} */
+  const seen = [];
+  for (const [start, end] of state.intervals) {
+    if (end < from || start > to) continue;
+    if (seen.length && start - seen.at(-1)[1] < pixel) seen.at(-1)[1] = end;
+    else seen.push([start, end]);
+  }
   const wanted = new Map();
-  for (const [start, end] of state.intervals)
+  for (const [start, end] of seen)
     wanted.set(`muted-${start}-${end}`, { start, end, drag: false, resize: false, color: "var(--audio-muted)" });
+  const listed = new Set(rows().map((row) => Number(row.dataset.region)));
   for (const [id, start, end, , muted] of state.regions)
-    wanted.set(`part-${id}`, {
-      start,
-      end,
-      drag: false,
-      resize: Boolean(mark && rowOf(id)),
-      color: muted ? "var(--audio-part)" : "var(--audio-kept)",
-    });
-  // Only what changed is drawn again: an hour has thousands of parts.
+    if (listed.has(id) || (end - start >= pixel && start < to && from < end && state.regions.length < FEW))
+      wanted.set(`part-${id}`, {
+        start,
+        end,
+        drag: false,
+        resize: Boolean(mark && listed.has(id)),
+        color: muted ? "var(--audio-part)" : "var(--audio-kept)",
+      });
   for (const region of regions.getRegions()) {
     const options = wanted.get(region.id);
     wanted.delete(region.id);
@@ -298,8 +319,18 @@ adoptStyles();
 showState();
 // Only now does the waveform take regions.
 wave.on("ready", () => {
-  regions.clearRegions();
-  showState();
+  isReady = true;
+  drawRegions();
 });
+let isDrawing = false;
+for (const name of /** @type {const} */ (["scroll", "zoom"]))
+  wave.on(name, () => {
+    if (isDrawing) return;
+    isDrawing = true;
+    requestAnimationFrame(() => {
+      isDrawing = false;
+      drawRegions();
+    });
+  });
 
 export {};
