@@ -5,6 +5,7 @@
 /** @typedef {{ intervals: [number, number, string][], regions: RegionState[] }} MutingState */
 
 const STEP = 0.1; // seconds
+const HANDLES = 10; // pixels of a part from which its ends can be dragged
 const FEW = 300; // parts that are all drawn; of more, those of the list
 const NEAREST = 20; // pixels a second of the widest zoom out, if the recording is long
 const player = document.getElementById("player");
@@ -100,7 +101,7 @@ function drawRegions() {
         start,
         end,
         drag: false,
-        resize: Boolean(mark && listed.has(id)),
+        resize: Boolean(mark && listed.has(id) && end - start > HANDLES * pixel),
         color: muted ? "var(--audio-part)" : "var(--audio-kept)",
       });
   for (const region of regions.getRegions()) {
