@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Project
-from tests.browser.annotate.steps import click_text, press, quotes, saved
+from tests.browser.annotate.steps import click_text, place, press, quotes, saved
 
 FIRST = "Seen by Dr. van den Berg on 07/04/2017 2318.\r\nMary Smith came with Mrs Jones.\r\n"
 SECOND = "Mary Smith was seen by van den Berg in Feb '09.\r\nMary Smith is well.\r\n"
@@ -94,3 +94,31 @@ def test_candidates_and_a_last_look_before_submitting(walk_over: Any) -> None:
     wait_for_candidates(page, ["Mary Smith", "van den Berg", "Feb '09", "Mary Smith"])
     saved(page)
     assert quotes(walk.ann, walk.note) == []
+
+
+def test_nothing_moves_when_something_is_selected(walk_over: Any) -> None:
+    walk = walk_over(FIRST, labels=KEYLESS)
+    page = walk.page
+
+    def places() -> list[float]:
+        return page.evaluate(
+            """() => [...document.querySelectorAll("#side .wb-label, .line")]
+                .map(each => each.getBoundingClientRect()).flatMap(box => [box.top, box.height])"""
+        )
+
+    before = places()
+    press(page, "Control+Home", "ArrowRight", "ArrowRight")
+    expect(page.locator(".wb-ranked .chip")).to_have_count(3)
+    assert places() == before
+    press(page, "d")
+    expect(page.locator("#selected .chip")).to_have_text("DATE")
+    assert places() == before
+    # For people who see a span's chip only while they point at it, the chip moves no word.
+    saved(page)
+    type(walk.ann).objects.filter(pk=walk.ann.pk).update(reduced_chips=True)
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+    still = place(page, "Berg")
+    press(page, "Control+Home", "Tab")
+    expect(page.locator("#note .span.is-selected")).to_have_count(1)
+    assert place(page, "Berg") == still
