@@ -82,7 +82,8 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     assert "waits" in check_page(client.get(page("record", record.pk)))
     direct = Release.objects.get()
     assert (direct.number, direct.note_count) == (job.result["release"], 0), "the record without free text"
-    check_page(client.get(page("release", direct.number)))
+    html = check_page(client.get(page("release", direct.number)))
+    assert "export-title" not in html and reverse("certificate_sign", args=["ward", direct.number]) in html
     check_page(client.get(page("certificate_sign", direct.number)))
     assert client.post(page("release_export", direct.number), {"format": "text"}).status_code == 302
     client.post(page("record_release"), {"policy": "mask:1"})
