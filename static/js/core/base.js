@@ -64,6 +64,17 @@
     }
   });
 
+  // A control that shows an icon only says under the pointer what it says to screen readers.
+  document.addEventListener("pointerover", ({ target }) => {
+    const control = target instanceof Element && /** @type {HTMLElement | null} */ (target.closest("button, a, summary"));
+    if (!control || (control.title && control.title !== control.dataset.hidden)) return;
+    const hidden = [...control.querySelectorAll("span")].find((each) => each.offsetWidth <= 1 && each.textContent.trim());
+    const isShown = (node) => node !== hidden && node.textContent.trim() && !(node instanceof Element && node.matches("kbd, svg, [aria-hidden]"));
+    const words = [...control.childNodes].some(isShown) ? "" : (hidden?.textContent.trim() ?? control.getAttribute("aria-label"));
+    if (words) control.title = control.dataset.hidden = words;
+    else if (control.dataset.hidden) control.removeAttribute("title");
+  });
+
   // htmx does not change the page after an error, so show a message. The server has put the messages into the page.
   const tell = (kind, sentence = "") => {
     const written = /** @type {HTMLTemplateElement | null} */ (document.querySelector(`template[data-message="${kind}"]`));

@@ -80,6 +80,8 @@ def test_small_windows(opened):
     press(opened, "ArrowRight", "Tab", "Tab")
     assert chrome_faults(opened, "#selected .btn", "#side .wb-labels", "#submit", "#next-note") == []
     opened.set_viewport_size({"width": 720, "height": 450})
+    opened.locator("#undo").hover()
+    expect(opened.locator("#undo")).to_have_attribute("title", "Undo")
     for summary, shown in ((".nav-button > summary", ".project-nav"), ("#notes-list > summary", "#notes-items")):
         opened.locator(summary).press("Enter")
         expect(opened.locator(shown)).to_be_in_viewport()
