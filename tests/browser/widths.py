@@ -29,7 +29,9 @@ def fits_everywhere(page: Page) -> bool:
 SMALL: Final = ((1024, 700), (720, 450))
 # What shares the first row: the menu, the list of notes, the parts of the bar.
 _ROW = ".nav-button > summary, #notes-list > summary, .wb-bar > :not(.actions), .wb-bar .actions > *"
-_CHROME = """([row, controls]) => {
+_CHROME = """async ([row, controls]) => {
+    // The list of notes folds in the frame after the change of the window.
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
     const isShown = (each) => each.checkVisibility({ visibilityProperty: true });
     const boxes = (where) => [...document.querySelectorAll(where)].filter(isShown)
         .map((each) => [each, each.getBoundingClientRect()]).filter(([, box]) => box.width > 1);
