@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.models import LeakFinding
+from tests import factories as make
 from tests.browser.annotate.steps import press
 from tests.browser.widths import fits_everywhere
 from tests.waiting import wait_for
@@ -99,3 +100,29 @@ def test_findings_are_decided(clinic, page_of, live):
     press(page, "?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert fits_everywhere(page)
+
+
+def test_sixty_findings_take_eight_acts(page_of, live):
+    """Six names that are labeled in one note stand unlabeled in ten others of the patient: an act a name."""
+    made = make_clinic()
+    names = ["Alba", "Berti", "Corsi", "Dotti", "Elmi", "Fanti"]
+    first, *others = (
+        make.make_note(made.project, " ".join(names), f"visita-{number}", language="it", patient_id="P-9")
+        for number in range(11)
+    )
+    bounds = [(at, at + len(name), "DOCTOR") for name in names for at in [first.text.index(name)]]
+    for note in (first, *others):
+        make.make_set(note, made.gold, bounds if note is first else [], submitted=True)
+    make_release(made.project, made.mia)
+    is_open = LeakFinding.objects.filter(decision="")
+    assert is_open.filter(note__document__in=others).count() == 60
+    is_open.exclude(note__document__in=others).update(decision="allow")
+    page = page_of(made.mia)
+    page.goto(live("release_findings", "covid", 1))
+    expect(page.locator("html")).to_have_attribute("data-findings", "ready")
+    press(page, "j", *["Shift+R"] * 6)
+    expect(page.locator("#onward")).to_be_focused()
+    expect(page.locator("#count-open")).to_have_text("0")
+    press(page, "Enter")
+    page.wait_for_url("**/releases/1/")
+    assert not is_open.exists()
