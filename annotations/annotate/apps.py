@@ -16,3 +16,5 @@ class AnnotateConfig(AppConfig):
         addresses.register("note.annotate", "annotate")
         addresses.register("project.next", "next_note")
         offers.offer("projects.actions", "annotate/offers/project.html")
+        offered = "annotations.annotate.overview.offers_pilot"
+        navigation.ACTS.append(navigation.Act(_("Start a pilot"), "project", Can.MANAGE, offered=offered))

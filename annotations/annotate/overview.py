@@ -88,6 +88,10 @@ def pilot(access: Access) -> list[overview.Step]:
     return [overview.Step(title, text % {"n": shared, "wanted": wanted}, page, _("Show notes"), 0 < notes <= shared)]
 
 
+def offers_pilot(access: Access) -> bool:
+    return any(step.do == "pilot" for step in pilot(access))
+
+
 def _assigned(access: Access) -> bool:
     return Assignment.objects.filter(project=access.project).exists()
 

@@ -70,6 +70,22 @@ class Entry:
         return int(here in self.pages or (not self.query and here in _MORE.get(self.page, ())))
 
 
+@dataclass(frozen=True)
+class Act:
+    """Something to do, for the search over all places: a name that begins with a verb, and the page where it is done.
+
+    `fragment` is the form on the page. `offered`: the dotted path of a function that says for an Access whether the
+    page offers it now.
+    """
+
+    name: str
+    page: str
+    right: Can
+    fragment: str = ""
+    offered: str = ""
+
+
+ACTS: list[Act] = []
 _GROUPS: dict[str, NavigationGroup] = {}
 _ENTRIES: dict[tuple[str, int], Entry] = {}
 _MORE: dict[str, set[str]] = {}

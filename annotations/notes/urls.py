@@ -11,6 +11,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/assignments/add", notes.notes_assign, name="notes_assign"),
     path("projects/<slug:slug>/assignments/take-back", notes.take_back_notes, name="take_back_notes"),
     path("projects/<slug:slug>/notes/<int:pk>/flag", talk.flag, name="flag"),
+    path("projects/<slug:slug>/places", notes.places, name="places"),
     path("projects/<slug:slug>/search/", notes.search, name="search"),
     path("projects/<slug:slug>/search/<uuid:search>/", notes.search_results, name="search_results"),
 ]

@@ -35,6 +35,10 @@ class ProjectsConfig(AppConfig):
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )
+        navigation.ACTS += [
+            navigation.Act(_("Add people"), "people", Can.MANAGE),
+            navigation.Act(_("Add a label"), "labels", Can.MANAGE, "add-title"),
+        ]
         services = "annotations.projects.services"
         tidiers.add(f"{services}.assigning.release_idle_notes", f"{services}.accounts.forget_failures")
         tidiers.add(f"{services}.providers.signing_in.forget_used", f"{services}.providers.signing_in.forget_old")

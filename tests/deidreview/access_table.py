@@ -213,6 +213,7 @@ TABLE: dict[str, dict[str, str]] = {
     "changes": {"GET": EVERYONE_405, "POST": ANNOTATORS.replace("302", "401")},
     "keys": {"GET": ANNOTATORS, "POST": done(ANNOTATORS)},
     "search": {"GET": MEMBERS, "POST": done(MEMBERS, 303)},
+    "places": {"GET": EVERYONE_405, "POST": MEMBERS},
     "member_link": {"GET": EVERYONE_405, "POST": MANAGERS},
     "export_preview": {"GET": EVERYONE_405, "POST": REVIEWERS},
     "review_string": {"GET": REVIEWERS, "POST": done(REVIEWERS, 303)},

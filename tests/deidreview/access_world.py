@@ -403,6 +403,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "comments": {"act": "add", "text": "A word."},
         "flag": {"act": "raise", "reason": "unsure"},
         "search": {"text": "Rossi"},
+        "places": {"text": "caso"},
         "audit_start": {"target": "5", "confidence": "95", "planted": "0", "leaks": "0"},
         "note_gold": {"set": ids["annotation_set"], "version": 0},
         "run_start": {"backend": "rules"},

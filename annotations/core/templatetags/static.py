@@ -20,6 +20,7 @@ SITE_SCRIPTS: Final = (
     "vendor/idiomorph/idiomorph.min.js",
     "js/core/morphing.js",
     "js/core/sorting.js",
+    "js/core/places.js",
 )
 
 SHEET: Final = re.compile(r'^@import "([^"/]+)"(?: (\(.+\)))?;$', re.M)

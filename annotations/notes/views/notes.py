@@ -23,6 +23,7 @@ from annotations.notes.forms import SearchForm, initial_of
 from annotations.notes.selectors.comments import flags_of, may_comment, page_of, placed
 from annotations.notes.selectors.in_context import SetSummary, annotation_sets_of, choose, compare, label_counts
 from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbors, note_page
+from annotations.notes.selectors.places import places as places_of
 from annotations.notes.selectors.searching import Options, recent_searches, results, search_of, searched_name
 from annotations.notes.services.searching import begin_name_search, begin_search, record_search
 from annotations.projects.services.assigning import annotators_of, assign_list, released_notes, take_back
@@ -77,6 +78,15 @@ def _kept(query: QueryDict, shown: Show) -> str:
     view = query.get("view", "")
     kept = {"state": "" if shown == Show.ALL else str(shown), "view": view if view.isalpha() and len(view) < 20 else ""}
     return urlencode({key: value for key, value in kept.items() if value})
+
+
+@sensitive_post_parameters("text")
+@in_project(Can.SEE_PROJECT, "POST")
+def places(request: Request, access: Access) -> HttpResponse:
+    """The places whose names contain `text`, as a fragment. A POST, so that names of notes are in no address or log."""
+    text = request.POST.get("text", "").strip()[:255]
+    context = {"groups": places_of(access, text), "text": text}
+    return render(request, "notes/places.html", context)
 
 
 @in_project(Can.READ_NOTES)
