@@ -126,5 +126,5 @@ def test_hostile_words_around_the_note(transactional_db, page_of, live):
     box = page.locator("#notes .table-box").bounding_box()
     assert box and name.evaluate(right) <= box["x"] + box["width"]
     name.click()
-    way = page.locator(".crumbs a").first.bounding_box()
-    assert way and way["width"] > 20
+    way = page.locator(".nav-button summary").bounding_box()
+    assert way and way["width"] > 20 and way["x"] + way["width"] <= 390
