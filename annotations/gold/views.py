@@ -41,8 +41,8 @@ from annotations.projects.selectors.projects import is_large
 VERSIONS = 30
 CHANGES = 25
 LISTED = 200
-# The statistics plot so many labels. With fewer spans of a label than FEW_SPANS, a score of it says little.
-MOST_BARS, FEW_SPANS = 10, 10
+# The statistics plot so many labels. A score on fewer spans of a label, or on fewer test notes, says little.
+MOST_BARS, FEW_SPANS, FEW_TEST = 10, 10, 20
 READY_IDS = "ready-%s"
 CHANGE_KINDS = {
     ChangeKind.ADDED: gettext_lazy("Added"),
@@ -115,6 +115,8 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
     initial = {"seed": model.split_seed, **(model.split_shares or {})} if model else None
     return {
         "split": table,
+        "bars": [Cluster(row["split"], [row["notes"]]) for row in table],
+        "few_test": next((n for row in table if row["split"] == "test" and 0 < (n := row["notes"]) < FEW_TEST), 0),
         "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
         "in_two_splits": splitting.patients_in_two_splits(version) if version.split_seed else 0,
         "split_form": SplitForm(initial=initial),

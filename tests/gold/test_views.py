@@ -7,7 +7,7 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.selectors import gold_state, version_page
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import Author, Event, GoldVersion
+from annotations.models import Author, Event, GoldVersion, GoldVersionNote
 from annotations.projects.selectors import projects as projects_selector
 from tests import factories as make
 from tests.held import made_once
@@ -40,10 +40,20 @@ def test_freezing_and_freezing_again(golden, sign_in):
     response = client.post(FREEZE, {"reason": "First round"})
     assert response.url == version_url(1)
     html = check_page(client.get(response.url))
+    version = GoldVersion.objects.get()
     assert 'id="one-person"' not in html, "two people annotated the note"
+    # The answer comes first, and nothing else is open but the form that splits, the next thing to do.
+    answer, _folds, details = html.partition('<div class="card folds">')
+    assert "1 gold note with 1 spans, not split yet" in " ".join(answer.split())
+    assert details.count("<details open>") == 1 and version.content_hash not in answer
     golden.bens.delete()
     assert 'id="one-person"' in check_page(client.get(response.url))
     assert "First round" in html and "caso-001" in html and "28,867" in html.split("Published figures")[1]
+    split = {"seed": "s", "train": "100", "dev": "0", "test": "0"}
+    answer = check_page(client.post(reverse("gold_split", args=["covid", 1]), split, follow=True)).partition("folds")[0]
+    assert "seed <strong>s</strong>" in answer and "Notes by split" in answer and "test note" not in answer
+    GoldVersionNote.objects.update(split="test")
+    assert "Only 1 test note" in check_page(client.get(response.url)).partition("folds")[0]
     response = client.post(FREEZE, {"reason": "Again"}, follow=True)
     assert "Nothing has changed since version 1" in check_page(response)
     version = GoldVersion.objects.get()
