@@ -165,7 +165,7 @@ def sign_step(access: Access, release: Release) -> Step:
     state = state_of(access, release)
     title = _("Sign")
     if state.newest is not None:
-        text = _("Certificate %(n)d says how the notes were de-identified.") % {"n": state.newest.number}
+        text = _("Certificate %(n)d says what was de-identified, and how.") % {"n": state.newest.number}
         return Step(title, text, done=True)
     text = _("You accept the risks that remain, and the certificate is made.")
     if not state.may_sign:
