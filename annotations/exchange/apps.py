@@ -44,6 +44,7 @@ class ExchangeConfig(AppConfig):
         addresses.register("project.new", "project_new")
         offers.offer("notes.actions", "exchange/offers/notes.html")
         offers.offer("notes.empty", "exchange/offers/notes_empty.html")
+        offers.offer("notes.ticked", "exchange/offers/ticked.html", position=-10)
         offers.offer("note.foot", "exchange/offers/note_source.html", position=-10)
         offers.offer("gold.actions", "exchange/offers/gold.html", position=20)
         offers.offer("gold_version.actions", "exchange/offers/gold_version.html", position=20)

@@ -20,7 +20,8 @@ class ExportedSplit(TypedDict):
 class NotesExported(TypedDict):
     """`set` is the kind of the `author` if there is one, else the requested set. `losses` counts what was lost.
 
-    `left_out` and `merged` count spans that a label mapping left out, or made equal to others.
+    `chosen_notes` counts the notes that were asked for, if not all were. `left_out` and `merged` count spans that a
+    label mapping left out, or made equal to others.
     """
 
     set: str
@@ -33,6 +34,7 @@ class NotesExported(TypedDict):
     content_hash: str | None
     split: ExportedSplit | None
     losses: int
+    chosen_notes: NotRequired[int]
     mapping: NotRequired[int | None]
     left_out: NotRequired[int]
     merged: NotRequired[int]

@@ -281,29 +281,29 @@ def gold_spans(project: models.Project) -> dict[int, int]:
     return dict(spans.order_by().values_list("label").annotate(count=Count("pk")))
 
 
-def submitted_sets(author: models.Author | None) -> QuerySet[models.AnnotationSet]:
-    """The annotation sets of an author that exports hold."""
-    return models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
+def sets_of(wanted: SetChoice, state: str = models.AnnotationSetState.SUBMITTED) -> QuerySet[models.AnnotationSet]:
+    """The annotation sets of an author in this state. Exports hold the submitted ones."""
+    sets = models.AnnotationSet.objects.filter(author=wanted.author, state=state)
+    return sets.filter(document__in=wanted.notes) if wanted.notes else sets
 
 
 def notes_of_version(wanted: SetChoice) -> QuerySet[models.GoldVersionNote]:
     """The notes of a gold version, or of one split of it, that are to be exported."""
     notes = models.GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
+    notes = notes.filter(document__in=wanted.notes) if wanted.notes else notes
     return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
 
 
 def notes_to_export(wanted: SetChoice) -> int:
     """The number of notes to export."""
-    return (notes_of_version(wanted) if wanted.version else submitted_sets(wanted.author)).count()
+    return (notes_of_version(wanted) if wanted.version else sets_of(wanted)).count()
 
 
 def spans_by_label(wanted: SetChoice) -> Counter[str]:
     """The number of spans of the annotation sets to export, by the code of their label."""
     found: Counter[str] = Counter()
     if wanted.version is None:
-        spans = models.Span.objects.filter(
-            annotation_set__author=wanted.author, annotation_set__state=models.AnnotationSetState.SUBMITTED
-        )
+        spans = models.Span.objects.filter(annotation_set__in=sets_of(wanted))
         found.update(dict(spans.order_by().values_list("label__code").annotate(count=Count("pk"))))
         return found
     for rows in notes_of_version(wanted).values_list("spans", flat=True).iterator(chunk_size=500):

@@ -19,5 +19,6 @@ urlpatterns: list[URLPattern] = [
     path(f"{PROJECT}/import/<int:pk>/report.csv", imports.import_report, name="import_report"),
     path(f"{PROJECT}/imports/<int:pk>/start", exports.job_start_import, name="job_start_import"),
     path(f"{PROJECT}/imports/<int:pk>/job", exports.job_of_import, name="job_of_import"),
+    path(f"{PROJECT}/exports/notes", exports.notes_export, name="notes_export"),
     path(f"{PROJECT}/exports/start", exports.job_start_export, name="job_start_export"),
 ]

@@ -97,8 +97,8 @@ TABLE: dict[str, dict[str, str]] = {
         region_mark region_decide
         note_gold note_gold_withdraw gold_freeze score_error_cause bulk_start bulk_undo disagreement_cause
         adjudicate_unanimous majority_undo adjudicate_finish adjudicate_reopen runs_together review_finish
-        review_reopen job_cancel job_pause job_resume job_retry job_start_export job_start_gold audit_next audit_mark
-        audit_unmark audit_finish audit_reopen
+        review_reopen job_cancel job_pause job_resume job_retry job_start_export notes_export job_start_gold audit_next
+        audit_mark audit_unmark audit_finish audit_reopen
     """),
     **alike({"GET": ANNOTATORS, "POST": EVERYONE_405}, """
         annotate candidates note_data spans

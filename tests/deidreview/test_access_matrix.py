@@ -92,7 +92,7 @@ def test_a_member_who_was_removed_is_a_stranger(world):
 # What stays possible in an archived project: searching, jobs that only read, restoring, and the page that deletes.
 WHEN_ARCHIVED = {
     "notes", "search", "job_start_export", "job_start_score", "compare_start", "agreement_start", "project_archive",
-    "archive_start", "project_restore", "project_delete", "statistics_start", "export_preview",
+    "archive_start", "project_restore", "project_delete", "statistics_start", "export_preview", "notes_export",
 }  # fmt: skip
 
 

@@ -25,16 +25,17 @@ from annotations.exchange.services.label_mappings import ExportLabels, WrittenLa
 from annotations.exchange.services.staged import start_export, unknown_set
 from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
-from annotations.gold.services.sets import LAYOUTS, wanted_set
+from annotations.gold.services.sets import LAYOUTS
 from annotations.jobs.api import JobItem, started
 from annotations.models import Project
+from annotations.notes.selectors.notes import PAGE
 
 router = ProjectRouter(tags=["Export"])
 PATH = "/projects/{slug:slug}/exports"
 FIELDS = {
     "set": "set", "version": "set", "split": "split", "format": "format", "tokenizer": "tokenizer",
     "options": "format", "mapping": "mapping", "labels": "map_labels", "code": "map_labels", "case": "map_labels",
-    "unmapped": "mapping",
+    "unmapped": "mapping", "notes": "notes",
 }  # fmt: skip
 
 
@@ -87,6 +88,7 @@ class NewExport(OtherCodes):
 
     `split`: folders, train, dev or test, for a gold version with a split. `layer`: for XMI, CAS JSON and WebAnno TSV,
     the type and feature of the spans in INCEpTION, such as webanno.custom.PHI:kind; empty for named entities.
+    `notes`: only these notes, by their ids; empty for all.
     """
 
     set: str = Field(max_length=200)
@@ -96,6 +98,7 @@ class NewExport(OtherCodes):
     spaced: bool = False
     tokenizer: str = ""
     layer: str = ""
+    notes: list[int] = Field([], max_length=PAGE)
 
 
 class ExportPreview(Schema):
@@ -120,7 +123,7 @@ def preview_export(request: ApiRequest, access: Access, body: NewExport) -> Expo
     """Count the spans that an export would write, by written label. Nothing is stored."""
     order = _order(access, body)
     with named(FIELDS):
-        wanted = wanted_set(access.project, order.set_spec, order.split)
+        wanted = order.check(access.project)
         lines = written_lines(access.project, selectors.spans_by_label(wanted), order.labels)
     return ExportPreview(spans=sum(line.spans for line in lines if line.code), written=lines)
 
@@ -166,10 +169,11 @@ def _order(access: Access, body: NewExport) -> ExportOrder:
     if closed_to(access, spec=body.set):
         raise PermissionDenied("You may not export these annotation sets.")
     writing = ExportOptions(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer, layer=body.layer)
+    labels = body.chosen(access.project)
+    order = ExportOrder(body.set, body.format, body.split, writing, labels, tuple(body.notes))
     with named(FIELDS):
-        writing.check(body.format)
         try:
-            wanted_set(access.project, body.set, body.split)
+            order.check(access.project)
         except ServiceError as error:
             raise unknown_set() if error.code == "set" else error from None
-    return ExportOrder(body.set, body.format, body.split, writing, body.chosen(access.project))
+    return order

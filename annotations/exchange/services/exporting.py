@@ -37,6 +37,7 @@ from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import Loss, OutNote
 from annotations.gold.selectors import span_of
 from annotations.gold.services.sets import FOLDERS, SetChoice, wanted_set
+from annotations.notes.selectors.notes import PAGE
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.text.spans import Span as DomainSpan
 
@@ -54,8 +55,9 @@ class ExportReport:
     """Report of an export. `loss_count` spans could not be written in the format.
 
     `losses` lists the first LISTED of these spans with note id, offsets, label and reason. `options` has the chosen
-    options (see `ExportOptions`). If labels were written in another way than in the project, `labels` has the name of
-    the label mapping, if any, and the counts of `Relabeler`.
+    options (see `ExportOptions`). `chosen_notes` is the number of notes that were asked for, if not all were. If labels
+    were written in another way than in the project, `labels` has the name of the label mapping, if any, and the counts
+    of `Relabeler`.
     """
 
     set: str
@@ -68,6 +70,7 @@ class ExportReport:
     split: dict[str, Any] | None = None
     loss_count: int = 0
     losses: list[dict[str, Any]] = field(default_factory=list)
+    chosen_notes: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, Any] | None = None
 
@@ -144,7 +147,7 @@ def _note_files(
     codes = labels.by_code(project)
     written = {label: code for label, code in codes.items() if code}
     relabeler = Relabeler(codes) if labels.differ else None
-    notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
+    notes = _version_notes(wanted) if wanted.version else _author_notes(wanted)
     splits: dict[str, str] = {}
     names = file_names(FORMATS[format])
     total = selectors.notes_to_export(wanted)
@@ -194,9 +197,9 @@ def _note_files(
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
-def _author_notes(author: models.Author | None) -> Iterator[tuple[int, OutNote, str, str]]:
+def _author_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of an author as (note id, note, "", language)."""
-    sets = list(selectors.submitted_sets(author).order_by("document_id").values_list("pk", flat=True))
+    sets = list(selectors.sets_of(wanted).order_by("document_id").values_list("pk", flat=True))
     for at in range(0, len(sets), BATCH):
         batch = sets[at : at + BATCH]
         spans: dict[int, list[DomainSpan]] = {pk: [] for pk in batch}
@@ -224,24 +227,27 @@ def _version_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]
 
 @dataclass(frozen=True)
 class ExportOrder:
-    """What to export (see `wanted_set`), in which format, and how."""
+    """What to export (see `wanted_set`), in which format, and how. With `notes`, only these notes, by their ids."""
 
     set_spec: str
     format: str
     split: str = ""
     writing: ExportOptions = field(default_factory=ExportOptions)
     labels: ExportLabels = field(default_factory=ExportLabels)
+    notes: tuple[int, ...] = ()
 
     def as_params(self) -> dict[str, Any]:
         """As JSON, for the parameters of a job."""
         params: dict[str, Any] = {"set": self.set_spec, "format": self.format, "split": self.split}
         params |= {"options": self.writing.chosen()} if self.writing.chosen() else {}
+        params |= {"notes": list(self.notes)} if self.notes else {}
         return params | ({"labels": self.labels.as_params()} if self.labels.differ else {})
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> Self:
         labels, writing = ExportLabels.from_params(params.get("labels", {})), ExportOptions(**params.get("options", {}))
-        return cls(str(params["set"]), str(params["format"]), str(params.get("split", "")), writing, labels)
+        notes = tuple(params.get("notes", ()))
+        return cls(str(params["set"]), str(params["format"]), str(params.get("split", "")), writing, labels, notes)
 
     def check(self, project: models.Project) -> SetChoice:
         """The annotation sets. Raises ServiceError if they don't exist, or can't be written so."""
@@ -249,11 +255,26 @@ class ExportOrder:
         wanted = wanted_set(project, self.set_spec, self.split)
         if self.labels.differ:
             self.labels.by_code(project)
+        return self._only_chosen(project, wanted) if self.notes else wanted
+
+    def _only_chosen(self, project: models.Project, wanted: SetChoice) -> SetChoice:
+        if len(self.notes) > PAGE:
+            message = gettext("An export of chosen notes holds at most %(most)d. Choose fewer, or export all.")
+            raise ServiceError(message % {"most": PAGE}, code="notes")
+        chosen = set(self.notes)
+        if models.Document.objects.filter(project=project, pk__in=chosen).count() < len(chosen):
+            message = gettext("A chosen note is not in this project; perhaps somebody deleted it. Choose again.")
+            raise ServiceError(message, code="notes")
+        wanted = replace(wanted, notes=self.notes)
+        if not selectors.notes_to_export(wanted):
+            message = gettext("“%(spec)s” has none of the chosen notes. Choose other annotations or other notes.")
+            raise ServiceError(message % {"spec": wanted.spec}, code="notes")
         return wanted
 
 
 def _report(wanted: SetChoice, order: ExportOrder) -> ExportReport:
     report = ExportReport(set=wanted.spec, format=order.format, options=order.writing.chosen())
+    report.chosen_notes = len(set(order.notes)) or None
     if wanted.version:
         report.gold_version, report.content_hash = wanted.version.number, wanted.version.content_hash
         if wanted.version.split_seed:
@@ -263,9 +284,7 @@ def _report(wanted: SetChoice, order: ExportOrder) -> ExportReport:
                 "layout": wanted.split or "together",
             }
     else:
-        report.drafts_left_out = models.AnnotationSet.objects.filter(
-            author=wanted.author, state=models.AnnotationSetState.DRAFT
-        ).count()
+        report.drafts_left_out = selectors.sets_of(wanted, models.AnnotationSetState.DRAFT).count()
     if not selectors.notes_to_export(wanted):
         message = gettext("“%(spec)s” has no submitted annotation sets to export. Drafts: %(drafts)s.")
         raise ServiceError(message % {"spec": wanted.spec, "drafts": report.drafts_left_out}, code="empty")
@@ -292,6 +311,8 @@ def _record(
         "split": {"shares": split["shares"], "layout": split["layout"]} if split else None,
         "losses": report.loss_count,
     }
+    if report.chosen_notes:
+        data["chosen_notes"] = report.chosen_notes
     if wanted.author is not None:
         data |= {"set": wanted.author.kind, "author": wanted.author.pk}
     if report.labels is not None:
@@ -334,7 +355,8 @@ def run_export(*, project_id: int, actor_id: int | None, progress: Progress, **a
     wanted, labels = order.check(project), order.labels
     report = _report(wanted, order)
     mapped = (slugify(labels.name) or "mapped") if labels.differ else ""
-    suffix = "".join(f"-{word}" for word in [order.split, mapped, *order.writing.words()] if word)
+    chosen = f"{report.chosen_notes}-chosen" if report.chosen_notes else ""
+    suffix = "".join(f"-{word}" for word in [order.split, chosen, mapped, *order.writing.words()] if word)
     name = f"{project.slug}-{wanted.spec.replace(':', '-')}{suffix}-{order.format}.zip"
     with tempfile.TemporaryFile() as content:
         write_zip(content, export_files(project, wanted, order.format, report, progress, labels))

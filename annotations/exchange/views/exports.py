@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import uuid
+from collections.abc import Iterable
 from functools import partial
 from posixpath import splitext
 from typing import Any
@@ -12,6 +13,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can, closed_to, note_for, require
@@ -19,7 +21,7 @@ from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.forms import add_error, attempted
-from annotations.core.requests import FORM, Request, in_project
+from annotations.core.requests import FORM, Request, in_project, ticked
 from annotations.core.stored_files import open_stored
 from annotations.exchange import selectors
 from annotations.exchange.events import LABEL_MAPPING_DELETED
@@ -33,17 +35,17 @@ from annotations.formats import FORMATS
 from annotations.formats.documents.base import Limits
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.notes import NoteError
-from annotations.gold.services.sets import wanted_set
 from annotations.jobs.tokens import form_token
-from annotations.models import LabelMapping, StoredFile
+from annotations.models import Document, LabelMapping, StoredFile
 from annotations.projects.services.assigning import annotators_of
 from annotations.projects.services.projects import shipped_label_sets
+from annotations.text.names import whole
 
 # What the export form asks for, and the answer if the export can't be had.
 
 
 def asked_export(request: Request, access: Access) -> tuple[ExportOrder, LabelMapping | None]:
-    """Read POST `set`, `format`, `split`, `labels` (a mapping), `seen` (of it) and the fields of `ExportOptions`.
+    """Read POST `set`, `format`, `split`, `labels` (a mapping), `seen` (of it), `notes`, and `ExportOptions`.
 
     Raises PermissionDenied for annotation sets that are closed to the person; ServiceError for a format or mapping
     that doesn't exist, and `changed` for a mapping that was changed since the person saw it.
@@ -61,8 +63,23 @@ def asked_export(request: Request, access: Access) -> tuple[ExportOrder, LabelMa
     )
     writing.check(posted.get("format", ""))
     labels = mapping_services.labels_of_mapping(mapping) if mapping else mapping_services.ExportLabels()
-    order = ExportOrder(posted.get("set", ""), posted.get("format", ""), posted.get("split", ""), writing, labels)
-    return order, mapping
+    spec, format, split = (posted.get(name, "") for name in ("set", "format", "split"))
+    return ExportOrder(spec, format, split, writing, labels, tuple(ticked(request))), mapping
+
+
+@in_project(Can.EXPORT, "POST")
+def notes_export(request: Request, access: Access) -> HttpResponse:
+    """Go to the export form of the ticked notes."""
+    if notes := ticked(request):
+        return redirect(_form_of(access.slug, notes))
+    messages.error(request, _("No note is ticked. Tick the notes to export."))
+    return redirect("notes", access.slug)
+
+
+def _form_of(slug: str, notes: Iterable[int]) -> str:
+    """The address of the export form of these notes; of all, without any."""
+    only = ",".join(map(str, notes))
+    return reverse("export", args=[slug]) + (f"?notes={only}" if only else "")
 
 
 def refuse_export(request: Request, slug: str, error: ServiceError) -> HttpResponse:
@@ -70,12 +87,12 @@ def refuse_export(request: Request, slug: str, error: ServiceError) -> HttpRespo
     messages.error(request, str(unknown_set() if error.code == "set" else error))
     if error.code == "unmapped":
         return redirect("label_mapping", slug, int(request.POST["labels"]))
-    return redirect("export", slug)
+    return redirect(_form_of(slug, ticked(request)))
 
 
 @in_project(Can.EXPORT)
 def export(request: Request, access: Access) -> HttpResponse:
-    """The export form; ?set=, ?format= and ?labels= (the id of a label mapping) preselect."""
+    """The export form; ?set=, ?format= and ?labels= (the id of a label mapping) preselect; ?notes= has ids of notes."""
     sets = set_choices(access.project, without=access.closed_kinds)
     specs = [choice.spec for choice in sets]
     wanted = {"set": request.GET.get("set", ""), "format": request.GET.get("format", "")}
@@ -87,7 +104,9 @@ def export(request: Request, access: Access) -> HttpResponse:
         "format": wanted["format"] if wanted["format"] in FORMATS else next(iter(FORMATS)),
         "token": uuid.uuid4(),
     }
+    only = [pk for each in request.GET.get("notes", "").split(",") if (pk := whole(each)) is not None]
     context = {
+        "only": Document.objects.filter(project=access.project, pk__in=only).order_by("pk").only("pk", "name"),
         "form": ExportForm(initial=initial, sets=sets, mappings=mappings, layers=selectors.layers_of(access.project)),
         "formats": ABOUT.values(),
         "sets": sets,
@@ -103,13 +122,14 @@ def export_preview(request: Request, access: Access) -> HttpResponse:
     """The number of spans by written label, before an export starts. POST the export form."""
     try:
         order, mapping = asked_export(request, access)
-        wanted = wanted_set(access.project, order.set_spec, order.split)
+        wanted = order.check(access.project)
         lines = mapping_services.written_lines(access.project, selectors.spans_by_label(wanted), order.labels)
     except ServiceError as error:
         return refuse_export(request, access.slug, error)
     names = {choice.spec: choice.name for choice in set_choices(access.project, without=access.closed_kinds)}
     context = {
         "asked": order,
+        "only": ",".join(map(str, order.notes)),
         "mapping": mapping,
         "set_name": names.get(order.set_spec, order.set_spec),
         "format": ABOUT[order.format].title,

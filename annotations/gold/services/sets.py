@@ -26,13 +26,14 @@ class SetChoice:
     """A choice of annotation sets: a frozen gold version, or an author's submitted sets.
 
     `split` is for a version: `folders` puts each note into the folder of its split; the name of a split selects the
-    notes of this split only.
+    notes of this split only. With `notes`, only the sets of these notes, by their ids.
     """
 
     spec: str
     author: Author | None = None
     version: GoldVersion | None = None
     split: str = ""
+    notes: tuple[int, ...] = ()
 
 
 def wanted_set(project: Project, spec: str, split: str = "") -> SetChoice:

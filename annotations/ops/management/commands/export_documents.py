@@ -17,6 +17,7 @@ from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
 from annotations.models import Project, User
+from annotations.notes.selectors.notes import PAGE
 from annotations.ops.services.archives.reading import WHOLE, check_alone, export_to, say_exported
 
 
@@ -39,6 +40,7 @@ class Command(ProjectCommand):
         parser.add_argument("--tokenizer", default="", choices=["", *KINDS], help=about)
         about = "Layer of the spans in INCEpTION and feature of the label, such as webanno.custom.PHI:kind."
         parser.add_argument("--layer", default="", metavar="TYPE:FEATURE", help=about)
+        add_several(parser, "--note", "NAME", f"Only this note; at most {PAGE}.")
         parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
         mapped = "Write this code for a label of the project. Wins over --mapping."
         add_several(parser, "--map-label", "LABEL=CODE", mapped)
@@ -50,7 +52,8 @@ class Command(ProjectCommand):
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         if options["format"] == WHOLE:
-            named = ("set", "split", "sentences", "spaces", "tokenizer", "layer", "mapping", "map_label", "skip_label")
+            named = ["set", "split", "sentences", "spaces", "tokenizer", "layer", "note"]
+            named += ["mapping", "map_label", "skip_label"]
             check_alone({f"--{name.replace('_', '-')}": options[name] for name in named})
             return export_to(project=project, out=options["out"], actor=actor)
         if not options["set"]:
@@ -62,6 +65,7 @@ class Command(ProjectCommand):
         writing = ExportOptions(options["sentences"], options["spaces"], options["tokenizer"], options["layer"])
         asked = {"set_spec": options["set"], "format": options["format"], "split": options["split"]}
         asked |= {"writing": writing, "labels": labels, "out": options["out"].absolute()}
+        asked["notes"] = _ids_of(project, options["note"])
         with progress_bar("Exporting") as progress:
             report = export_to_path(project=project, actor=actor, progress=progress, **asked)
         return report | {"losses": named_losses(project, report["losses"])}
@@ -93,3 +97,11 @@ class Command(ProjectCommand):
                 f"listed above. {LOSSES} lists all."
             )
         return "\n".join(lines)
+
+
+def _ids_of(project: Project, names: list[str]) -> tuple[int, ...]:
+    """The ids of the notes with these names. Raises ServiceError with the names that the project doesn't have."""
+    found = dict(project.documents.filter(name__in=names).values_list("name", "pk"))
+    if missing := ", ".join(f"“{name}”" for name in names if name not in found):
+        raise ServiceError(f"There is no note {missing} in “{project.slug}”.", code="notes")
+    return tuple(found.values())
