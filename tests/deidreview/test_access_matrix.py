@@ -93,6 +93,7 @@ def test_a_member_who_was_removed_is_a_stranger(world):
 WHEN_ARCHIVED = {
     "notes", "search", "job_start_export", "job_start_score", "compare_start", "agreement_start", "project_archive",
     "archive_start", "project_restore", "project_delete", "statistics_start", "export_preview", "notes_export",
+    "places",
 }  # fmt: skip
 
 
