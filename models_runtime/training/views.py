@@ -31,6 +31,7 @@ from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import AuthorKind
 from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.scores.rules.intervals import FEW_NOTES
 from models_runtime.core import external
 from models_runtime.core.gold_sources import languages_of
 from models_runtime.core.health import ModelHealth, Workers, lacking
@@ -266,6 +267,7 @@ def calibration(request: Request, access: Access, pk: int) -> HttpResponse:
     looks = label_looks(access.project)
     context = {
         "calibration": row,
+        "few": FEW_NOTES,
         "groups": list(zip_longest(row.figures["before"]["groups"], row.figures["after"]["groups"])),
         "labels": [line | {"look": _look(looks, line)} for line in row.figures["labels"]],
         "runs": row.runs.select_related("author").order_by("-pk")[:30],

@@ -190,6 +190,9 @@ def test_from_the_button_to_the_plot_and_withdrawal(project, version, manager):
     assert there in check_page(manager.get(job_page))
     html = check_page(manager.get(there))
     assert "confidence 0.900, correct 0.500" in html and "plot-calibrated" in html and "0.40" in html
+    answer = " ".join(html.partition("folds")[0].split())
+    assert "Calibrated confidences are off by" in answer and "raw ones by 0.40" in answer
+    assert "plot-calibrated" in answer and "Reliability by" not in answer and "<details open" not in html
     assert "plot-calibrated" in check_page(manager.get(page))
     manager.post(reverse("calibration_withdraw", args=["ward", made.pk]))
     assert "Withdrawn" in check_page(manager.get(there)) and "plot-calibrated" not in check_page(manager.get(page))
