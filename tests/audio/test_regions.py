@@ -52,6 +52,18 @@ def test_a_person_decides_extends_and_marks(heard):
     assert [one["decision"] for one in verbs] == ["rejected", "accepted", "", "accepted"]
 
 
+def test_undo_removes_a_part_marked_by_hand_and_mutes_one_that_was_kept_audible(heard, client_of):
+    client, note = client_of("reviewer"), heard.document
+    heard.regions.all().delete()
+    made = mark_region(recording=heard, start=0.5, end=0.6, actor=make_member(note.project, "reviewer", "mia"))
+    url, found = reverse("region_decide", args=["ward", note.pk, made.pk]), []
+    for decision in ("rejected", "", ""):
+        page = client.post(url, {"start": 0.5, "end": 0.6, "decision": decision}, headers={"HX-Request": "true"})
+        assert (page.status_code, page.context["problem"]) == (200, "")
+        found.append((inside(heard, 0.55), heard.regions.count()))
+    assert found == [(False, 1), (True, 1), (False, 0)]
+
+
 @pytest.mark.parametrize(("start", "end"), [(1, 1), (2, 1), (99, 100), (float("nan"), 1)])
 def test_wrong_bounds_are_refused(heard, start, end):
     mia = make_member(heard.document.project, "reviewer")

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotations.audio.services.regions import mark_region
 from annotations.core.errors import ServiceError
+from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.jobs.runner import run as work
 from annotations.models import (
     AudioRegion,
@@ -79,6 +80,16 @@ def test_an_export_has_the_muted_recording_under_the_note_s_neutral_name(clinic,
     assert manifest["voice"] == "kept"
     assert f"recordings/{wav.name}" in {file["name"] for file in manifest["files"]}
     assert "Smith" not in (out / f"{wav.stem}.txt").read_text()
+
+
+def test_the_intervals_have_the_labels_that_the_export_writes(clinic, tmp_path):
+    release = make_release(clinic.document.project, keep_names=False)
+    label = dict(Label.objects.filter(label_set__project=release.project).values_list("code", "pk"))
+    labels = ExportLabels({label["DOCTOR"]: "PERSON", label["CITY"]: ""})
+    export_release_to_path(release=release, out=tmp_path / "out", format="text", labels=labels)
+    (file,) = (tmp_path / "out" / "recordings").glob("*.json")
+    causes = {cause for *_bounds, joined in json.loads(file.read_text())["intervals"] for cause in joined.split("+")}
+    assert causes >= {"PERSON", "words"} and not causes & {"DOCTOR", "CITY"}
 
 
 def test_safe_harbor_is_refused_with_the_regulation(clinic):
@@ -186,3 +197,28 @@ def test_excerpts_of_a_long_recording_are_random_and_have_the_planted_leak(clini
     assert any(start <= begin < end for start, end in found)
     assert found == excerpts_of(row, clinic)
     assert numpy.ptp([start for start, _end in found]) > 0
+
+
+def test_a_release_whose_recording_was_deleted_says_so_at_once_and_its_auditor_reads_on(clinic, client, tmp_path):
+    release = make_release(clinic.document.project, keep_names=False)
+    manager = make.make_member(release.project, "manager")
+    note = ReleasedNote.objects.get(release=release)
+    plan = AuditPlan.objects.create(
+        release=release, target=0.05, confidence=0.95, seed="s", planted_share=0, leaks_allowed=0, strata={}, looks=[],
+        drawn=1,
+    )  # fmt: skip
+    AuditNote.objects.create(plan=plan, note=note, position=1, look=0, reader=manager, state="reading")
+    StoredFile.objects.filter(kind="original").delete()
+    for export in (
+        lambda: start_release_export(release=release, format="text", actor=manager),
+        lambda: export_release_to_path(release=release, out=tmp_path / "out", format="text"),
+    ):
+        with pytest.raises(ServiceError, match=f"was deleted.*{note.name}.*backup") as error:
+            export()
+        assert error.value.code == "recording"
+    assert not (tmp_path / "out").exists()
+    client.force_login(manager)
+    page = client.get(reverse("audit_read", args=["ward", release.number]))
+    assert page.status_code == 200 and "was deleted" in page.context["lost"] and b"<audio" not in page.content
+    assert page.context["lost"] in page.content.decode()
+    assert client.get(reverse("audit_listen", args=["ward", release.number, 0])).status_code == 404

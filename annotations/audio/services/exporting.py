@@ -4,7 +4,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -20,6 +20,9 @@ from annotations.core.locks import erasures_of, unerased
 from annotations.exchange.services.writing import Content, write_to_path
 from annotations.models import Label, Recording, RegionCause, User
 from annotations.text.spans import Span, stretches
+
+NEUTRAL: Final = "recording"
+"""The name of a copy's files: that of a recording often has the name of a patient."""
 
 
 def check_margin(margin: float) -> None:
@@ -93,9 +96,9 @@ def write_copy(
     def files() -> Iterator[tuple[str, Content]]:
         ending, copy = muted_copy(recording, intervals, tone=tone)
         with copy:
-            yield f"{note.name}.{ending}", copy
-        yield f"{note.name}.txt", text.encode()
-        yield f"{note.name}.intervals.json", intervals_file(recording, intervals)
+            yield f"{NEUTRAL}.{ending}", copy
+        yield f"{NEUTRAL}.txt", text.encode()
+        yield f"{NEUTRAL}.intervals.json", intervals_file(recording, intervals)
 
     def finish(move: Any) -> None:
         with transaction.atomic():

@@ -29,6 +29,8 @@ def decide_region(
 ) -> AudioRegion:
     """Change the bounds (seconds), the decision and the sort of a region; an empty decision opens it again.
 
+    Of a part marked by hand, it takes “keep audible” back, or else removes the part.
+
     `seen`: when the region was decided (AudioRegion.moment) as the person saw it; None: whatever it is. Raises
     ServiceError `bounds`, `gone` if the region was deleted, or `changed` if somebody has decided since then.
     """
@@ -40,6 +42,12 @@ def decide_region(
         if seen is not None and seen != locked.moment:
             message = _("Somebody else has decided about this part meanwhile. Look at the decision, then change it.")
             raise ServiceError(message, code="changed")
+        if locked.cause == RegionCause.PERSON and not decision:
+            if locked.decision == RegionDecision.ACCEPTED:
+                made = _store(locked, start, end, decision, sort, actor)
+                AudioRegion.objects.filter(pk=locked.pk).delete()
+                return made
+            decision = RegionDecision.ACCEPTED
         return _store(locked, start, end, decision, sort, actor)
 
 

@@ -1,8 +1,11 @@
 """Recordings of a release: which ones, what is muted in them, and the excerpts to which an auditor listens."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from annotations.audio.rules.intervals import Interval
 from annotations.audio.selectors import muted_intervals
@@ -11,6 +14,8 @@ from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import stored_pieces
 from annotations.text.spans import Bounds
 
+WORDS: Final = "words"
+"""The cause of muted words whose label an export doesn't write."""
 EXCERPTS: Final = 3
 EXCERPT: Final = 20.0
 """Seconds. A recording that is not longer than all its excerpts is heard as a whole."""
@@ -21,13 +26,34 @@ def has_recordings(release: Release) -> bool:
     return ReleasedNote.objects.filter(release=release, document__recording__isnull=False).exists()
 
 
-def released_intervals(note: ReleasedNote, recording: Recording, planted: Bounds | None = None) -> list[Interval]:
+def lost_recordings(release: Release) -> "QuerySet[ReleasedNote]":
+    """The released notes whose recordings' files were deleted, by name."""
+    rows = ReleasedNote.objects.filter(release=release, document__recording__isnull=False)
+    return rows.filter(document__source__original=None).order_by("name")
+
+
+def lost(names: Sequence[str]) -> str:
+    """What to do about lost recordings of these released notes, as a sentence; empty for none."""
+    if not names:
+        return ""
+    message = _(
+        "The file of the recording was deleted, so that no muted copy can be made: %(names)s. Restore it from a "
+        "backup, or delete the note, import its recording again, and prepare a new release."
+    )
+    return message % {"names": ", ".join(names)}
+
+
+def released_intervals(
+    note: ReleasedNote, recording: Recording, planted: Bounds | None = None, codes: Mapping[str, str] | None = None
+) -> list[Interval]:
     """What is muted in a released recording: the words of what the release replaced, and the recording's regions.
 
-    `planted`: the bounds of a planted leak in the original, whose words stay audible.
+    `planted`: the bounds of a planted leak in the original, whose words stay audible. `codes`: what is
+    written for labels; of an empty code, the cause is WORDS.
     """
+    codes = codes or {}
     spans = [
-        (piece.start, piece.end, piece.label)
+        (piece.start, piece.end, codes.get(piece.label, piece.label) or WORDS)
         for piece in stored_pieces(note.pieces)
         if piece.action is not Action.KEEP and (piece.start, piece.end) != planted
     ]

@@ -23,7 +23,7 @@ from annotations.formats.notes import Loss, OutNote
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import cancel, once
 from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported, ReleaseWithdrawn
-from annotations.release.selectors.recordings import has_recordings
+from annotations.release.selectors.recordings import has_recordings, lost, lost_recordings
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, WrittenLabels, out_note, release_files
 from annotations.release.services.recordings import released_recordings
@@ -31,6 +31,7 @@ from annotations.release.services.settling import edition_of, released_notes, se
 
 EXPORT = "release_export"
 BATCH = 250
+LISTED = 10
 
 
 def start_release_export(
@@ -45,8 +46,8 @@ def start_release_export(
     """Start an export. The same `token` (one per form) gives the same job.
 
     `labels`: other codes for labels. Notes with open findings are held back. With `leave_out` the export leaves them
-    out; without, it is refused. Raises ServiceError: `format`, `state` unless the release is prepared, `held`, and
-    `unmapped` with the labels that a mapping lacks.
+    out; without, it is refused. Raises ServiceError: `format`, `state` unless the release is prepared, `held`,
+    `recording` with the notes whose recordings were deleted, and `unmapped` with the labels that a mapping lacks.
     """
     check_export(release, format, leave_out=leave_out)
     if labels is not None:
@@ -74,6 +75,9 @@ def check_export(release: models.Release, format: str, *, leave_out: bool) -> No
             _("The leak gate has findings that nobody has decided. Decide them, or leave out the notes with findings."),
             code="held",
         )
+    going = lost_recordings(release).filter(state=models.ReleasedNoteState.DONE)
+    if problem := lost(list(going.values_list("name", flat=True)[:LISTED])):
+        raise ServiceError(problem, code="recording")
 
 
 def run_release_export(claim: Claim) -> dict[str, Any]:
@@ -163,7 +167,7 @@ class ReleaseExport:
             """What the manifest says of labels written in another way. A mapping's name stays inside."""
             return {"labels": relabeled} if (relabeled := self._relabeled()) else {}
 
-        recordings = released_recordings(self._release)
+        recordings = released_recordings(self._release, self._codes)
         return release_files(self._format, self._out_notes(), written, self._about(), at_end, self._beside, recordings)
 
     def check_still(self) -> None:

@@ -1,7 +1,7 @@
 """Muted recordings of a release, in its export and for its auditors."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -23,7 +23,7 @@ from annotations.models import (
     ReleasePolicy,
 )
 from annotations.release.rules.redaction.policy import SAFE_HARBOR
-from annotations.release.selectors.recordings import excerpts_of, released_intervals
+from annotations.release.selectors.recordings import excerpts_of, lost, lost_recordings, released_intervals
 from annotations.release.services.sources import ReleasedAnnotations, covered_notes
 
 FOLDER = "recordings"
@@ -43,15 +43,18 @@ def check_recordings(project: Project, policy: ReleasePolicy, source: ReleasedAn
         raise ServiceError(message % {"policy": policy.name}, code="voice")
 
 
-def released_recordings(release: Release) -> Iterator[tuple[str, Content]]:
-    """The muted recordings of the notes that are not held back, each with its intervals, by name in the export."""
+def released_recordings(release: Release, codes: Mapping[str, str]) -> Iterator[tuple[str, Content]]:
+    """The muted recordings of the notes that are not held back, each with its intervals, by name in the export.
+
+    `codes`: what the export writes for each label; empty: nothing.
+    """
     rows = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE, document__recording__isnull=False)
     for pk in list(rows.order_by("name").values_list("pk", flat=True)):
         note = rows.select_related("document__recording").filter(pk=pk).first()
         if note is None:
             continue
         recording = note.document.recording
-        intervals = released_intervals(note, recording)
+        intervals = released_intervals(note, recording, codes=codes)
         ending, copy = muted_copy(recording, intervals)
         with copy:
             yield f"{FOLDER}/{note.name}.{ending}", copy
@@ -63,8 +66,16 @@ def recording_of(document: Document) -> Recording | None:
     return Recording.objects.filter(document=document).first()
 
 
+def lost_recording(row: AuditNote) -> str:
+    """What to do if the file of the note's recording was deleted; empty if it was not."""
+    return lost(list(lost_recordings(row.note.release).filter(pk=row.note_id).values_list("name", flat=True)))
+
+
 def excerpt_of(row: AuditNote, part: int) -> tuple[str, bytes]:
-    """The ending and the content of an excerpt, muted like the release, but for a planted leak. Raises Http404."""
+    """The ending and the content of an excerpt, muted like the release, but for a planted leak.
+
+    Raises Http404, also if the file of the recording was deleted.
+    """
     recording = recording_of(row.note.document)
     excerpts = excerpts_of(row, recording) if recording else []
     if recording is None or part >= len(excerpts):
@@ -72,6 +83,8 @@ def excerpt_of(row: AuditNote, part: int) -> tuple[str, bytes]:
     planted = None if row.planted_start is None or row.planted_end is None else (row.planted_start, row.planted_end)
     start, end = (int(one * recording.rate) for one in excerpts[part])
     out = io.BytesIO()
+    if problem := lost_recording(row):
+        raise Http404(problem)
     with opened(recording) as source, readable():
         write_muted(source, out, released_intervals(row.note, recording, planted), start=start, end=end)
     return "flac" if recording.format == "FLAC" else "wav", out.getvalue()

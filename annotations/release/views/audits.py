@@ -28,7 +28,7 @@ from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit, preview_of, waiting_for
 from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
-from annotations.release.services.recordings import excerpt_of, recording_of
+from annotations.release.services.recordings import excerpt_of, lost_recording, recording_of
 
 
 @in_project(Can.AUDIT_RELEASES, "POST")
@@ -81,6 +81,7 @@ def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: AuditedText) 
         "mine": AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNoteState.DONE).count(),
         "reopens": reading.last_finished(plan, access.user),
         "language": note.note.document.language or access.project.language,
+        "lost": lost_recording(note),
         "excerpts": excerpts_of(note, recording) if (recording := recording_of(note.note.document)) else [],
     }
 

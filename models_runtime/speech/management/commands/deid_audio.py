@@ -31,7 +31,8 @@ class Command(ProjectCommand):
         parser.add_argument("--margin", type=int, default=200, metavar="MS", help=about)
         parser.add_argument("--tone", action="store_true", help="A tone in place of silence.")
         parser.add_argument("--patient", default="", metavar="ID", help="Patient ID of the note.")
-        parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="A new or empty folder, or a .zip.")
+        about = "A new or empty folder, or a .zip. The files are named “recording”, whatever FILE is named."
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR", help=about)
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         words: Path | None = options["words"]
