@@ -52,6 +52,7 @@ class LabelAttribute(Schema):
 class LabelItem(Schema):
     """A label. `category` is the code of its category, `position` its place among the labels.
 
+    `identifier` is the identifier type of the project's own label, if given.
     `merged_into` is the code of the label that replaces it. `spans`, only for managers, counts its spans in all
     annotation sets up to 10,000; `more_spans`: there are more.
     """
@@ -64,6 +65,7 @@ class LabelItem(Schema):
     description: str
     placeholder: str
     attributes: list[LabelAttribute]
+    identifier: str
     position: int
     merged_into: str | None
     spans: int | None = None
@@ -76,6 +78,7 @@ class LabelItem(Schema):
         return cls(
             id=label.pk, code=label.code, name=label.name, category=label.category.code, hotkey=label.hotkey,
             description=label.description, placeholder=label.placeholder, position=label.position,
+            identifier=label.identifier,
             attributes=[LabelAttribute(**each) for each in as_data(definitions(label))],
             merged_into=label.merged_into.code if label.merged_into else None,
             spans=amount.n if amount else None, more_spans=bool(amount and amount.more),
@@ -90,13 +93,17 @@ class AttributeOfBody(Body):
 
 
 class NewLabel(Body):
-    """A label. Its code is made from the name. `category` is the code of a category, `hotkey` a letter or digit."""
+    """A label. Its code is made from the name. `category` is the code of a category, `hotkey` a letter or digit.
+
+    `identifier` is what the label identifies, such as phone; the types are those of release policies.
+    """
 
     name: str
     category: str = Field(max_length=60)
     hotkey: str = ""
     description: str = ""
     attributes: list[AttributeOfBody] = []
+    identifier: str = ""
 
 
 class ChangedLabel(Body):
@@ -108,6 +115,7 @@ class ChangedLabel(Body):
     description: str = ""
     placeholder: str = ""
     attributes: list[AttributeOfBody] = []
+    identifier: str = ""
 
 
 class NewPosition(Body):
@@ -166,7 +174,7 @@ def read_label(request: ApiRequest, response: HttpResponse, slug: str, label: in
 def change_label(
     request: ApiRequest, response: HttpResponse, access: Access, label: int, body: ChangedLabel
 ) -> LabelItem:
-    """Change name, category, key, description, placeholder or attributes of a label."""
+    """Change name, category, key, description, placeholder, attributes or identifier type of a label."""
     found = label_at(access.project, label)
     seen = seen_of(found) if matched(request, _etag(found)) else None
     if found.merged_into is not None:

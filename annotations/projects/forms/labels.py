@@ -12,6 +12,7 @@ from annotations.core.forms import WholeField, offer, offer_rows
 from annotations.core.labels import COLORS
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.services.categories import LONGEST_NAME
+from annotations.text.identifiers import IdentifierType
 from annotations.text.labels import RESERVED_HOTKEYS
 
 # The highest number that the column of positions takes.
@@ -45,6 +46,11 @@ class _LabelForm(forms.Form):
         help_text=_("One per line: “Family” is yes or no, “Status: current | past” is a choice."),
         widget=forms.Textarea(attrs={"rows": 3}),
     )
+    identifier = forms.ChoiceField(
+        label=_("Identifier type"),
+        required=False,
+        help_text=_("What the label identifies decides how a release replaces it. Saved policies keep their choice."),
+    )
     category = forms.ModelChoiceField(
         label=_("Category"),
         queryset=Category.objects.none(),
@@ -55,6 +61,7 @@ class _LabelForm(forms.Form):
     def __init__(self, *args: Any, label_set: LabelSet, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer_rows(self, "category", Category.objects.filter(label_set=label_set))
+        offer(self, "identifier", [("", _now("Not given")), *((one.value, _now(one.words)) for one in IdentifierType)])
 
     def clean_description(self) -> str:
         return str(self.cleaned_data["description"]).replace("\r\n", "\n")
@@ -68,11 +75,11 @@ class EditLabelForm(_LabelForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "class": "mono"}),
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
-    field_order = ("name", "category", "hotkey", "placeholder", "description", "attributes")
+    field_order = ("name", "category", "hotkey", "placeholder", "identifier", "description", "attributes")
 
 
 class AddLabelForm(_LabelForm):
-    field_order = ("name", "category", "hotkey", "description", "attributes")
+    field_order = ("name", "category", "hotkey", "identifier", "description", "attributes")
 
 
 class MergeForm(forms.Form):

@@ -74,6 +74,14 @@ def shipped_set(key: str) -> LabelSetDef:
     return parse_label_set(json.loads(file.read_text(encoding="utf-8")))
 
 
+def is_shipped(label: models.Label) -> bool:
+    """Whether the label is one of the shipped set that the project began with."""
+    try:
+        return label.code in {one.code for one in shipped_set(label.label_set.key).labels()}
+    except FileNotFoundError:
+        return False
+
+
 def mapped_sets(key: str) -> list[LabelSetDef]:
     """The label sets that the shipped set `key` can be mapped into."""
     return [shipped_set(target) for source, target in mappings() if source == key]
@@ -114,7 +122,7 @@ def seen_of(row: models.Category | models.Label) -> str:
     shown = (
         [row.name, row.hue]
         if isinstance(row, models.Category)
-        else [row.name, row.hotkey, row.placeholder, row.description, row.category_id, row.attributes]
+        else [row.name, row.hotkey, row.placeholder, row.description, row.category_id, row.attributes, row.identifier]
     )
     return sha256(json.dumps(shown).encode()).hexdigest()[:16]
 

@@ -13,7 +13,7 @@ from annotations.core.spans import definitions
 from annotations.core.suggestions import relabel_notes, relabel_strings, remove_strings, tally_of
 from annotations.jobs.services.queue import LIVE
 from annotations.projects import events
-from annotations.projects.selectors.labels import label_uses, seen_of
+from annotations.projects.selectors.labels import is_shipped, label_uses, seen_of
 from annotations.projects.services.categories import changed_meanwhile, free_code, lock_categories, no_category
 from annotations.text import attributes as text_attributes
 from annotations.text.labels import RESERVED_HOTKEYS, free_hotkeys
@@ -35,7 +35,7 @@ def expect_relabeling(label: models.Label) -> None:
     ).update(heard="")
 
 
-EDITABLE = ("name", "hotkey", "description", "placeholder", "attributes")
+EDITABLE = ("name", "hotkey", "description", "placeholder", "attributes", "identifier")
 
 
 def check_hotkey(hotkey: str) -> str:
@@ -57,7 +57,7 @@ def update_label(
     seen: str | None = None,
     **changes: str,
 ) -> models.Label:
-    """Change name, hotkey, description, placeholder, attributes or category.
+    """Change name, hotkey, description, placeholder, attributes, identifier type or category.
 
     The code stays: files and frozen gold use it. `attributes` are lines as `definitions_in` reads them; spans keep the
     attributes that they have. Raises ServiceError (`stale`) if somebody changed the label after the state `seen`.
@@ -76,6 +76,10 @@ def update_label(
                 _("Enter a name for the label.") if field == "name" else _("Enter a placeholder for the label."),
                 code=field,
             )
+    if changes.get("identifier", label.identifier) != label.identifier and is_shipped(label):
+        raise ServiceError(
+            _("The label set says what this label identifies. Add a label of your own."), code="identifier"
+        )
     values: dict[str, Any] = {field: value.strip() for field, value in changes.items()}
     if "attributes" in changes:
         values["attributes"] = text_attributes.as_data(check_attributes(changes["attributes"]))
@@ -170,7 +174,7 @@ def _recorded(value: Any) -> str:
 
 def add_label(
     *, label_set: models.LabelSet, category: models.Category, name: str, actor: models.User | None, hotkey: str = "",
-    description: str = "", attributes: str = "",
+    description: str = "", attributes: str = "", identifier: str = "",
 ) -> models.Label:  # fmt: skip
     """Add a label at the end of the list. Its ASCII code is made from the name, and so is the key if none is given."""
     name = good_name(name)
@@ -192,6 +196,7 @@ def add_label(
                 hotkey=hotkey,
                 description=description.strip(),
                 attributes=text_attributes.as_data(check_attributes(attributes)),
+                identifier=identifier,
                 placeholder=f"[{name}]"[:60],
                 position=label_set.labels.count(),
             )

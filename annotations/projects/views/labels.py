@@ -48,12 +48,16 @@ def labels(request: Request, access: Access) -> HttpResponse:
     return render(request, "projects/labels.html", context, status=422 if form.errors else 200)
 
 
+_ADDED = ("name", "hotkey", "description", "category", "identifier")
+
+
 def _sent_twice(label_set: LabelSet, data: QueryDict) -> bool:
     """Whether exactly this label exists already, so that a double click on "Add" is not an error."""
-    wanted = {field: data.get(field, "").strip() for field in ("name", "hotkey", "description", "category")}
+    wanted = {field: data.get(field, "").strip() for field in _ADDED}
     there = Label.objects.filter(
         label_set=label_set, merged_into__isnull=True, name=wanted["name"], hotkey=wanted["hotkey"].lower(),
-        category=whole(wanted["category"]), description=wanted["description"].replace("\r\n", "\n"),
+        category=whole(wanted["category"]), identifier=wanted["identifier"],
+        description=wanted["description"].replace("\r\n", "\n"),
     )  # fmt: skip
     return there.exists()
 
@@ -69,6 +73,7 @@ def label_edit(request: Request, access: Access, pk: int) -> HttpResponse:
         return redirect("label_edit", access.slug, label.merged_into_id)
     form = label_forms.EditLabelForm(posted(request), label_set=label.label_set, initial=label_services.current(label))
     context: dict[str, Any] = {"label": label, "form": form, "seen": label_selectors.seen_of(label)}
+    context["own"] = not label_selectors.is_shipped(label)
     if request.method == "POST":
         context["seen"] = form["seen"].value() or ""
     if request.method == "POST" and form.is_valid():

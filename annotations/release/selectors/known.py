@@ -67,17 +67,19 @@ def labels_by_kind(project: Project) -> dict[Kind, str]:
 
 
 def kinds_of_labels(project: Project) -> dict[str, Kind]:
-    """The kind of each live label: by the shipped label set, and for the project's own labels by words in their codes.
+    """The kind of each live label: by the shipped label set; for own labels, that given with them, or by their codes.
 
     A label that no word fits is missing. A shipped label that was merged stands for the label that it was merged into.
     """
     accepted, _ids = accepted_labels(project)
     shipped = kinds_of(project.label_set.key)
-    codes = [label.code for label in labels_of(project)]
+    labels = labels_of(project)
+    codes = [label.code for label in labels]
     found = {code: shipped[code] for code in codes if code in shipped}
     for code in shipped:
         if code in accepted and code not in codes:
             found.setdefault(accepted[code], shipped[code])
+    found |= {label.code: Kind(label.identifier) for label in labels if label.identifier in list(Kind)}
     for code in codes:
         if code not in found:
             parts = set(code.upper().replace("-", "_").split("_"))

@@ -17,7 +17,7 @@ from annotations.projects.services.categories import move_label
 from annotations.projects.services.labels import EDITABLE, add_label, current, delete_label, update_label
 from annotations.text.attributes import as_data, as_lines
 
-COLUMNS: Final = ("code", "name", "category", "hotkey", "description", "placeholder", "attributes")
+COLUMNS: Final = ("code", "name", "category", "hotkey", "description", "placeholder", "attributes", "identifier")
 NEEDED: Final = ("code", "name")
 
 
@@ -107,6 +107,7 @@ def _described(label: Label) -> dict[str, Any]:
         "description": label.description,
         "placeholder": label.placeholder,
         "attributes": as_data(definitions(label)),
+        "identifier": label.identifier,
         "merged_into": label.merged_into.code if label.merged_into else None,
         "used": Span.objects.filter(label=label).exists(),
     }
@@ -118,6 +119,7 @@ def _cells(project: Project) -> Iterable[Sequence[object]]:
             lines = as_lines(definitions(label))
             yield (
                 label.code, label.name, label.category.code, label.hotkey, label.description, label.placeholder, lines,
+                label.identifier,
             )  # fmt: skip
 
 
