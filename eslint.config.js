@@ -38,7 +38,7 @@ export default [
   {
     files: ["static/js/**/*.js"],
     rules,
-    languageOptions: { ecmaVersion: 2023, sourceType: "module", globals: { ...globals.browser } },
+    languageOptions: { ecmaVersion: 2025, sourceType: "module", globals: { ...globals.browser } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
   },
   {

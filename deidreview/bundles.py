@@ -1,8 +1,8 @@
 """Joins scripts and style sheets when static files are collected, so that a page needs few requests.
 
-Every file is written as before. A module that no other module imports then contains all that it imports, a style sheet
-the sheets that it imports, and SITE_SCRIPT the classic scripts of every page. Without collected files (tests, `make
-debug`) browsers load the files one by one, as they were written.
+Every file is written as before. A module that no other module imports then contains all that it imports, data too, a
+style sheet the sheets that it imports, and SITE_SCRIPT the classic scripts of every page. Without collected files
+(tests, `make debug`) browsers load the files one by one, as they were written.
 """
 
 import posixpath
@@ -13,13 +13,14 @@ from annotations.core.templatetags.static import SHEET, SITE_SCRIPT, SITE_SCRIPT
 
 Read = Callable[[str], str]
 _IMPORT = re.compile(r'^import\s*(?:\{([^}]*)\}\s*from\s*)?"(\.[^"]+)";', re.M)
+_DATA = re.compile(r'^import (\w+) from "(\.[^"]+)" with \{ type: "json" \};', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.M)
 _EMPTY_EXPORT = re.compile(r"^export \{\};$", re.M)
 
 
 def bundles(names: Mapping[str, object], read: Read) -> Iterator[tuple[str, str]]:
     """Yield the name and the new text of each file that is joined from several. `read` returns the text of a file."""
-    scripts = {name: read(name) for name in names if name.startswith("js/") and name.endswith(".js")}
+    scripts = {name: _with_data(name, read) for name in names if name.startswith("js/") and name.endswith(".js")}
     imports = {name: [_beside(name, path) for _, path in _IMPORT.findall(text)] for name, text in scripts.items()}
     imported = {name for found in imports.values() for name in found}
     for name in sorted(imports.keys() - imported):
@@ -29,6 +30,11 @@ def bundles(names: Mapping[str, object], read: Read) -> Iterator[tuple[str, str]
         if name.startswith("css/") and SHEET.search(text := read(name)):
             yield name, SHEET.sub(lambda found: _sheet(read(f"css/{found[1]}"), found[2]), text)
     yield SITE_SCRIPT, "\n".join(read(name) for name in SITE_SCRIPTS)
+
+
+def _with_data(name: str, read: Read) -> str:
+    """Return the text of a module with the JSON files that it imports."""
+    return _DATA.sub(lambda found: f"const {found[1]} = {read(_beside(name, found[2])).strip()};", read(name))
 
 
 def _sheet(text: str, condition: str | None) -> str:

@@ -34,6 +34,15 @@ def test_a_module_contains_what_it_imports_in_the_order_of_browsers():
     )
 
 
+def test_a_module_contains_the_data_that_it_imports():
+    found = joined(
+        js__page__main_js='import { a } from "../low/x.js";\nrun(a);\n',
+        js__low__x_js='import WORDS from "./words.json" with { type: "json" };\nexport const a = WORDS;\n',
+        js__low__words_json='{"a": ["b"]}\n',
+    )
+    assert 'const WORDS = {"a": ["b"]};\nconst a = WORDS;' in found["js/page/main.js"]
+
+
 def test_a_style_sheet_contains_the_sheets_that_it_imports():
     sheet = '@import "low.css";\n@import "low.css" (max-width: 9px);\n.a {}\n'
     found = joined(css__page_css=sheet, css__low_css=".b {}\n")

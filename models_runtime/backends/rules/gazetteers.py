@@ -87,6 +87,8 @@ NAMES = frozenset({RuleKind.PATIENT, RuleKind.RELATIVE, RuleKind.STAFF, RuleKind
 
 
 _DATA: Final = Path(__file__).with_name("data")
+# Groups that the browser's expressions are built from too, and in "browser.…" what these have besides.
+_SHARED: Final = SHIPPED / "static" / "js" / "text" / "words.json"
 _PLACES: Final = {
     "cities_es": RuleKind.CITY,
     "cities_it": RuleKind.CITY,
@@ -130,7 +132,7 @@ def places() -> dict[str, tuple[RuleKind, bool]]:
     """Each lower-cased place name with its kind, and whether it counts without a preposition or field before it."""
     found: dict[str, tuple[RuleKind, bool]] = {}
     for name, kind in _PLACES.items():
-        for phrase in phrases(name):
+        for phrase in (*phrases(name), *groups().get(name, ())):
             unambiguous = not phrase.startswith("?")
             key = phrase.removeprefix("?").lower()
             known = found.get(key)
@@ -141,7 +143,8 @@ def places() -> dict[str, tuple[RuleKind, bool]]:
 
 @cache
 def groups() -> dict[str, tuple[str, ...]]:
-    found = word_groups(_DATA / "words.txt")
+    found = dict(word_groups(_DATA / "words.txt"))
+    found.update((name, " ".join(lines).split()) for name, lines in json.loads(_SHARED.read_text("utf-8")).items())
     return {name: tuple(word.replace("_", " ") for word in words) for name, words in found.items()}
 
 

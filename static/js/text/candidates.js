@@ -3,7 +3,7 @@
  * is labeled automatically. Pure. Offsets are code points, end-exclusive.
  */
 
-import { FIELD } from "./expressions.js";
+import { CLINICAL, FIELD, TITLES } from "./expressions.js";
 import { expressionsOf, matches } from "./expand.js";
 
 /** @typedef {import("./expand.js").Candidate} Candidate */
@@ -12,11 +12,9 @@ import { expressionsOf, matches } from "./expand.js";
 // a space, but has at most twice as many: the time of a search grows with the square of its length.
 const PART = 1500;
 const MEASURE = /^\s?(?:%|‰|°|º|[mµμcdk]?[glLm][/.\s\d]|mg|ml|mL|dl|cm|mm|kg|Kg|UI|U\/|mmHg|lpm|ng|pg|mcg|µg|mEq|mmol|cc\b|x\s?\d|veces|volte|times|ore\b|horas\b)/u;
-const TITLE = /^(?:Dra?s?|Dott(?:\.?ssa)?|Prof(?:\.?ssa)?|Sig(?:\.?ra)?|Sra?|Mrs?|Ms)\.?$/u;
+const TITLE = new RegExp(`^(?:${TITLES})\\.?$`, "u");
 const DIGITS = /(?<![\p{L}\p{Nd}.,/+-])\p{Nd}{4,}(?![\p{L}\p{Nd}/]|[.,-]\p{Nd})/gu;
 const OPENING = /(?:^|[.!?…][\s"'“«)]*|^[\s\-•*·–\d.)]+)$/u;
-// Wards, specialties, and words that headings of clinical notes write in capitals.
-const CLINICAL = /^(?:Actual|Urgencias?|Urolog|Nefrolog|Oftalmolog|Medicina|Cirug|Cuidados|Anatom|Diagn|Neuro|Digestiv|Atención|Pediatr|Dermatolog|Cardiolog|Hematolog|Oncolog|Endocrin|Ginecolog|Radiolog|Farmacia|Nutrición|Ig[AGM]|Hto|Hb|Doppler|Glasgow|Apgar|Medico|Médic|Reparto|Unità|Chirurg|Medicine|Surgery|Cardiology|Oncology|Emergency|Intensiv|Electr|Motivo|Antecedentes|Exploración|Tratamiento|Evolución|Anamnesi|Esame|Terapia|Diario|History|Assessment|Plan)/u;
 const digitsIn = (value) => value.replace(/\P{Nd}/gu, "").length;
 
 /** Whether a match of a kind is a candidate; those of other kinds always are. `before` and `after` are the rest of the line. */

@@ -1,24 +1,25 @@
 /**
  * Expressions that people see as a unit in a clinical note: a date, an address, a person's name. Rules for Italian, Spanish and
  * English as regular expressions over one line, for expand.js and candidates.js. They only suggest bounds of a selection; nothing
- * is labeled automatically.
+ * is labeled automatically. Their words are in words.json, from which the rules backend takes those that both need.
  *
  * Ends were tuned on the training part of MEDDOCAN (fixtures/bench/doubleclick.mjs measures them): an age takes its unit, a
  * street takes number and floor but not the post code, a name leaves its title outside.
  *
  * The rules backend decides what is an identifier. Here a person has decided, and a key press can't wait for a server: running that
  * backend for each opened note would make opening slower by more than a tenth, and it marks fewer of the exact ends (94.3%
- * of MEDDOCAN's dev part; these rules: 95.7%).
+ * of MEDDOCAN's dev part; these expressions: 95.8%).
  */
 
-const any = (words) => words.trim().split(/\s+/).join("|");
+import WORDS from "./words.json" with { type: "json" };
+
+/** The words of these groups, as the file writes them. */
+const listed = (...names) => names.flatMap((name) => WORDS[name].join(" ").split(" "));
+const any = (words) => words.join("|").replaceAll(".", "\\.");
+const capital = (...names) => any(listed(...names).map((word) => word[0].toUpperCase() + word.slice(1)));
 /** The same words with a small or a capital first letter. */
-const cased = (words) =>
-  words
-    .trim()
-    .split(/\s+/)
-    .map((word) => `[${word[0].toLowerCase()}${word[0].toUpperCase()}]${word.slice(1)}`)
-    .join("|");
+const cased = (...names) => any(listed(...names).map((word) => `[${word[0]}${word[0].toUpperCase()}]${word.slice(1)}`));
+const capitals = (...names) => any(listed(...names)).toUpperCase();
 
 // No letter, mark or digit of the same word before or after.
 const BEGIN = "(?<![\\p{L}\\p{M}\\p{Nd}])";
@@ -27,12 +28,9 @@ const SPACE = "[ \\t\\u00a0]";
 
 // ── Dates, times, ages ───────────────────────────────────────────────────────────────────────────────────────────────
 
-const MONTH_NAMES = `
-  gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
-  enero febrero abril mayo junio julio septiembre setiembre octubre noviembre diciembre
-  january february march april may june july august september october november december`;
-const MONTH_SHORT = "ene feb mar abr apr mag giu lug ago set sept sep oct ott nov dic dec jan jun jul aug gen";
-const MONTH = `(?:(?:${cased(MONTH_NAMES)}|${any(MONTH_NAMES.toUpperCase())})|(?:${cased(MONTH_SHORT)}|${any(MONTH_SHORT.toUpperCase())})(?:\\.(?!\\s*$))?)(?!\\p{L})`;
+const MONTH_NAMES = ["months", "browser.months"];
+const MONTH_SHORT = ["months_short", "browser.months_short"];
+const MONTH = `(?:(?:${cased(...MONTH_NAMES)}|${capitals(...MONTH_NAMES)})|(?:${cased(...MONTH_SHORT)}|${capitals(...MONTH_SHORT)})(?:\\.(?!\\s*$))?)(?!\\p{L})`;
 const ROMAN = "(?:X?I{1,3}|I?[VX]|V?I{1,3}|VIII)";
 const DAY = "(?:0?[1-9]|[12]\\d|3[01])";
 const YEAR = "(?:'?\\d{2}|(?:1[89]|20)\\d{2})";
@@ -55,16 +53,8 @@ const DATE = `${BEGIN}(?:${DATES.join("|")})${END}`;
 
 const TIME = `${BEGIN}(?:[01]?\\d|2[0-3])(?:[:.][0-5]\\d(?::[0-5]\\d)?(?:${SPACE}?(?:h|hs|hrs|horas|ore|am|pm|AM|PM|a\\.m\\.|p\\.m\\.))?|h[0-5]\\d|${SPACE}?(?:am|pm|AM|PM|a\\.m\\.|p\\.m\\.))${END}`;
 
-const NUMBER_WORDS = cased(`
-  un uno una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho
-  diecinueve veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa
-  due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici venti trenta quaranta cinquanta
-  sessanta settanta ottanta novanta
-  one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
-  twenty thirty forty fifty sixty seventy eighty ninety`);
-const UNIT = cased(`
-  años año meses mes semanas semana días día dias dia horas anni anno mesi mese settimane settimana giorni giorno
-  years year months month weeks week days day`);
+const NUMBER_WORDS = cased("numbers_es", "numbers_it", "numbers_en", "browser.numbers");
+const UNIT = cased("browser.age_units");
 const AMOUNT = `(?:\\d{1,3}(?:[.,]\\d)?|(?:${NUMBER_WORDS}))`;
 const AGE = `${BEGIN}${AMOUNT}(?:${SPACE}?[-–]${SPACE}?|${SPACE}+|(?<=\\d))(?:(?:${UNIT})(?:[- ]old)?|AÑOS|ANNI|A\\.?(?=[\\s.,;]|$)|a\\.(?=[\\s,;]|$)|y/o|yo|yrs?)(?:${SPACE}+(?:y|e|and|con)${SPACE}+(?:${AMOUNT}${SPACE}+(?:${UNIT})|medio|mezzo))?${END}`;
 
@@ -85,33 +75,15 @@ const CODE = "(?<![\\p{L}\\p{Nd}])(?=[\\p{L}\\p{Nd}/_-]*\\p{Nd})(?=[\\p{Nd}/_-]*
 
 const CAPITAL = "(?:\\p{Lu}[\\p{L}\\p{M}]*(?:['’]\\p{Lu}[\\p{L}\\p{M}]*)?(?:-\\p{L}[\\p{L}\\p{M}]*)*(?![\\p{L}\\p{M}/@]))";
 const INITIAL = "(?:\\p{Lu}\\.(?:-\\p{Lu}\\.)?|M\\.?[ªa]\\.?(?![\\p{L}]))";
-const TITLES = any(`
-  Dr Dra Drs Dres Doctor Doctora Dott Dottssa Dottor Dottore Dottoressa Prof Profssa Professor Professore Profesor Profesora
-  Sig Sigra Signor Signora Sr Sra Srta Señor Señora Don Doña Dña Mr Mrs Ms Miss Mister Sir Lic Ing Avv DUE Médico Medico
-  Paziente Paciente Patient Pte Enfermera Enfermero Infermiera Infermiere`);
-const OPENERS = any(`
-  El La Los Las Un Una Unos Unas Il Lo Gli I Le L The A An En In Al Allo Alla Del Della Se Si Con Por Per Da Dal Dalla Para Sin
-  Tras Dopo After Before On At From With Y E And No Non Not Su Sus Suo Sua His Her He She It Se Refiere Presenta Ingresa
-  Acude Remitido Derivado Visto Vista Ricoverato Ricoverata Dimesso Dimessa Seen Admitted Discharged Referred Nombre Apellidos
-  Domicilio Localidad Provincia Edad Sexo Fecha Fechas Informe Nome Cognome Residente Nato Nata Data Name Address Date Born
-  Jefe Grupo Oncología Comunidad Departament Correo Islas SLP SP Correos Correspondencia Tfno Tlf Tfo Como Ante Durante Entre Email Tel Teléfono Telefono Fax Correo CP NHC NASS NºCol Col CIP DNI País Sociedad Ingreso Episodio Historia Remite Firmado`);
-const STREET_WORDS = any(`
-  Calle C/ Cl Avenida Avda Av Av. Avda. Paseo Pso Pso. Ps. Carr Carr. Plaça Rondilla Callejón Bifurcación Apartado Sector Partida P Pº Plaza Pza Plza Pl Pl. Pza. Carretera Ctra Ctra. Ronda Rúa Rua Camino Travesía Urbanización
-  Urb Urb. Glorieta Vía Via Passeig Carrer Avinguda Rambla Pasaje Polígono Barrio Finca Campus Callejón Cuesta Bulevar Autovía
-  Viale Piazza Piazzale Corso Largo Vicolo Strada Lungotevere Contrada Borgo V.le P.zza P.za C.so`).replaceAll(".", "\\.");
-const ORGANIZATION_WORDS = any(`
-  Hospital Hospitales Hopsital Hospìtal Hosp Clínica Clinica Centro Complejo Complexo Consorcio Instituto Institut Institute Fundación Fundació
-  Facultad Escuela Universidad University Universitat Università Università Policlínica Policlínico Policlinico Sanatorio Ambulatorio Residencia
-  Ospedale Ospedali Azienda Istituto Casa Clinique Clinic Ciutat Ciudad Servicio Servicios Serviço Departamento Sección Unidad Consulta
-  Department Service Reparto Divisione Corporació Parc`);
-const COUNTRIES = any(`España Spain Italia Italy France Francia Germany Alemania Germania Portugal Portogallo Argentina Chile Cile
-  México Mexico Messico Colombia Perú Perù Venezuela Brasil Brasile Brazil Ecuador Uruguay Cuba`);
+// Without "d": D'Angelo.
+export const TITLES = capital("name_titles", "name.title.person", "name.title.staff", "browser.titles").replace("|D|", "|");
+const OPENERS = capital("sentence_starts", "browser.openers");
+const STREET_TYPES = ["street_types_es", "street_types_it"];
+const STREET_WORDS = capital(...STREET_TYPES, "browser.street_words");
+const ORGANIZATION_WORDS = capital("browser.organization_heads", "browser.organizations");
+const COUNTRIES = capital("countries");
 /** Towns that often stand right after a name or a hospital, with no comma between. */
-const TOWNS = any(`Madrid Barcelona Valencia Sevilla Zaragoza Málaga Murcia Bilbao Alicante Córdoba Valladolid Vigo Gijón Granada
-  Oviedo Pamplona Santander Albacete Toledo Badajoz Salamanca Burgos León Cádiz Huelva Jaén Almería Lugo Ourense Asturias
-  Tarragona Lleida Girona Castellón Vitoria Logroño Huesca Teruel Soria Segovia Ávila Cáceres Cuenca Guadalajara
-  Roma Milano Torino Napoli Palermo Genova Bologna Firenze Bari Catania Venezia Verona Padova Trieste Brescia Parma Modena
-  London Paris Lisboa Bogotá Lima Santiago`);
+const TOWNS = capital("cities_es", "cities_it", "cities_en", "browser.towns");
 const PARTICLES = "(?:de(?:l|lla|llo|lle|i|gli)?|De(?:l|lla)?|d[aeio]|D[ai]|dal(?:la)?|dos|das|van|Van|von|der|den|ter|l[aeo]s?|L[aeo]s?|el|El|[yie](?=[ \\t]\\p{Lu}[\\p{L}\\p{M}-]*(?![ \\t]+\\p{Lu})(?![\\p{L}\\p{M}-]))|d['’])";
 
 const APART = `${TITLES}|${OPENERS}|${STREET_WORDS}|${ORGANIZATION_WORDS}`;
@@ -128,16 +100,14 @@ const PERSON = `${BEGIN}(?:${ARTICLE}|${LEADING})?(?:${INITIAL}(?=(?:${SPACE}?${
 const COUNTRY = `${BEGIN}(?:${COUNTRIES}|EE\\.?${SPACE}?UU\\.?|USA|U\\.S\\.A\\.|UK)${END}`;
 
 const QUOTED = "[\"“«'][^\"”»'\\n]{2,40}[\"”»']";
-const HEADS = any(`
-  Hospital Hosp Clínica Complejo Complexo Consorcio Facultad Escuela Universidad University Universitat Università Policlínica
-  Ospedale Azienda Istituto Servicio Servicios Departamento Sección Unidad Consulta Department Reparto Divisione Instituto Ciudad`);
+const HEADS = capital("browser.organization_heads");
 const ORGANIZATION_LINK = `(?:${SPACE}(?:de|del|di|della|dello|dell['’]|da|do|la|las|los|el|y|e|per|of|for|the|and|i)(?=${SPACE}|['’])){0,3}${SPACE}(?:[dl]['’])?`;
 const ORGANIZATION_PART = `(?:(?<!${SPACE}(?:[Dd]el?|di)${SPACE})(?!(?:${TOWNS})(?!\\p{L}))|(?<=${SPACE}(?:[Dd]el?|di)${SPACE}))(?!(?:${HEADS}|${STREET_WORDS}|${COUNTRIES}|E-?mail|Correo|Correos|Tel|Tfno)(?![\\p{L}\\p{M}]))(?:${CAPITAL}|${INITIAL})`;
 const ORGANIZATION = `${BEGIN}(?:${ORGANIZATION_WORDS})(?![\\p{L}\\p{M}])(?:${ORGANIZATION_LINK}(?:${ORGANIZATION_PART}|\\d{1,2}(?=${SPACE}de${SPACE}\\p{Lu})))*(?:${SPACE}${QUOTED})?`;
 
 // ── Streets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const STREET_BEGIN = `(?:(?:${STREET_WORDS}|calle|avenida|avda\\.|avda|av\\.|av|paseo|plaza|pza\\.|carretera|ctra\\.|rúa|camino|via|viale|piazza|corso|vicolo|largo)(?![\\p{L}\\p{M}])|[Cc]/\\.?)`;
+const STREET_BEGIN = `(?:(?:${STREET_WORDS}|${any(listed(...STREET_TYPES))}|avda\\.|av\\.|pza\\.|ctra\\.)(?![\\p{L}\\p{M}])|[Cc]/\\.?)`;
 const STREET_NAME = `(?:${SPACE}*(?:\\p{Lu}[\\p{L}'’]{0,4}\\.(?=${SPACE}?\\p{Lu})|(?!(?:Calle|Avenida|Avda|Av|Carretera|Ctra|C/|E-?mail)(?!\\p{L}))(?!N\\s?[º°.]|No\\.)\\p{Lu}[\\p{L}\\p{M}'’ºª-]*(?![\\p{L}@/])|(?:de|del|della|dei|degli|delle|di|do|da|dos|das|la|las|los|el|lo|y|e|i|d['’]|dell['’]|l['’]|\\p{Nd}+(?=${SPACE}(?:de|di|d['’])))(?![\\p{L}])))`;
 const NUMBERED = "(?:[Nn]\\s?[º°ªo.]{1,2}|[Nn]úm(?:ero)?\\.?|[Nn]um(?:ero)?\\.?|[Kk]m\\.?|#)";
 const HOUSE = `(?:s/n|S/N|s\\.n\\.|sn|${NUMBERED}?${SPACE}*\\d{1,4}(?:[.,]\\d{1,3}(?!\\d))?(?:${SPACE}?[-/]${SPACE}?\\d{1,3})?(?:${SPACE}?(?:bis|[-/]?[A-Za-z](?![\\p{L}/@-])))?)`;
@@ -173,6 +143,8 @@ export const EXPRESSIONS = [
   ["name", PERSON],
 ].map(([kind, source]) => ({ kind, pattern: new RegExp(source, "gu") }));
 
+/** Wards, specialties, and words that headings of clinical notes write in capitals. */
+export const CLINICAL = new RegExp(`^(?:${any(listed("browser.clinical"))})`, "u");
 /** A line of a form: "Domicilio: Calle Mayor 3." The value is group 1. */
 export const FIELD = /(?:^|[ \t]{1,}|[.;,] )(?:\p{Lu}|N[º°])[\p{L}\p{M}º°./ ]{1,30}?:[ \t\u00a0]*([^:\n]{1,80}?)(?=\.?[ \t]*$|\.?[ \t]+(?:\p{Lu}|N[º°])[\p{L}\p{M}º°./]{1,20}(?: [\p{L}º°/]{1,12}){0,3}:|\. )/gu;
 /** A short sentence or clause between punctuation marks. */
