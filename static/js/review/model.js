@@ -90,10 +90,11 @@ export class Review extends Decisions {
   #shown;
   #isPlain = false; // whether `shown` has only decisions that settled nothing else
   #list; // the shown suggestions
-  #open = null; // how many are open; null until it is asked for, as are the others
+  #open = null; // the open ones; null until they are asked for, as are the others
   #others = null;
   #sorted = { of: null, order: "", ids: [] };
   #listed = { of: null, filter: null, order: "", list: [] };
+  #painted = { of: [], others: null, spans: [] }; // what was drawn last: of these suggestions and others
   #drawn = new WeakMap(); // suggestion -> [its gold span, the span to draw]
   filter = NOTHING;
   order = "note";
@@ -137,9 +138,13 @@ export class Review extends Decisions {
     return { theirs: theirs.filter((span) => !this.goldAt(span)), own: own.map((span) => ({ key: keyOf(span), ...bare(span) })) };
   }
 
-  get open() {
-    this.#open ??= this.#list.filter(({ state }) => state === "open").length;
+  get #left() {
+    this.#open ??= this.#list.filter(({ state }) => state === "open");
     return this.#open;
+  }
+
+  get open() {
+    return this.#left.length;
   }
 
   /** All suggestions and proposed removals in text order; the same array until something changes. */
@@ -149,17 +154,17 @@ export class Review extends Decisions {
 
   /** The open suggestions that finishing may accept together: all except planted leaks. */
   rest() {
-    return this.suggestions().filter(({ state, planted, removal }) => state === "open" && !planted && !removal);
+    return this.#left.filter(({ planted, removal }) => !planted && !removal);
   }
 
   /** The open proposed removals, which finishing may accept together if the person allows it. */
   restRemovals() {
-    return this.suggestions().filter(({ state, removal }) => state === "open" && removal);
+    return this.#left.filter(({ removal }) => removal);
   }
 
   /** Whether a planted leak waits for a decision of its own. */
   get plantedOpen() {
-    return this.suggestions().some(({ state, planted }) => state === "open" && planted);
+    return this.#left.some(({ planted }) => planted);
   }
 
   /** The bounds of suggestions and rejected removals that gold has. */
@@ -191,14 +196,20 @@ export class Review extends Decisions {
 
   /** The spans to draw in the note: suggestions with their state, and the other gold spans. */
   spans(stateWords) {
-    const others = this.others().map((span) => ({
-      key: keyOf(span),
-      ...bare(span),
-      attributes: span.attributes,
-      look: LOOKS.accepted,
-      stateWord: stateWords.added,
-    }));
-    return [...this.suggestions().map((one) => this.#span(one, stateWords)), ...others].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+    const { of, others, spans } = this.#painted;
+    const added = this.others();
+    let fresh;
+    if (added === others) {
+      const changed = new Map(this.#list.filter((one, at) => one !== of[at]).map((one) => [`p${one.id}`, this.#span(one, stateWords)]));
+      fresh = spans.map((span) => changed.get(span.key) ?? span);
+    } else {
+      const look = { look: LOOKS.accepted, stateWord: stateWords.added };
+      const rest = added.map((span) => ({ key: keyOf(span), ...bare(span), attributes: span.attributes, ...look }));
+      fresh = [...this.#list.map((one) => this.#span(one, stateWords)), ...rest];
+    }
+    fresh.sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+    this.#painted = { of: this.#list, others: added, spans: fresh };
+    return fresh;
   }
 
   #span(suggestion, stateWords) {
@@ -374,7 +385,9 @@ export class Review extends Decisions {
     this.#isPlain = !settled.length && !this.between?.outcome && (goesOn || this.pending.every(({ suggestion, removal }) => suggestion || removal));
     if (this.between?.outcome) this.#compare();
     this.#list = [...this.#shown.byId.values()];
-    this.#open = this.#others = null;
+    this.#open = null;
+    // A decision of that kind changes the other gold spans only where it takes one over. What was drawn stays as long as they do.
+    if (!goesOn || queued.removal || this.#others?.some((span) => added.includes(keyOf(span)))) this.#others = null;
   }
 
   #read() {

@@ -17,6 +17,7 @@ export class ReviewPanel extends Panel {
   instead = () => undefined;
   #source;
   #list = new WindowedList(byId("suggestions"), "suggestion", (suggestion) => this.#row(suggestion));
+  #recent = new WindowedList(byId("recent"), "suggestion", (suggestion) => this.#row(suggestion));
   #hints = new WindowedList(byId("hints"), "hint", (hint) => this.#hintRow(hint));
 
   /**
@@ -75,7 +76,7 @@ export class ReviewPanel extends Panel {
     byId("doubtful-count").textContent = doubtful ? words.restDoubtful(doubtful) : "";
     byId("hints-left").textContent = words.hintsLeft(hints.length);
     this.#hints.show(hints, chosen?.hint ? hints.findIndex(({ key }) => key === chosen.hint.key) : -1);
-    fill(byId("recent"), review.recent(RECENT).map((suggestion) => this.#row(suggestion)), "suggestion");
+    this.#recent.show(review.recent(RECENT), -1);
   }
 
   /** Say how many suggestions "Accept the rest" skips because the note already has gold. */

@@ -47,13 +47,17 @@ export class ReviewWork extends NoteWork {
     const done = (note.open === 0 || this.#acceptingRest) && !note.finished;
     // A second reviewer checks existing decisions, so the note is not masked for them.
     const second = note.stage === "resolving" || (note.stage === "second" && !note.between.blind);
-    const suggestions = note.suggestions();
-    const gold = [...suggestions.filter(stands).map(boundsOf), ...note.others()];
-    this.hints = done ? hintsOf({ index: this.index, gold, covered: suggestions, others: this.others, dropped: this.#dropped }) : [];
+    this.hints = done ? this.#missed() : [];
     if (note.stage === "resolving") this.hints = [...this.#addedByOne(), ...this.hints];
     const first = !this.#wasDone;
     this.#wasDone = done;
     if (done && first && !second && this.views.current === "original") this.views.show("masked", { redraw: false });
+  }
+
+  #missed() {
+    const covered = this.note.suggestions();
+    const gold = [...covered.filter(stands).map(boundsOf), ...this.note.others()];
+    return hintsOf({ index: this.index, gold, covered, others: this.others, dropped: this.#dropped });
   }
 
   /** Hints for added spans that only one of the two reviewers has. Own spans keep the key of their gold span. */

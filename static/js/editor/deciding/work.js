@@ -70,7 +70,8 @@ export class NoteWork {
     const chosen = this.selected;
     const piece = this.view.select(chosen ? this.drawn(key) : []);
     this.show();
-    if (piece) keepInContext(piece);
+    // In the frame that shows it, when all else has changed, so that the page is laid out once.
+    if (piece) requestAnimationFrame(() => piece.isConnected && keepInContext(piece));
     if (chosen) this.panel.say(this.described(chosen));
   }
 
