@@ -1,5 +1,7 @@
 """Pages of releases: the list, making a release with a preview, one release, its exports, and its notes."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -96,6 +98,9 @@ def test_the_page_shows_no_figures_until_the_job_has_computed_them(clinic, sign_
     settle(release=release)
     html = check_page(sign_in(clinic.mia).get(path, headers={"HX-Request": "true"}))
     assert f'hx-get="{path}"' not in html and "What was done" in html
+    answer, _folds, folded = html.partition('<div class="card folds">')
+    assert re.search(r"What was done: \d+ spans in \d+ notes?<", answer) and "Spans by label" not in answer
+    assert folded.index("<details>") < folded.index("Spans by label")
     # The header doesn't count the job any more.
     assert 'id="job-indicator" hx-swap-oob="true"' in html and "job is running" not in html
 

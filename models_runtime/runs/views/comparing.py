@@ -117,6 +117,7 @@ def strategies(request: Request, access: Access) -> HttpResponse:
         "split": split,
         "levels": LEVELS.values(),
         "found": found,
+        "ranked": sorted(found.rows, key=lambda row: -(row.f1["entity_subcategory"] or 0)) if found else [],
     }
     return render(request, "runs/comparing/strategies.html", context)
 

@@ -112,6 +112,11 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     ):
         assert words in html
     assert "majority of three judges, NAME: F1" in html.split("Published figures")[1]
+    # The answer and the way to the entities come first; the tables are folded.
+    answer, _folds, folded = html.partition('<div class="card folds">')
+    assert "The judges find 3 of 12 entities still readable, in 3 notes" in " ".join(answer.split())
+    assert "With so few notes" in answer and "?kind=FN" in answer and "Scores by label" not in answer
+    assert "<details open" not in folded and folded.index("<details>") < folded.index("Scores by label")
     assert check_page(client.get(reverse("job", args=["covid", job.number]))).count("Show verdicts") == 1
     assert "ward/odd" in check_page(client.get(reverse("judgings", args=["covid"])))
     shown = entities(client, judging, "FN")

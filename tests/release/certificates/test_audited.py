@@ -100,6 +100,9 @@ def test_who_read_what_counts_each_auditor_and_not_as_a_reader_of_originals(ward
     assert found == [ward.mia.username]
     managers = check_page(sign_in(ward.mia).get(reverse("release_audit", args=["covid", 1])))
     assert "Planted leaks found" in managers.split('id="auditors-title"')[1]
+    answer, _folds, folded = managers.partition('<div class="card folds">')
+    assert "of the notes" in answer and "<details>" not in answer.partition("<main")[2]
+    assert folded.count("<details>") >= 3
     reviewers = check_page(sign_in(ward.rev).get(reverse("release_audit", args=["covid", 1])))
     assert "Recall" not in reviewers.split('id="auditors-title"')[1]
 

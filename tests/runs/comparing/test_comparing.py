@@ -228,7 +228,10 @@ def test_the_page_shows_the_strategies_beside_the_published_ones(ward, client):
     page = reverse("strategies", args=["ward"])
     html = check_page(client.get(page, {"gold": 1, "language": "it"}))
     assert '<option value="it" selected>' in html
-    assert "F1 on 2 notes" in html and "EN→IT" in html and "table 4.17" in html
+    answer, _folds, folded = html.partition('<div class="card folds">')
+    answer = " ".join(answer.split())
+    assert "(EN→IT), F1 1.00 by label" in answer and "On the 2 notes" in answer and "order may be chance" in answer
+    assert "F1 at six levels" in folded and "EN→IT" in folded and "table 4.17" in html
     assert client.get(page, {"language": "de"}).status_code == client.get(page, {"gold": 9}).status_code == 404
 
 
