@@ -227,3 +227,28 @@ def test_from_a_new_project_to_a_signed_release(way, world, page_of, live):
 def first_of_the_pilot() -> str:
     names = Assignment.objects.order_by("document__name").values_list("document__name", flat=True)
     return next(iter(names))
+
+
+def test_a_project_begins_without_scripts(world, page_of, live):
+    """Own labels and people are pasted, and the browser's own field takes the files; then the pilot begins."""
+    page: Page = page_of(world.boss, java_script_enabled=False)
+    hands = Hands(page)
+    page.goto(live("project_new"))
+    hands.fill("Name", "First ward")
+    page.locator("input[type=file]").set_input_files(world.files)
+    hands.tick("My own labels")
+    hands.fill("Your labels", "Person = name\nTown = city\nFECHAS = date")
+    hands.button("Create project")
+    hands.tick("A model run")
+    hands.fill("Name of the run", "old-tool")
+    hands.button("Start import")
+    page.wait_for_url("**/people/")
+    work()
+    hands.fill("People", "ada\nben")
+    hands.button("Add")
+    expect(page.get_by_text("ada").first).to_be_visible()
+    hands.link("Continue")
+    hands.button("Start a pilot of 10 notes")
+    expect(page.get_by_text("0 of 10 notes")).to_be_visible()
+    assert set(Label.objects.values_list("identifier", flat=True)) == {"name", "city", "date"}
+    assert Document.objects.count() == len(NOTES)
