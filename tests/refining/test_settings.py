@@ -171,6 +171,9 @@ def test_two_refinements_stand_side_by_side_with_what_the_server_counted(few, cl
     for first, second in (("single", "agent"), ("agent", "single")):
         rows, shown = compared(client, ids[first], ids[second])
         pair = [efforts[first], efforts[second]]
+        told = [f"changed {one['updated']} and removed {one['removed']} of {one['annotations']} ann" for one in pair]
+        answer, _fold, _table = shown.partition("Decisions, calls, time, tokens and cost")
+        assert answer.index(told[0]) < answer.rindex(told[1]) and '<th scope="row">Calls' not in answer
         assert [cell.strip() for cell in rows["Cost"]] == [f"{one['cost']:.4f} USD" for one in pair]
         # A time just between two tenths may be rounded either way.
         for name, key in (("Duration, seconds", "seconds"), ("Answer time, seconds", "answering")):
