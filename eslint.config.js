@@ -47,7 +47,7 @@ export default [
   },
   {
     files: ["static/js/audio/*.js"],
-    languageOptions: { globals: { ...globals.browser, WaveSurfer: "readonly" } },
+    languageOptions: { globals: { ...globals.browser, htmx: "readonly", WaveSurfer: "readonly" } },
   },
   {
     files: ["tests/**/*.mjs", "fixtures/**/*.mjs", "*.config.js"],

@@ -87,6 +87,7 @@ interface HTMLFormControlsCollection {
 
 /** htmx and idiomorph, which pages load before our classic scripts: as far as these use them. */
 declare const htmx: {
+  ajax(verb: string, path: string, how: { source: Element; values: Record<string, string> }): Promise<void>;
   swap(target: Element | string, content: string, how: { swapStyle: string }): void;
   defineExtension(
     name: string,

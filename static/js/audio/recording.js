@@ -158,9 +158,11 @@ function selectRegion(id) {
   if (found) audio.currentTime = found[1];
 }
 
+/** Decide a part. Not by a click on its button, because the waveform swallows the click that follows a drag. */
 function decide(id, decision) {
-  const button = /** @type {HTMLButtonElement | null} */ (rowOf(id)?.querySelector(`[name=decision][value="${decision}"]`));
-  button?.click();
+  const form = rowOf(id);
+  if (!form?.querySelector("[name=decision]:enabled")) return;
+  void htmx.ajax("post", form.getAttribute("hx-post"), { source: form, values: { decision } });
 }
 
 /** Move the selected part's begin or end; it is stored with the decision. */

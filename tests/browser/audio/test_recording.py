@@ -73,6 +73,24 @@ def test_a_part_is_muted_by_dragging_over_the_waveform(page):
 
 
 @pytest.mark.browser
+def test_dragging_the_end_of_a_part_moves_it_and_mutes_the_part(page):
+    first = AudioRegion.objects.order_by("start").first()
+    handle = page.locator(f"#wave [part~='part-{first.pk}'] [part~=region-handle-right]")
+    box, wave = handle.bounding_box(), page.locator("#wave").bounding_box()
+    x, y = box["x"] + box["width"] / 2, wave["y"] + 40
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + wave["width"] * 0.02, y, steps=5)
+    page.mouse.move(x + wave["width"] * 0.05, y, steps=5)
+    page.mouse.up()
+    expect(page.locator(f".audio-region[data-region='{first.pk}']")).to_have_count(0)
+    region = AudioRegion.objects.get(pk=first.pk)
+    assert (region.decision, round(region.start, 2)) == ("accepted", round(first.start, 2))
+    assert 0.02 < (region.end - first.end) / region.recording.duration < 0.08
+    assert page.errors == []
+
+
+@pytest.mark.browser
 def test_parts_are_moved_heard_and_made_by_keyboard_alone(page):
     regions = page.locator("#regions")
     first = AudioRegion.objects.order_by("start").first()
