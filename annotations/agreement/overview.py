@@ -62,7 +62,7 @@ OUTCOMES = 5
 
 @overview.needs.part(10, Can.MAKE_GOLD)
 def waiting(access: Access) -> list[overview.Need]:
-    n = to_adjudicate(access.project).count()
+    n = to_adjudicate(access.project, access.user.pk).count()
     if not n:
         return []
     text = ngettext("%(n)d note waits for adjudication.", "%(n)d notes wait for adjudication.", n) % {"n": n}

@@ -308,9 +308,9 @@ def count_adjudications(request: ApiRequest, access: Access) -> adjudications.Ad
 
 @router.get(f"{LIST}/next", Can.MAKE_GOLD, response=NextNote)
 def next_adjudication(request: ApiRequest, access: Access, place: Query[LastNote]) -> NextNote:
-    """Say which note to adjudicate next: the one after the note `after`, lowest agreement first."""
+    """Say which note to adjudicate next, after the note `after`: first those this person has begun, last others'."""
     compare(access.project)
-    return NextNote(note=adjudications.next_to_adjudicate(access.project, place.after))
+    return NextNote(note=adjudications.next_to_adjudicate(access.project, place.after, access.user.pk))
 
 
 @router.post(f"{LIST}/unanimous", Can.MAKE_GOLD, response=deciding.FinishedNotes)

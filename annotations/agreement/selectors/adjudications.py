@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
 from django.db.models.enums import TextChoices
 from django.utils.translation import gettext_lazy as _
 
@@ -145,15 +145,31 @@ def adjudication_counts(project: models.Project) -> AdjudicationCounts:
     )
 
 
-def next_to_adjudicate(project: models.Project, after: int | None) -> int | None:
-    """The next unfinished note after note `after` in the order of the list; after the last, the first."""
-    todo = _notes(project, Show.TODO).order_by(*_ORDER).values_list("document_id", flat=True)
-    here = _notes(project, Show.ALL).filter(document_id=after).values_list("agreement", flat=True) if after else []
+def _begun_by(user: int) -> tuple[Exists, Q]:
+    """The conditions that this person has begun a note, and that only others have. A vote begins it for nobody."""
+    here = {"document_id": OuterRef("document_id")}
+    decided = models.Resolution.objects.filter(**here).order_by()
+    own, voted = Exists(decided.filter(by=user)), Exists(models.MajorityNote.objects.filter(**here).order_by())
+    return own, Q(Exists(decided), ~own, ~voted)
+
+
+def next_to_adjudicate(project: models.Project, after: int | None, user: int) -> int | None:
+    """The next unfinished note after note `after`, and after the last the first.
+
+    First the notes that this person has begun, then those that nobody has, last those of others; each in list order.
+    """
+    own, others = _begun_by(user)
+    turn = Case(When(own, then=0), When(others, then=2), default=1)
+    notes = _notes(project, Show.ALL).annotate(turn=turn)
+    todo = (
+        _notes(project, Show.TODO).annotate(turn=turn).order_by("turn", *_ORDER).values_list("document_id", flat=True)
+    )
+    here = notes.filter(document_id=after).values_list("turn", "agreement") if after else []
     found: int | None = None
-    for agreement in here:
+    for now, agreement in here:
         unmarked, same = Q(agreement__isnull=True), Q(agreement=agreement, document_id__gt=after)
         later = same if agreement is None else Q(agreement__gt=agreement) | same | unmarked
-        found = todo.filter(later).first()
+        found = todo.filter(Q(later, turn=now) | Q(turn__gt=now)).first()
     return found or todo.exclude(document_id=after or 0).first()
 
 
@@ -178,21 +194,23 @@ def adjudicated_sets(project: models.Project) -> QuerySet[models.AnnotationSet]:
     return models.AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
 
 
-def to_adjudicate(project: models.Project) -> QuerySet[Any, Any]:
-    """Query the notes that two annotators have submitted and whose adjudication is not finished."""
+def to_adjudicate(project: models.Project, user: int) -> QuerySet[Any, Any]:
+    """Query the notes that two annotators have submitted, without those finished or begun by others only."""
     finished = adjudicated_sets(project).filter(document_id=OuterRef("document_id"))
-    return shared_notes(project).filter(~Exists(finished))
+    return shared_notes(project).filter(~Exists(finished), ~_begun_by(user)[1])
 
 
 # The header counts on every page; Django would take longer to write these queries than the database to answer.
 _LEFT = PreparedRead(
-    lambda project: to_adjudicate(models.Project(pk=project)).values_list("document_id")[: MOST + 1], int
+    lambda project, user: to_adjudicate(models.Project(pk=project), user).values_list("document_id")[: MOST + 1],
+    int,
+    int,
 )
 
 
 def notes_left(access: Access) -> int | None:
-    """Count the notes to adjudicate for the header, which shows no number above MOST."""
-    return len(_LEFT.all(access.project.pk)) if access.can(Can.MAKE_GOLD) else None
+    """Count the notes that wait for this person for the header, which shows no number above MOST."""
+    return len(_LEFT.all(access.project.pk, access.user.pk)) if access.can(Can.MAKE_GOLD) else None
 
 
 @dataclass(frozen=True)

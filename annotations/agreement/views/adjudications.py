@@ -50,9 +50,9 @@ def adjudications(request: Request, access: Access) -> HttpResponse:
 
 @in_project(Can.MAKE_GOLD)
 def adjudicate_next(request: Request, access: Access) -> HttpResponse:
-    """Redirect to the next unfinished note after ?after=ID in the list's order, or to the list if none is left."""
+    """Redirect to the next unfinished note after ?after=ID, or to the list if none is left."""
     compare_few(access.project)
-    found = adjudication_selectors.next_to_adjudicate(access.project, number(request.GET, "after"))
+    found = adjudication_selectors.next_to_adjudicate(access.project, number(request.GET, "after"), access.user.pk)
     if found is not None:
         return redirect("adjudicate", access.slug, found)
     messages.success(request, _("No note is left to adjudicate."))

@@ -9,7 +9,7 @@ from annotations.annotate.services.annotation_set import reopen as reopen_annota
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold_bulk
-from annotations.models import Adjudication, AnnotationSet, Resolution
+from annotations.models import Adjudication, AnnotationSet, MajorityAct, MajorityNote, Resolution
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.worlds import adjudicated
@@ -133,9 +133,22 @@ def test_the_list_has_the_lowest_agreement_first(world):
     assert [line.name for line in lines] == ["c", "caso-1", "b", "e"]
     assert [line.agreement for line in lines][::3] == [0.0, None]
     assert (lines[1].disputed, lines[1].agreed, lines[1].pending) == (3, 1, 3)
-    assert adjudications.next_to_adjudicate(world.project, None) == apart.pk
-    assert adjudications.next_to_adjudicate(world.project, apart.pk) == world.note.pk
-    assert adjudications.next_to_adjudicate(world.project, empty.pk) == apart.pk
+    assert adjudications.next_to_adjudicate(world.project, None, world.rita.pk) == apart.pk
+    assert adjudications.next_to_adjudicate(world.project, apart.pk, world.rita.pk) == world.note.pk
+    assert adjudications.next_to_adjudicate(world.project, empty.pk, world.rita.pk) == apart.pk
+    adjudicated.act(world, "nothing", adjudicated.NAME)
+    first = {who: adjudications.next_to_adjudicate(world.project, None, who.pk) for who in (world.rita, world.rosa)}
+    assert first == {world.rita: world.note.pk, world.rosa: apart.pk}, "what one has begun comes first"
+    assert adjudications.next_to_adjudicate(world.project, empty.pk, world.rosa.pk) == world.note.pk, (
+        "others' come last"
+    )
+    waiting = [adjudications.to_adjudicate(world.project, who.pk) for who in (world.rita, world.rosa)]
+    assert [found.filter(document_id=world.note.pk).count() for found in waiting] == [1, 0]
+    MajorityNote.objects.create(
+        act=MajorityAct.objects.create(project=world.project, user=world.rita), document=world.note
+    )
+    assert waiting[1].count() == 4, "a vote begins a note for nobody"
+    MajorityNote.objects.all().delete()
     adjudicated.decide_all(world)
     finish(world)
     counts = adjudications.adjudication_counts(world.project)

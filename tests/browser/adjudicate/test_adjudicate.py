@@ -1,5 +1,6 @@
 """From three annotators to an exported gold version, by mouse and keys; two adjudicators; the list of disagreements."""
 
+import re
 import zipfile
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ from annotations.jobs.services.worker import perform
 from annotations.models import Adjudication, Cause, GoldVersion, Job, Label, Role, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, press, reload
-from tests.browser.widths import chrome_faults
+from tests.browser.widths import PHONE, chrome_faults
 
 # The table of disagreements in the thesis, as one note (its tokens are the sentences').
 TEXT = (
@@ -186,6 +187,23 @@ def test_small_windows(world, page_of, live):
     page = open_desk(page_of(world.rita), live, world)
     faults = chrome_faults(page, "#chosen tbody [data-act]", "#chosen .ad-acts .btn", "#after-location", "#finish")
     assert faults == []
+
+
+def test_a_phone_shows_whole_buttons_and_the_badge_counts_for_this_person(world, page_of, live):
+    read_by_three(world)
+    desk = open_desk(page_of(world.rosa, **PHONE), live, world)
+    unanimous = desk.locator("#unanimous")
+    expect(unanimous).to_be_in_viewport(ratio=1)
+    cut = "button => button.scrollWidth > button.clientWidth || button.scrollHeight > button.clientHeight"
+    assert not unanimous.evaluate(cut)
+    assert desk.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]
+    press(desk, "x")
+    saved(desk)
+    for person, waits in ((world.rosa, True), (world.rita, False)):
+        page = page_of(person)
+        page.goto(live("adjudications", "sirm"))
+        link = page.get_by_role("navigation").get_by_role("link", name="Adjudicate")
+        expect(link.first).to_have_text(re.compile(r"Adjudicate\s*1" if waits else r"Adjudicate\s*$"))
 
 
 def test_disagreements_by_keys(world, page_of, live, axe):
