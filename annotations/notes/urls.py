@@ -12,6 +12,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/assignments/take-back", notes.take_back_notes, name="take_back_notes"),
     path("projects/<slug:slug>/notes/<int:pk>/flag", talk.flag, name="flag"),
     path("projects/<slug:slug>/places", notes.places, name="places"),
+    path("places", notes.my_places, name="my_places"),
     path("projects/<slug:slug>/search/", notes.search, name="search"),
     path("projects/<slug:slug>/search/<uuid:search>/", notes.search_results, name="search_results"),
 ]

@@ -214,6 +214,7 @@ TABLE: dict[str, dict[str, str]] = {
     "keys": {"GET": ANNOTATORS, "POST": done(ANNOTATORS)},
     "search": {"GET": MEMBERS, "POST": done(MEMBERS, 303)},
     "places": {"GET": EVERYONE_405, "POST": MEMBERS},
+    "my_places": {"GET": EVERYONE_405, "POST": SIGNED_IN},
     "member_link": {"GET": EVERYONE_405, "POST": MANAGERS},
     "export_preview": {"GET": EVERYONE_405, "POST": REVIEWERS},
     "review_string": {"GET": REVIEWERS, "POST": done(REVIEWERS, 303)},

@@ -61,3 +61,14 @@ def test_without_words_there_are_acts_and_pages(ward, client):
     make.make_note(ward, annotators=[make.make_member(ward)])
     acts, _pages = client.post(PATH, {}).context["groups"]
     assert "Start a pilot" not in {place.name for place in acts.places}, "notes are assigned by hand already"
+
+
+def test_outside_of_a_project_there_are_own_projects_and_account_pages(ward, client):
+    make.make_project("other", name="Other ward")
+    client.force_login(make.make_member(ward, "viewer"))
+    assert 'hx-post="/places"' in check_page(client.get("/"))
+    groups = client.post("/places").context["groups"]
+    assert [place.url for place in groups[0].places] == ["/projects/ward/"] and len(groups[1].places) == 2
+    (tokens,) = client.post("/places", {"text": "token"}).context["groups"]
+    assert check_page(client.get(tokens.places[0].url))
+    assert "places-none" in check_page(client.post("/places", {"text": "other"}), fragment=True)

@@ -1,4 +1,4 @@
-"""The search over all places of a project by name: pages, acts, notes, labels and jobs that this person may open."""
+"""The search over places by name: pages, acts, notes, labels and jobs of a project, or a person's own projects."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,15 +6,19 @@ from urllib.parse import urlencode
 
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotations.core import addresses, navigation
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.labels import labels_of
 from annotations.jobs.registry import JOBS
-from annotations.models import Job
+from annotations.models import Job, User
+from annotations.projects.selectors.projects import my_projects
 
 # At most so many places of each kind are shown, and so many of the newest jobs are looked at.
 MOST, NEWEST = 12, 200
+# Pages of the account menu that everybody has.
+ACCOUNT = {"mfa_index": gettext_noop("Two-factor sign-in"), "api_tokens": gettext_noop("API tokens")}
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,18 @@ def places(access: Access, text: str) -> list[PlaceGroup]:
     if words:
         found.insert(2, (_("Notes"), _notes(access, text.strip())))
     return [PlaceGroup(name, shown) for name, shown in found if shown]
+
+
+def own_places(user: User, text: str) -> list[PlaceGroup]:
+    """Return the person's projects and account pages whose names contain all words of `text`."""
+    words = text.casefold().split()
+    projects = [
+        Place(line.name, addresses.path_to("project", line.slug)) for line in my_projects(user) if not line.closed
+    ]
+    account = [Place(_(name), addresses.path_to(page)) for page, name in ACCOUNT.items()]
+    groups = ((_("Projects"), projects), (_("Account"), account))
+    found = [PlaceGroup(name, [each for each in all_of if _has(each, words)][:MOST]) for name, all_of in groups]
+    return [group for group in found if group.places]
 
 
 def _has(place: Place, words: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access, Can, note_for, sets_for
 from annotations.core.events import NOTE_READ
@@ -23,6 +24,7 @@ from annotations.notes.forms import SearchForm, initial_of
 from annotations.notes.selectors.comments import flags_of, may_comment, page_of, placed
 from annotations.notes.selectors.in_context import SetSummary, annotation_sets_of, choose, compare, label_counts
 from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbors, note_page
+from annotations.notes.selectors.places import own_places
 from annotations.notes.selectors.places import places as places_of
 from annotations.notes.selectors.searching import Options, recent_searches, results, search_of, searched_name
 from annotations.notes.services.searching import begin_name_search, begin_search, record_search
@@ -87,6 +89,13 @@ def places(request: Request, access: Access) -> HttpResponse:
     text = request.POST.get("text", "").strip()[:255]
     context = {"groups": places_of(access, text), "text": text}
     return render(request, "notes/places.html", context)
+
+
+@require_POST
+def my_places(request: Request) -> HttpResponse:
+    """The person's projects and account pages whose names contain `text`, as a fragment."""
+    text = request.POST.get("text", "").strip()[:255]
+    return render(request, "notes/places.html", {"groups": own_places(request.user, text), "text": text})
 
 
 @in_project(Can.READ_NOTES)
