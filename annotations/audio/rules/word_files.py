@@ -122,7 +122,8 @@ def _number(one: Mapping[str, Any], key: str, number: int) -> float | None:
 def _ctm(text: str) -> Iterator[SpokenWord]:
     """Lines “recording channel start duration word confidence”; the confidence may be missing."""
     recordings, channels = set(), set()
-    found: list[tuple[str, SpokenWord]] = []
+    found: list[tuple[float, str, SpokenWord]] = []
+    last: dict[str, float] = {}  # A word without a time stays behind the one before it in its channel.
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
@@ -135,12 +136,13 @@ def _ctm(text: str) -> Iterator[SpokenWord]:
             raise WordsError(f"Line {number} is not “recording channel start duration word”.") from None
         recordings.add(recording)
         channels.add(channel)
-        found.append((channel, SpokenWord(word, begin, begin + length, confidence)))
+        last[channel] = begin if math.isfinite(begin) else last.get(channel, 0.0)
+        found.append((last[channel], channel, SpokenWord(word, begin, begin + length, confidence)))
     if len(recordings) > 1:
         raise WordsError("The CTM file has words of several recordings. Give each recording its own file.")
     if len(channels) > 1:  # Each channel comes as a whole.
-        found.sort(key=lambda one: one[1].start or 0.0)
-    for channel, one in found:
+        found.sort(key=lambda one: one[0])
+    for _at, channel, one in found:
         named = f"channel {channel}" if len(channels) > 1 else ""
         yield SpokenWord(one.word, one.start, one.end, one.confidence, named)
 

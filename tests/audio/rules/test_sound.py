@@ -122,7 +122,7 @@ def test_a_copy_that_is_too_large_for_wav_is_rf64(monkeypatch):
 def test_a_full_disk_ends_the_copy_with_a_sentence():
     class FullDisk(io.BytesIO):
         def write(self, data):
-            if self.tell() > 10_000:
+            if self.tell() + len(data) > 10_000:
                 raise OSError(28, "No space left on device")
             return super().write(data)
 
