@@ -84,7 +84,7 @@ def test_figures_with_their_unit(read, sign_in):
     published = html.split("Published figures")[1]
     assert "Catelli 2021, section 3.1.2" in published and "0.68" in published and "0.71" in published
     for unit, bio in (("token", True), ("marked", True), ("character", False), ("entity", False), ("nonsense", True)):
-        assert ("BIO" in check_page(client.get(url, {"unit": unit}))) == bio, unit
+        assert ("BIO prefix" in check_page(client.get(url, {"unit": unit}))) == bio, unit
 
 
 @pytest.mark.parametrize("unit", ["token", "entity"])

@@ -79,7 +79,7 @@ def test_the_run_s_page_gives_the_number_of_workers_and_shows_an_unfinished_paus
     assert "Pausing" in html and "hx-trigger" in html, "two workers still finish the notes they hold"
     Share.objects.all().delete()
     html = show()
-    assert "Paused" in html and "hx-trigger" not in html
+    assert "Paused" in html and "X-Background" not in html
 
 
 def test_the_command_shows_each_queue_and_fails_where_jobs_wait_without_a_worker(run, redis_server, capsys):

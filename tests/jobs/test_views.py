@@ -71,7 +71,7 @@ def test_the_page_refreshes_after_an_eighth_of_the_jobs_age_and_until_its_end(ma
         assert f'hx-trigger="every {wait}ms"' in manager.get(url_of(job)).text
     for state in ("done", "failed", "canceled", "paused"):
         change(job, state=state)
-        assert "hx-trigger" not in check_page(manager.get(url_of(job)))
+        assert "X-Background" not in check_page(manager.get(url_of(job)))
 
 
 def test_progress_rate_and_time_left(manager, job, monkeypatch):

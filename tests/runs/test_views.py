@@ -50,7 +50,7 @@ def test_a_run_from_the_button_to_its_end(world, mia, sign_in):
     assert "hx-get" in check_page(mia.get(first.url))
     finished(run)
     html = check_page(mia.get(first.url))
-    assert "hx-trigger" not in html and "run:fake-1" in html and "fake-1" in check_page(mia.get(url("runs")))
+    assert "X-Background" not in html and "run:fake-1" in html and "fake-1" in check_page(mia.get(url("runs")))
 
 
 def test_a_second_click_before_the_first_is_answered_is_the_same_run(mia, monkeypatch):

@@ -94,7 +94,7 @@ export const words = {
   span: (label, quote, at, total) => interpolate(gettext("%(label)s: %(quote)s, %(at)s of %(total)s"), { label, quote, at, total }),
   noFurther: gettext("No more notes in this direction."),
   noSpans: gettext("This note has no spans yet."),
-  nothing: gettext("Nothing selected. Select text or click a span."),
+  nothing: gettext("Select text or choose a span."),
   remove: gettext("Delete"),
   removeKey: pgettext("a key", "Del"),
   offsets: (start, end) => interpolate(gettext("Characters %(start)s–%(end)s"), { start, end }),
