@@ -121,9 +121,9 @@ def _number(one: Mapping[str, Any], key: str, number: int) -> float | None:
 
 def _ctm(text: str) -> Iterator[SpokenWord]:
     """Lines “recording channel start duration word confidence”; the confidence may be missing."""
-    recordings, channels = set(), set()
+    recordings = set()
     found: list[tuple[float, str, SpokenWord]] = []
-    last: dict[str, float] = {}  # A word without a time stays behind the one before it in its channel.
+    last: dict[str, float] = {}  # By channel: a word without a time stays behind the one before it.
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
@@ -135,16 +135,14 @@ def _ctm(text: str) -> Iterator[SpokenWord]:
         except ValueError:
             raise WordsError(f"Line {number} is not “recording channel start duration word”.") from None
         recordings.add(recording)
-        channels.add(channel)
         last[channel] = begin if math.isfinite(begin) else last.get(channel, 0.0)
         found.append((last[channel], channel, SpokenWord(word, begin, begin + length, confidence)))
     if len(recordings) > 1:
         raise WordsError("The CTM file has words of several recordings. Give each recording its own file.")
-    if len(channels) > 1:  # Each channel comes as a whole.
+    if len(last) > 1:  # Each channel comes as a whole.
         found.sort(key=lambda one: one[0])
     for _at, channel, one in found:
-        named = f"channel {channel}" if len(channels) > 1 else ""
-        yield SpokenWord(one.word, one.start, one.end, one.confidence, named)
+        yield replace(one, speaker=f"channel {channel}" if len(last) > 1 else "")
 
 
 _TOKEN: Final = re.compile(r'"((?:[^"]|"")*)"|(?<![\w\[.])(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w\]])')
