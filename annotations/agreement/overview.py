@@ -10,7 +10,7 @@ from annotations.agreement.rules.units import ComparedUnit, Granularity
 from annotations.agreement.selectors.adjudications import Show, adjudicated_sets, outcomes, to_adjudicate
 from annotations.agreement.selectors.figures import counted_sets
 from annotations.agreement.views.agreement import trend_of
-from annotations.core import overview
+from annotations.core import navigation, overview
 from annotations.core.access import Access, Can
 from annotations.models import Figures, Project
 
@@ -62,10 +62,10 @@ OUTCOMES = 5
 
 @overview.needs.part(10, Can.MAKE_GOLD)
 def waiting(access: Access) -> list[overview.Need]:
-    n = to_adjudicate(access.project, access.user.pk).count()
-    if not n:
+    if not (n := to_adjudicate(access.project, access.user.pk)[: navigation.MOST + 1].count()):
         return []
-    text = ngettext("%(n)d note waits for adjudication.", "%(n)d notes wait for adjudication.", n) % {"n": n}
+    shown = f"{navigation.MOST}+" if n > navigation.MOST else n
+    text = ngettext("%(n)s note waits for adjudication.", "%(n)s notes wait for adjudication.", n) % {"n": shown}
     return [overview.Need(text, reverse("adjudications", args=[access.slug]), _("Adjudicate"))]
 
 
