@@ -17,4 +17,4 @@ class AnnotateConfig(AppConfig):
         addresses.register("project.next", "next_note")
         offers.offer("projects.actions", "annotate/offers/project.html")
         offered = "annotations.annotate.overview.offers_pilot"
-        navigation.ACTS.append(navigation.Act(_("Start a pilot"), "project", Can.MANAGE, offered=offered))
+        navigation.SHORTCUTS.append(navigation.Shortcut(_("Start a pilot"), "project", Can.MANAGE, offered=offered))

@@ -71,7 +71,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Act:
+class Shortcut:
     """Something to do, for the search over all places: a name that begins with a verb, and the page where it is done.
 
     `fragment` is the form on the page. `offered`: the dotted path of a function that says for an Access whether the
@@ -85,7 +85,7 @@ class Act:
     offered: str = ""
 
 
-ACTS: list[Act] = []
+SHORTCUTS: list[Shortcut] = []
 _GROUPS: dict[str, NavigationGroup] = {}
 _ENTRIES: dict[tuple[str, int], Entry] = {}
 _MORE: dict[str, set[str]] = {}

@@ -48,7 +48,7 @@ class ExchangeConfig(AppConfig):
         offers.offer("note.foot", "exchange/offers/note_source.html", position=-10)
         offers.offer("gold.actions", "exchange/offers/gold.html", position=20)
         offers.offer("gold_version.actions", "exchange/offers/gold_version.html", position=20)
-        navigation.ACTS += [
-            navigation.Act(_("Import notes"), "import", Can.MANAGE),
-            navigation.Act(_("Export annotations"), "export", Can.EXPORT, "new-title"),
+        navigation.SHORTCUTS += [
+            navigation.Shortcut(_("Import notes"), "import", Can.MANAGE),
+            navigation.Shortcut(_("Export annotations"), "export", Can.EXPORT, "new-title"),
         ]

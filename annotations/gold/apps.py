@@ -39,7 +39,7 @@ class GoldConfig(AppConfig):
             navigation.Entry("gold", 25, _("Statistics"), "gold_statistics", Can.READ_NOTES),
         )
         offers.offer("note.gold", "gold/offers/note.html")
-        navigation.ACTS += [
-            navigation.Act(_("Freeze gold"), "gold", Can.MAKE_GOLD, "freeze-title"),
-            navigation.Act(_("Make annotations gold"), "gold", Can.MAKE_GOLD, "bulk-title"),
+        navigation.SHORTCUTS += [
+            navigation.Shortcut(_("Freeze gold"), "gold", Can.MAKE_GOLD, "freeze-title"),
+            navigation.Shortcut(_("Make annotations gold"), "gold", Can.MAKE_GOLD, "bulk-title"),
         ]

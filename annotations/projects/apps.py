@@ -35,9 +35,9 @@ class ProjectsConfig(AppConfig):
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )
-        navigation.ACTS += [
-            navigation.Act(_("Add people"), "people", Can.MANAGE),
-            navigation.Act(_("Add a label"), "labels", Can.MANAGE, "add-title"),
+        navigation.SHORTCUTS += [
+            navigation.Shortcut(_("Add people"), "people", Can.MANAGE),
+            navigation.Shortcut(_("Add a label"), "labels", Can.MANAGE, "add-title"),
         ]
         services = "annotations.projects.services"
         tidiers.add(f"{services}.assigning.release_idle_notes", f"{services}.accounts.forget_failures")

@@ -62,4 +62,4 @@ class ReleaseConfig(AppConfig):
         offers.offer("gold_version.actions", "release/offers/gold_version.html", position=30)
         offers.offer("note.views", "release/offers/note_views.html")
         offers.offer("note.text", "release/offers/note_text.html")
-        navigation.ACTS.append(navigation.Act(_("Make a release"), "release_new", Can.RELEASE))
+        navigation.SHORTCUTS.append(navigation.Shortcut(_("Make a release"), "release_new", Can.RELEASE))

@@ -63,4 +63,4 @@ class RunsConfig(AppConfig):
         offers.offer("model.actions", "runs/offers/model.html")
         offers.offer("scores.actions", "runs/comparing/offers/scores.html", position=10)
         offers.offer("gold.actions", "runs/loop/offers/gold.html", position=10)
-        navigation.ACTS.append(navigation.Act(_("Start a run"), "runs", Can.MANAGE, "start-title"))
+        navigation.SHORTCUTS.append(navigation.Shortcut(_("Start a run"), "runs", Can.MANAGE, "start-title"))

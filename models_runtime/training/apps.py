@@ -39,4 +39,4 @@ class TrainingConfig(AppConfig):
         project_deleted.add(f"{options}.forget_with_project")
         models = frozenset({"model", "model_train", "model_upload", "model_rename"})
         navigation.register(navigation.Entry("models", 30, _("Trained"), "models", Can.READ_NOTES, models))
-        navigation.ACTS.append(navigation.Act(_("Train a model"), "models", Can.MANAGE, "train-title"))
+        navigation.SHORTCUTS.append(navigation.Shortcut(_("Train a model"), "models", Can.MANAGE, "train-title"))

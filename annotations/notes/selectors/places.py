@@ -76,7 +76,7 @@ def _pages(access: Access) -> Iterator[Place]:
 
 
 def _acts(access: Access) -> Iterator[Place]:
-    for act in navigation.ACTS:
+    for act in navigation.SHORTCUTS:
         if access.can(act.right) and (not act.offered or import_string(act.offered)(access)):
             fragment = f"#{act.fragment}" if act.fragment else ""
             yield Place(_(act.name), addresses.path_to(act.page, access.slug) + fragment)
