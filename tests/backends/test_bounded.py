@@ -67,16 +67,10 @@ def endless(head: bytes, piece: bytes, pause: float = 0) -> Pieces:
 CHUNK = b"10000\r\n" + b"x" * 65536 + b"\r\n"
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        endless(HEAD + b"\r\n", b'"' + b"x" * 65535),
-        endless(HEAD + b"Content-Length: 600000000\r\n\r\n", b"x" * 65536),
-        endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", CHUNK),
-        endless(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536),
-    ],
-    ids=["until the end", "with a length", "in chunks", "an error"],
-)
+@pytest.mark.parametrize("pieces", [
+    endless(HEAD + b"\r\n", b'"' + b"x" * 65535), endless(HEAD + b"Content-Length: 600000000\r\n\r\n", b"x" * 65536),
+    endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", CHUNK), endless(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536),
+], ids=["until the end", "with a length", "in chunks", "an error"])  # fmt: skip
 def test_an_endless_body_is_limited_in_bytes(pieces: Pieces) -> None:
     tracemalloc.start()
     try:
@@ -95,11 +89,9 @@ def test_a_compressed_answer_is_not_unpacked() -> None:
     assert "or a compressed response" in str(error)
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [endless(HEAD + b"\r\n", b"x", 0.02), endless(HEAD, b"X-More: and more\r\n", 0.02)],
-    ids=["body", "headers"],
-)
+@pytest.mark.parametrize("pieces", [
+    endless(HEAD + b"\r\n", b"x", 0.02), endless(HEAD, b"X-More: and more\r\n", 0.02),
+], ids=["body", "headers"])  # fmt: skip
 def test_slow_responses_time_out(pieces: Pieces) -> None:
     began = time.monotonic()
     error, _ = refused(pieces, seconds=0.2)

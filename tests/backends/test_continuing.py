@@ -39,14 +39,10 @@ def notes(*labels: str, count: int = 10) -> list[tuple[str, list[Span]]]:
     return [(text, [span for span in spans if span.label in labels]) for text, spans in made_notes(count)]
 
 
-@pytest.mark.parametrize(
-    ("learn", "backend", "iterations", "algorithm"),
-    [
-        (bilstm.learn, BiLstmCrfBackend, 9, "bilstm"),
-        (spacy.learn, SpacyBackend, 8, "cnn"),
-        (transformer.learn, TransformerBackend, 20, "fresh"),
-    ],
-)
+@pytest.mark.parametrize(("learn", "backend", "iterations", "algorithm"), [
+    (bilstm.learn, BiLstmCrfBackend, 9, "bilstm"), (spacy.learn, SpacyBackend, 8, "cnn"),
+    (transformer.learn, TransformerBackend, 20, "fresh"),
+])  # fmt: skip
 def test_the_second_stage_knows_the_labels_and_the_weights_of_the_first(
     learn: Learn, backend: type[Backend], iterations: int, algorithm: str, tmp_path: Path
 ) -> None:

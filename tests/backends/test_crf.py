@@ -184,20 +184,14 @@ def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
         learn(TrainingTask(made_notes(1), "meddocan", algorithm="magic"), tmp_path / "m.zip")
 
 
-@pytest.mark.parametrize(
-    ("members", "why"),
-    [
-        ({"card__json": b""}, "must contain exactly"),
-        ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must contain exactly"),
-        ({"card__json": b"{}"}, "not a deidreview-crf-1 model: its card has another format"),
-        ({"card__json": b"[" * 100_000}, "can't be read"),
-        ({"lexicon__json": b"[]"}, "lexicon"),
-        ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not in crfsuite's format"),
-        ({"model__crfsuite": MAGIC}, "can't be read"),
-        (None, "can't be read"),
-        ({}, "doesn't exist"),
-    ],
-)
+@pytest.mark.parametrize(("members", "why"), [
+    ({"card__json": b""}, "must contain exactly"),
+    ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must contain exactly"),
+    ({"card__json": b"{}"}, "not a deidreview-crf-1 model: its card has another format"),
+    ({"card__json": b"[" * 100_000}, "can't be read"), ({"lexicon__json": b"[]"}, "lexicon"),
+    ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not in crfsuite's format"),
+    ({"model__crfsuite": MAGIC}, "can't be read"), (None, "can't be read"), ({}, "doesn't exist"),
+])  # fmt: skip
 def test_invalid_files_are_rejected(path: Path, tmp_path: Path, members: Any, why: str) -> None:
     bad = tmp_path / "bad.zip"
     if members:

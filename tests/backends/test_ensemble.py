@@ -79,11 +79,8 @@ def test_the_revision_changes_with_members_and_method() -> None:
     heavy, weighted = {"members": [VotingModel("m0", 2), VotingModel("m1")]}, {"method": Method.WEIGHTED}
     made = [ensemble(one, two), ensemble(other, two), ensemble(one, other), ensemble(one, two, two)]
     for options in (
-        {"method": Method.UNION},
-        {"members": [VotingModel("a"), VotingModel("b")]},
-        weighted,
-        weighted | heavy,
-    ):
+        {"method": Method.UNION}, {"members": [VotingModel("a"), VotingModel("b")]}, weighted, weighted | heavy,
+    ):  # fmt: skip
         made.append(ensemble(one, two, **options))
     revisions = [each.revision for each in made]
     assert len(set(revisions)) == len(revisions) and max(map(len, revisions)) <= 120
@@ -123,14 +120,11 @@ def test_it_is_asked_with_patients():
     assert isinstance(backend, OfPatients)
     (spans,) = backend.predict_notes([("P-1", PLAIN)])
     assert [(PLAIN[span.start : span.end], span.label, span.confidence, span.source) for span in spans] == [
-        ("Julián Otero Paz", "NAME", 1.0, "known.exact"),
-        ("San Rocco", "HOSPITAL", 1.0, "known.denied"),
-        ("C/ Mayor 3", "STREET", 1.0, "known.form"),
-        ("28013", "ZIP", 1.0, "known.exact"),
-        ("Madrid", "CITY", 1.0, "known.exact"),
-        ("923 555 100", "PHONE", 1.0, "known.exact"),
+        ("Julián Otero Paz", "NAME", 1.0, "known.exact"), ("San Rocco", "HOSPITAL", 1.0, "known.denied"),
+        ("C/ Mayor 3", "STREET", 1.0, "known.form"), ("28013", "ZIP", 1.0, "known.exact"),
+        ("Madrid", "CITY", 1.0, "known.exact"), ("923 555 100", "PHONE", 1.0, "known.exact"),
         ("05/03/2020", "DATE", 1.0, "known.form"),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

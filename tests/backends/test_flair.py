@@ -93,14 +93,10 @@ def test_a_batch_reads_as_each_text_alone(folder: Path) -> None:
         assert marginals.marked.max(initial=0) <= 1
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("il 12/03/2021, Rossi-Bianchi", "il 12/03/2021 , Rossi-Bianchi"),
-        ("a.b@c.it e d'Anna.", "a.b@c.it e d'Anna ."),
-        ("A1b2 (3) --x", "A1b2 ( 3 ) - - x"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("il 12/03/2021, Rossi-Bianchi", "il 12/03/2021 , Rossi-Bianchi"), ("a.b@c.it e d'Anna.", "a.b@c.it e d'Anna ."),
+    ("A1b2 (3) --x", "A1b2 ( 3 ) - - x"),
+])  # fmt: skip
 def test_words(text: str, words: str) -> None:
     tokens = tokenize(text)
     found = [text[tokens[first].start : tokens[past - 1].end] for first, past in _words(text, tokens, 0, len(tokens))]
@@ -200,14 +196,10 @@ def test_batches_and_sentences_are_limited_in_characters(names: FlairBackend, mo
     assert all(sum(batch) <= CPU_BUDGET for batch in sizes)
 
 
-@pytest.mark.parametrize(
-    ("tags", "labels"),
-    [
-        (["<unk>", "O", "E-MAIL", "PER"], {"E-MAIL": "EMAIL", "PER": "PATIENT"}),
-        (["O", "B_PER", "I_PER", "<START>"], {"PER": "PATIENT"}),
-        (["O", "B-PER", "M-PER", "E-PER"], {"PER": "PATIENT"}),
-    ],
-)
+@pytest.mark.parametrize(("tags", "labels"), [
+    (["<unk>", "O", "E-MAIL", "PER"], {"E-MAIL": "EMAIL", "PER": "PATIENT"}),
+    (["O", "B_PER", "I_PER", "<START>"], {"PER": "PATIENT"}), (["O", "B-PER", "M-PER", "E-PER"], {"PER": "PATIENT"}),
+])  # fmt: skip
 def test_the_list_and_the_backend_read_the_same_labels(
     tags: list[str], labels: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,14 +159,10 @@ def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.Monk
 EMBEDDINGS = "token_rep_layer.bert_layer.model.embeddings.word_embeddings.weight"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        (EMBEDDINGS, torch.tensor(1.0)),
-        (EMBEDDINGS, torch.ones(0, 8)),
-        ("prompt_rep_layer.3.bias", torch.full((12,), torch.nan)),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [
+    (EMBEDDINGS, torch.tensor(1.0)), (EMBEDDINGS, torch.ones(0, 8)),
+    ("prompt_rep_layer.3.bias", torch.full((12,), torch.nan)),
+])  # fmt: skip
 def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, value: Any) -> None:
     with pytest.raises(BackendError, match=r"model\.safetensors in “tiny” can't be used"):
         GlinerBackend(str(copied(folder, tmp_path / "tiny", **{name: value})), "set", PROMPTS)

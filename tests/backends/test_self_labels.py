@@ -221,14 +221,11 @@ def test_where_the_header_ends(header: str, rest: str) -> None:
     assert header_end(header + rest) == len(header)
 
 
-@pytest.mark.parametrize(
-    ("edit", "text", "bounds"),
-    [
-        (Edit(3, 5, "xyz"), "ab xyz ef", [(0, 2, "A"), (1, 6, "B"), (3, 6, "C"), (7, 9, "D")]),
-        (Edit(1, 4, ""), "ad ef", [(0, 1, "A"), (1, 2, "B"), (1, 2, "C"), (3, 5, "D")]),
-        (Edit(0, 2, " "), "  cd ef", [(2, 4, "B"), (2, 4, "C"), (5, 7, "D")]),
-    ],
-)
+@pytest.mark.parametrize(("edit", "text", "bounds"), [
+    (Edit(3, 5, "xyz"), "ab xyz ef", [(0, 2, "A"), (1, 6, "B"), (3, 6, "C"), (7, 9, "D")]),
+    (Edit(1, 4, ""), "ad ef", [(0, 1, "A"), (1, 2, "B"), (1, 2, "C"), (3, 5, "D")]),
+    (Edit(0, 2, " "), "  cd ef", [(2, 4, "B"), (2, 4, "C"), (5, 7, "D")]),
+])  # fmt: skip
 def test_edits_that_touch_and_cross_spans(edit: Edit, text: str, bounds: list[tuple[int, int, str]]) -> None:
     spans = [Span(0, 2, "A"), Span(1, 5, "B"), Span(3, 5, "C"), Span(6, 8, "D")]
     assert edited("ab cd ef", spans, [edit]) == (text, [Span(*each) for each in bounds])

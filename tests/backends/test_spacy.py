@@ -123,24 +123,16 @@ def card(path: Path, **other) -> bytes:
         return json.dumps(json.loads(archive.read("card.json")) | other).encode()
 
 
-@pytest.mark.parametrize(
-    ("members", "why"),
-    [
-        ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must contain exactly"),
-        ({"card__json": b"{}"}, "not a deidreview-spacy-1 model: its card has another format"),
-        ({"lexicon__json": b"[]"}, "lexicon"),
-        ({"weights__safetensors": b"\x80\x04\x95pickle"}, "can't be read"),
-        ({"weights__safetensors": to_bytes({"x": np.zeros(3, dtype="float32")})}, "names differ"),
-        ({"sizes": {"width": 10**9}}, "sizes"),
-        ({"sizes": {"depth": 3}}, "names differ"),
-        ({"sizes": {"width": 48, "norm_width": 48, "column_width": 24, "depth": 2, "hidden": 32}}, "doesn't fit"),
-        ({"labels": ["B", "A"]}, "sorted and distinct"),
-        ({"labels": []}, "1 to 500"),
-        ({"surprise": 1}, "unknown fields"),
-        ({"language": 7}, "must be texts"),
-        ({"language": "../x"}, "language"),
-    ],
-)
+@pytest.mark.parametrize(("members", "why"), [
+    ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must contain exactly"),
+    ({"card__json": b"{}"}, "not a deidreview-spacy-1 model: its card has another format"),
+    ({"lexicon__json": b"[]"}, "lexicon"), ({"weights__safetensors": b"\x80\x04\x95pickle"}, "can't be read"),
+    ({"weights__safetensors": to_bytes({"x": np.zeros(3, dtype="float32")})}, "names differ"),
+    ({"sizes": {"width": 10**9}}, "sizes"), ({"sizes": {"depth": 3}}, "names differ"),
+    ({"sizes": {"width": 48, "norm_width": 48, "column_width": 24, "depth": 2, "hidden": 32}}, "doesn't fit"),
+    ({"labels": ["B", "A"]}, "sorted and distinct"), ({"labels": []}, "1 to 500"), ({"surprise": 1}, "unknown fields"),
+    ({"language": 7}, "must be texts"), ({"language": "../x"}, "language"),
+])  # fmt: skip
 def test_invalid_files_are_rejected(path: Path, tmp_path: Path, members: dict, why: str) -> None:
     if not any("__" in name for name in members):
         members = {"card__json": card(path, **members)}

@@ -79,13 +79,9 @@ def test_the_choice_of_sub_words_changes_the_model(folder: Path, tmp_path: Path)
     """Later sub-words with full weight are as every sub-word, and with none as the first."""
     made, weights = {}, {}
     for name, settings in {
-        "default": {},
-        "first": {"sub_words": "first"},
-        "every": {"sub_words": "every"},
-        "rest": {"sub_words": "rest"},
-        "full": {"sub_words": "rest", "rest": 1},
-        "none": {"sub_words": "rest", "rest": 0},
-    }.items():
+        "default": {}, "first": {"sub_words": "first"}, "every": {"sub_words": "every"}, "rest": {"sub_words": "rest"},
+        "full": {"sub_words": "rest", "rest": 1}, "none": {"sub_words": "rest", "rest": 0},
+    }.items():  # fmt: skip
         made[name] = learn(task_of(folder, **settings), tmp_path / f"{name}.zip")
         weights[name] = load_model(tmp_path / f"{name}.zip").network.classifier.weight
     assert made["default"] == made["first"] and len({made[name] for name in ("first", "every", "rest")}) == 3

@@ -116,13 +116,8 @@ def document(number: int, text: str = "Anna 2069", label: str = "NAME", quote: s
     passages = [first | {"annotations": [annotation]}, {"infons": {}, "offset": len(text) + 1, "text": "end"}]
     relations = [{"id": "R1", "nodes": []}]
     return {
-        "_id": f"{number}|None",
-        "id": number,
-        "infons": {},
-        "passages": passages,
-        "relations": relations,
-        "pmid": 1,
-    }
+        "_id": f"{number}|None", "id": number, "infons": {}, "passages": passages, "relations": relations, "pmid": 1,
+    }  # fmt: skip
 
 
 def test_what_others_write() -> None:
@@ -149,12 +144,10 @@ def test_all_forms_of_files(whole: str) -> None:
 
 def test_bioc_json_a_broken_document_does_not_lose_the_others() -> None:
     passages: list[Any] = [
-        7,
-        {"offset": 0, "text": 7},
-        {"offset": "x", "text": "x"},
+        7, {"offset": 0, "text": 7}, {"offset": "x", "text": "x"},
         {"offset": 0, "text": "x", "annotations": [{"locations": 7}]},
         {"offset": 0, "text": "x", "annotations": [{"infons": {"type": "NAME"}, "locations": []}]},
-    ]
+    ]  # fmt: skip
     broken = [document(1), document(2, quote="Anne"), document(3, label="PERSON"), 7, {"id": "5"}]
     broken += [*({"passages": [each]} for each in passages), document(11)]
     whole = json.dumps({"documents": broken}).replace(', {"id": "5"', ',\n{"id": "5"').replace(', {"_id"', ',\n{"_id"')

@@ -134,11 +134,9 @@ def test_notes_are_named_after_the_mark() -> None:
     files = {"x/all.conll": ALL, "x/sub/a.txt": "\nAnna", "x/my note.txt": "Bo!", "x/d.txt": "text"}
     notes = parsed("conll2003", files)
     assert [(note.name, note.text, note.spans, said(note.warnings)) for note in notes] == [
-        ("x/sub/a", "\nAnna", [], []),
-        ("x/my note", "Bo!", [Span(0, 2, "NAME")], [(7, "short")]),
-        ("x/c", "Dr", [], [(9, "rebuilt")]),
-        ("x/d", "text", None, []),
-    ]
+        ("x/sub/a", "\nAnna", [], []), ("x/my note", "Bo!", [Span(0, 2, "NAME")], [(7, "short")]),
+        ("x/c", "Dr", [], [(9, "rebuilt")]), ("x/d", "text", None, []),
+    ]  # fmt: skip
     # CoNLL-U
     notes = parsed("conll2003", {"all.conll": "# newdoc id = a\nAnna O\n\n# newpar\nBo O\n\n# newdoc\nX O\n"})
     assert [(note.name, note.text) for note in notes] == [("a", "Anna\nBo"), ("all-00002", "X")]

@@ -33,10 +33,8 @@ def test_system_files_are_ignored_and_files_that_belong_to_no_note_are_problems(
     groups, problems = FORMATS[kind].group([f"a.{ending}", upper, "b.docx", *names])
     assert [group.name for group in groups] == ["a"]
     assert [(problem.file, problem.code) for problem in problems] == [
-        (upper, "same name"),
-        ("b.docx", "unknown file"),
-        *((name.replace("\\", "\\\\"), "name") for name in names),
-    ]
+        (upper, "same name"), ("b.docx", "unknown file"), *((name.replace("\\", "\\\\"), "name") for name in names),
+    ]  # fmt: skip
 
 
 @with_text_files

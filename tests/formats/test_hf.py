@@ -181,11 +181,9 @@ def test_tags_as_text() -> None:
     assert [(note.name, note.text, note.spans, [each.code for each in note.warnings]) for note in notes] == [
         ("a", "Anna (Neri)", [Span(0, 4, "NAME")], ["normalized"]),
         ("a-00002", "Anna Neri", [Span(0, 9, "NAME")], ["rebuilt", "not kept"]),
-        ("a-00003", "Anna", [Span(0, 4, "NAME")], []),
-        ("a-00004", "Anna", None, []),
-        ("a-00005", "Anna Neri", [], ["short"]),
-        ("b", "Anna Neri", [Span(0, 9, "NAME")], []),
-    ]
+        ("a-00003", "Anna", [Span(0, 4, "NAME")], []), ("a-00004", "Anna", None, []),
+        ("a-00005", "Anna Neri", [], ["short"]), ("b", "Anna Neri", [Span(0, 9, "NAME")], []),
+    ]  # fmt: skip
     assert [span.attributes for span in notes[-1].spans or []] == [(("x", True), ("y", "z"))]
 
 

@@ -65,16 +65,13 @@ def test_all_problems_have_their_lines() -> None:
 
 
 BROKEN_FILES = [
-    ("", 1, "xml"),
-    ("<a>\n<TEXT>R&D</TEXT></a>", 2, "xml"),
-    ("<a>\n<TEXT>x</TEXT>", 2, "xml"),
+    ("", 1, "xml"), ("<a>\n<TEXT>R&D</TEXT></a>", 2, "xml"), ("<a>\n<TEXT>x</TEXT>", 2, "xml"),
     ('<!DOCTYPE a [\n<!ENTITY b "c">]><a><TEXT>&b;</TEXT></a>', 2, "xml"),
     ('<!DOCTYPE a [\n<!ENTITY b SYSTEM "file:///etc/passwd">]><a><TEXT>&b;</TEXT></a>', 2, "xml"),
     ('<?xml version="1.0" encoding="x-none"?><a><TEXT>x</TEXT></a>', 1, "utf8"),
     ('<?xml version="1.0" encoding="big5"?><a><TEXT>x</TEXT></a>', 1, "utf8"),
-    ("<a><TEXT>x</TEXT><TEXT>y</TEXT></a>", None, "structure"),
-    ("<a><TAGS/></a>", None, "structure"),
-]
+    ("<a><TEXT>x</TEXT><TEXT>y</TEXT></a>", None, "structure"), ("<a><TAGS/></a>", None, "structure"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("whole", "line", "code"), BROKEN_FILES)

@@ -25,11 +25,9 @@ readable_file = pytest.mark.parametrize("kind", sorted(set(ONE_FILE) - BINARY - 
 
 TEXT = "Mario Rossi 😀\r\nvia Gàmbia 12, 20100 Milano"
 SPANS = [
-    Span(0, 11, "NAME", attributes=(("role", "patient"),)),
-    Span(0, 5, "NAME"),
-    Span(16, 29, "ID-1"),
+    Span(0, 11, "NAME", attributes=(("role", "patient"),)), Span(0, 5, "NAME"), Span(16, 29, "ID-1"),
     Span(31, 36, "DATE"),
-]
+]  # fmt: skip
 
 
 def written_together(kind: str, notes: dict[str, tuple[str, list[Span]]]) -> dict[str, bytes]:

@@ -54,13 +54,11 @@ def test_what_is_not_imported() -> None:
 
 
 INVALID_RECORDS = [
-    ({"html": "x"}, "no text"),
-    ({"text": "ab", "spans": {}}, "list"),
-    ({"text": "ab", "spans": [[0, 1, "NAME"]]}, "span"),
-    ({"text": "ab", "spans": [{"start": 0, "end": 1}]}, "span"),
+    ({"html": "x"}, "no text"), ({"text": "ab", "spans": {}}, "list"),
+    ({"text": "ab", "spans": [[0, 1, "NAME"]]}, "span"), ({"text": "ab", "spans": [{"start": 0, "end": 1}]}, "span"),
     ({"text": "ab", "spans": [{"start": 0, "end": 1, "label": "X"}]}, "label"),
     ({"text": "ab", "spans": [{"start": 0, "end": 1, "label": "NAME", "text": "b"}]}, "quote"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("record", "code"), INVALID_RECORDS)

@@ -118,11 +118,9 @@ def workbook(*sheets: list[list[object]]) -> bytes:
 
 def test_workbooks_of_other_programs() -> None:
     rows: list[list[object]] = [
-        [*HEAD.split(","), "text", "negated", "grade"],
-        ["7", 0.0, 4, "NAME", 2069, True, 3],
-        [7, "5", "9", "DATE", "Anna", False, None],
-        [None] * 7,
-    ]
+        [*HEAD.split(","), "text", "negated", "grade"], ["7", 0.0, 4, "NAME", 2069, True, 3],
+        [7, "5", "9", "DATE", "Anna", False, None], [None] * 7,
+    ]  # fmt: skip
     files = {"x.xlsx": workbook(rows, [["other"], ["x"]], rows[:1]), "7.txt": b"2069 Anna"}
     held = (("grade", "3"), ("negated", True))
     assert facts(read_one("xlsx", files).spans) == [(0, 4, "NAME", held), (5, 9, "DATE", ())]

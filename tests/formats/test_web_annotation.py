@@ -76,16 +76,13 @@ def test_targets(target: Any) -> None:
 
 
 BODIES = [
-    ({"body": {"value": "NAME"}}, 1, 0),
-    ({"body": None, "bodyValue": "NAME", "motivation": "tagging"}, 1, 0),
+    ({"body": {"value": "NAME"}}, 1, 0), ({"body": None, "bodyValue": "NAME", "motivation": "tagging"}, 1, 0),
     ({"body": None, "bodyValue": "NAME"}, 1, 0),
     ({"body": [{"value": "NAME", "purpose": "tagging"}, {"value": "DATE", "purpose": "classifying"}]}, 2, 0),
     ({"body": [{"value": "NAME", "purpose": "tagging"}, {"value": "?", "purpose": "commenting"}]}, 1, 1),
-    ({"body": [{"value": "?"}], "motivation": "commenting"}, 0, 2),
-    ({"body": "http://example.org/body"}, 0, 2),
-    ({"body": None}, 0, 1),
-    ({"target": "a.txt"}, 0, 1),
-]
+    ({"body": [{"value": "?"}], "motivation": "commenting"}, 0, 2), ({"body": "http://example.org/body"}, 0, 2),
+    ({"body": None}, 0, 1), ({"target": "a.txt"}, 0, 1),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("others", "spans", "warnings"), BODIES)
@@ -99,11 +96,9 @@ TWO = [annotation(position(2, 6)), annotation(position(7, 11))]
 
 
 COLLECTIONS = [
-    TWO,
-    page(*TWO),
-    {"@context": CONTEXT, "type": ["AnnotationCollection"], "first": page(*TWO)},
+    TWO, page(*TWO), {"@context": CONTEXT, "type": ["AnnotationCollection"], "first": page(*TWO)},
     {"@context": CONTEXT, "@graph": TWO},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("indent", [None, 1])

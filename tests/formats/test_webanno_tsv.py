@@ -66,28 +66,21 @@ def test_layers_of_a_project() -> None:
     labels = {"Person": "NAME", "DATE": "DATE", "ID": "ID-1", "Phi": "NAME"}
     rows = "#Text=a b c\n1-1 0-1 a * _ _ _ _\n1-2 2-3 b _ low DATE true _\n1-3 4-5 c _ * * false ID"
     assert facts(read_one("webanno-tsv", tsv(rows, layers=layers), labels).spans) == [
-        (0, 1, "NAME", ()),
-        (2, 3, "DATE", (("Certainty", "low"), ("hidden", True))),
-        (4, 5, "ID-1", ()),
+        (0, 1, "NAME", ()), (2, 3, "DATE", (("Certainty", "low"), ("hidden", True))), (4, 5, "ID-1", ()),
         (4, 5, "NAME", ()),
-    ]
+    ]  # fmt: skip
 
 
 INVALID_FILES = [
-    (["#Text=Max\n1-1 0-3 Max OTHER"], [(6, "label")]),
-    (["#Text=Max\n1-1 0-3 Mox _"], [(6, "quote")]),
-    (["#Text=Max\n1-1 0-9 Max _"], [(6, "outside")]),
-    (["#Text=😊\n1-1 0-1 😊 _"], [(6, "outside")]),
-    (["#Text=Max\n1-1 3-0 Max _"], [(6, "empty")]),
-    (["#Text=Max\n1-1 x-3 Max _"], [(6, "line")]),
-    (["#Text=Max\n1-1 0-9999999999 Max _"], [(6, "line")]),
-    (["#Text=Max\n1-1 0-3"], [(6, "line")]),
-    (["1-1 0-3 Max _"], [(5, "line")]),
-    (["#Text=Max"], [(5, "line")]),
+    (["#Text=Max\n1-1 0-3 Max OTHER"], [(6, "label")]), (["#Text=Max\n1-1 0-3 Mox _"], [(6, "quote")]),
+    (["#Text=Max\n1-1 0-9 Max _"], [(6, "outside")]), (["#Text=😊\n1-1 0-1 😊 _"], [(6, "outside")]),
+    (["#Text=Max\n1-1 3-0 Max _"], [(6, "empty")]), (["#Text=Max\n1-1 x-3 Max _"], [(6, "line")]),
+    (["#Text=Max\n1-1 0-9999999999 Max _"], [(6, "line")]), (["#Text=Max\n1-1 0-3"], [(6, "line")]),
+    (["1-1 0-3 Max _"], [(5, "line")]), (["#Text=Max"], [(5, "line")]),
     (["#Text=Max\n1-1 0-3 Max _", "#Text=Max\n2-1 0-3 Max _"], [(9, "order")]),
     (["#Text=Max\n1-1 0-3 Max _", "#Text=Max\n2-1 900000000-900000003 Max _"], [(9, "order")]),
     (["#Text=a b\n1-1 0-1 a X\n1-2 2-3 b Y"], [(6, "label"), (7, "label")]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("blocks", "problems"), INVALID_FILES)
@@ -253,11 +246,8 @@ CASES = [
     (RELATION, [f"{TWO}1-1 0-2 ab A _ _\n1-2 3-5 cd B C 1-1"], "ab cd", [(0, 2, "A"), (3, 5, "B")], [GAP]),
     # A relation between stacked spans
     (
-        RELATION,
-        [f"{TWO}1-1 0-2 ab A[1]|B[2] _ _\n1-2 3-5 cd A * 1-1[2_0]"],
-        "ab cd",
-        [(0, 2, "A"), (0, 2, "B"), (3, 5, "A")],
-        [GAP],
+        RELATION, [f"{TWO}1-1 0-2 ab A[1]|B[2] _ _\n1-2 3-5 cd A * 1-1[2_0]"], "ab cd",
+        [(0, 2, "A"), (0, 2, "B"), (3, 5, "A")], [GAP],
     ),
     # A chain
     (CHAIN, [f"{TWO}1-1 0-2 ab *->1-1 *[1]\n1-2 3-5 cd *->1-2 *[1]"], "ab cd", [], [GAP]),

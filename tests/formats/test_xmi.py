@@ -18,14 +18,11 @@ TYPES = FORMATS["xmi"].extra_files(LabelSetDef("x", "X", "", "", (), ()))["TypeS
 
 
 PACKAGES = {
-    "cas": "http:///uima/cas.ecore",
-    "xmi": "http://www.omg.org/XMI",
-    "custom": "http:///webanno/custom.ecore",
-    "tcas": "http:///uima/tcas.ecore",
-    "type4": "http:///de/tudarmstadt/ukp/dkpro/core/api/ner/type.ecore",
+    "cas": "http:///uima/cas.ecore", "xmi": "http://www.omg.org/XMI", "custom": "http:///webanno/custom.ecore",
+    "tcas": "http:///uima/tcas.ecore", "type4": "http:///de/tudarmstadt/ukp/dkpro/core/api/ner/type.ecore",
     "type5": "http:///de/tudarmstadt/ukp/dkpro/core/api/segmentation/type.ecore",
     "pos": "http:///de/tudarmstadt/ukp/dkpro/core/api/lexmorph/type/pos.ecore",
-}
+}  # fmt: skip
 
 
 def xmi(*elements: str, text: str = "Dr. Anna 😊 Neri") -> str:

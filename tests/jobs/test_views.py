@@ -136,10 +136,8 @@ def test_only_usable_buttons_are_shown(world, job):
     assert buttons(world.manager) == {"cancel", "pause"}
     assert buttons(world.viewer) == buttons(world.reviewer) == set()
     changes = [
-        ({"state": "paused"}, {"resume", "cancel"}),
-        ({"state": "failed"}, {"retry"}),
-        ({"kind": "import"}, set()),
-    ]
+        ({"state": "paused"}, {"resume", "cancel"}), ({"state": "failed"}, {"retry"}), ({"kind": "import"}, set()),
+    ]  # fmt: skip
     for values, usable in changes:
         change(job, **values)
         assert buttons(world.manager) == usable

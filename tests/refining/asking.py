@@ -24,10 +24,8 @@ def asked(settings, script, **more):
     """
     with serving(script) as running:
         listed = {
-            "SERVERS": f"ward={running.url} cloud=http://llm.example.org/v1",
-            "WARD_MODELS": "small",
-            "WARD_AT_ONCE": "1",
-            "CLOUD_MODELS": "large",
-        }
+            "SERVERS": f"ward={running.url} cloud=http://llm.example.org/v1", "WARD_MODELS": "small",
+            "WARD_AT_ONCE": "1", "CLOUD_MODELS": "large",
+        }  # fmt: skip
         settings.LLM_SERVERS = read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in listed.items()} | more)
         yield running

@@ -62,17 +62,11 @@ def test_the_page_stores_the_settings_of_each_method(ward, client, settings):
 
 def test_errors_are_beside_their_field_and_the_form_keeps_its_values(ward, client):
     for options in (
-        {"language": "fr"},
-        {"method": "single", "examples": "31"},
-        {"method": "offline", "examples": "6"},
-        {"preset": "xu-2026-a2"},
-        {"method": "offline", "preset": "xu-2026-a2"},
-        {"method": "single", "preset": "xu-2026"},
-        {"without": ["memory", "luck"]},
-        {"steps": "0"},
-        {"method": "single", "steps": "3"},
-        {"tokens": "many"},
-    ):
+        {"language": "fr"}, {"method": "single", "examples": "31"}, {"method": "offline", "examples": "6"},
+        {"preset": "xu-2026-a2"}, {"method": "offline", "preset": "xu-2026-a2"},
+        {"method": "single", "preset": "xu-2026"}, {"without": ["memory", "luck"]}, {"steps": "0"},
+        {"method": "single", "steps": "3"}, {"tokens": "many"},
+    ):  # fmt: skip
         response = start(client, ward, **options)
         assert response.status_code == 422
         page = check_page(response)

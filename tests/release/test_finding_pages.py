@@ -144,13 +144,9 @@ def test_answers_of_a_batch_have_their_own_outcomes(found):
     change = {"string": str(found.first.string_key), "finding": found.first.pk, "answer": "replace"}
     torino = {"string": str(found.torino.string_key), "finding": found.torino.pk, "answer": "replace"}
     answer = send(
-        found,
-        change,
-        torino,
-        {"answer": "dance"},
-        change | {"answer": "allow", "finding": found.second.pk},
+        found, change, torino, {"answer": "dance"}, change | {"answer": "allow", "finding": found.second.pk},
         torino | {"answer": "undo"},
-    )
+    )  # fmt: skip
     assert [outcome and outcome["error"] for outcome in answer["outcomes"]] == [None, None, "malformed", None, None]
     assert set(answer["parts"]) == {f"g{found.first.string_key}", f"g{found.torino.string_key}"}
     decisions = dict(LeakFinding.objects.values_list("pk", "decision"))

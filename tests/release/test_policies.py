@@ -117,13 +117,10 @@ def test_merged_labels_have_rules_since_frozen_gold_may_use_them(project):
 def test_what_is_refused(project):
     rules = policies.policy_named(project, "mask").rules
     for change, code in (
-        ({"slug": "Not a slug"}, "slug"),
-        ({"slug": ""}, "slug"),
-        ({"name": " "}, "name"),
-        ({"name": "n" * 81}, "name"),
+        ({"slug": "Not a slug"}, "slug"), ({"slug": ""}, "slug"), ({"name": " "}, "name"), ({"name": "n" * 81}, "name"),
         ({"rules": rules | {"AGE": {"kind": "age", "action": "burn"}}}, "policy"),
         ({"rules": rules | {"AGE": {"kind": "age", "action": "shift"}}}, "policy"),
-    ):
+    ):  # fmt: skip
         with refused(code):
             policies.save_policy(project=project, actor=None, **{"slug": "own", "name": "Own", "rules": rules} | change)
     assert not ReleasePolicy.objects.filter(slug="own").exists()

@@ -61,12 +61,9 @@ def test_a_policy_is_saved_as_a_new_one(editor):
     assert "Cities stay" in check_page(editor.client.get(POLICIES))
     form = sent(editor, **{"act": "copy", "action-CITY": "keep"})
     for changes in (
-        {"new_name": "Mine"},
-        {"new_name": "Mine", "new_slug": "safe-harbor"},
-        {"new_name": "Mine", "new_slug": "mask"},
-        {"new_name": "Mine", "new_slug": "My own"},
-        {"new_name": "Mine", "new_slug": "mine", "act": ""},
-    ):
+        {"new_name": "Mine"}, {"new_name": "Mine", "new_slug": "safe-harbor"}, {"new_name": "Mine", "new_slug": "mask"},
+        {"new_name": "Mine", "new_slug": "My own"}, {"new_name": "Mine", "new_slug": "mine", "act": ""},
+    ):  # fmt: skip
         assert editor.client.post(MASK, form | changes).status_code == 422, changes
     assert ReleasePolicy.objects.count() == 2
 

@@ -181,14 +181,10 @@ def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path)
         "--certificate", tmp_path / "c.json",
     )  # fmt: skip
     assert texts_in(tmp_path / "out") == {
-        "a": "[PERSON], born 1954, seen on 2025 and 2025.\n",
-        "b": "Born [BIRTH_DATE_TIME], seen in 2019.\n",
-        "c": "Born in [AGE], seen in 2019, 90+-year-old sister.\n",
-        "d": "She is 90+, he [AGE].\n",
-        "e": "Born [BIRTH_DATE_TIME].\n",
-        "f": "Seen in 2019.\n",
-        "g": "Born 1919.\n",
-    }
+        "a": "[PERSON], born 1954, seen on 2025 and 2025.\n", "b": "Born [BIRTH_DATE_TIME], seen in 2019.\n",
+        "c": "Born in [AGE], seen in 2019, 90+-year-old sister.\n", "d": "She is 90+, he [AGE].\n",
+        "e": "Born [BIRTH_DATE_TIME].\n", "f": "Seen in 2019.\n", "g": "Born 1919.\n",
+    }  # fmt: skip
     content = json.loads((tmp_path / "c.json").read_text())["certificate"]
     statuses = {row["letter"]: row["status"] for row in content["identifiability"]["identifiers"]}
     assert (statuses["C"], statuses["P"]) == ("searched", "none")

@@ -50,13 +50,9 @@ def test_every_note_has_the_identifiers_of_its_own_patient(known):
     run = start_run(project=known, backend="known", actor=None, key="k")
     villa = ("Villa Azul", "CITY", "known.denied")
     assert spans_of(run) == [
-        ("P-1", MARIO_THERE, "PATIENT", "known.order"),
-        ("P-1", *villa),
-        ("P-2", "Lucrezia Pontevecchio", "PATIENT", "known.exact"),
-        ("P-2", *villa),
-        ("", *villa),
-        ("P-9", *villa),
-    ]
+        ("P-1", MARIO_THERE, "PATIENT", "known.order"), ("P-1", *villa),
+        ("P-2", "Lucrezia Pontevecchio", "PATIENT", "known.exact"), ("P-2", *villa), ("", *villa), ("P-9", *villa),
+    ]  # fmt: skip
     run.refresh_from_db()
     # The revision changes with the master and the lists.
     for key, same in (("again", True), ("changed", False)):

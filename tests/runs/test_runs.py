@@ -101,15 +101,11 @@ def test_an_unknown_backend_and_an_empty_project():
     assert not models.Author.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("EXPLODE", "The backend failed (RuntimeError)."),
-        ("REFUSE", "this note is too strange"),
-        ("OUTSIDE", "an invalid span"),
-        ("ANNA MARIA", "The backend returned 14 spans. An annotation set can have at most 5."),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    ("EXPLODE", "The backend failed (RuntimeError)."), ("REFUSE", "this note is too strange"),
+    ("OUTSIDE", "an invalid span"),
+    ("ANNA MARIA", "The backend returned 14 spans. An annotation set can have at most 5."),
+])  # fmt: skip
 def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, monkeypatch, text, reason):
     monkeypatch.setattr("annotations.text.spans.MOST_SPANS", 5)
     monkeypatch.setattr(jobs, "MOST_SPANS", 5)

@@ -64,10 +64,8 @@ def test_losers_have_their_winner_and_the_cause() -> None:
 def test_odd_spans_are_reported() -> None:
     encoded = encode("ab  cd", [Span(2, 4, "W"), Span(0, 3, "E"), Span(4, 6, "X"), Span(4, 6, "X")])
     assert [(loser.span, loser.cause) for loser in encoded.losers] == [
-        (Span(0, 3, "E"), Cause.WHITE_SPACE),
-        (Span(2, 4, "W"), Cause.NO_TOKEN),
-        (Span(4, 6, "X"), Cause.DUPLICATE),
-    ]
+        (Span(0, 3, "E"), Cause.WHITE_SPACE), (Span(2, 4, "W"), Cause.NO_TOKEN), (Span(4, 6, "X"), Cause.DUPLICATE),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("tag", ["", "X", "B", "B-", "I-", "E-X", "b-X", "B_X", " O"])
@@ -119,11 +117,9 @@ def test_tags_in_other_schemes(scheme: Scheme, tags: str) -> None:
 
 
 BROKEN_SCHEMES = [
-    ("B-X L-X U-X O U-Y", "B-X I-X B-X O B-Y"),
-    ("E-X I-X O I-X S-X E-X", "B-X B-X O B-X B-X B-X"),
-    ("B-ID-1 L-ID-1", "B-ID-1 I-ID-1"),
-    ("", ""),
-]
+    ("B-X L-X U-X O U-Y", "B-X I-X B-X O B-Y"), ("E-X I-X O I-X S-X E-X", "B-X B-X O B-X B-X B-X"),
+    ("B-ID-1 L-ID-1", "B-ID-1 I-ID-1"), ("", ""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("tags", "bio"), BROKEN_SCHEMES)

@@ -60,11 +60,9 @@ def questions(draw: st.DrawFn) -> Question:
     ranges = st.lists(st.tuples(offset, offset).map(lambda pair: [min(pair), max(pair)]), max_size=8)
     spans = st.tuples(offset, offset, st.integers(1, 3)).map(lambda s: [min(s[:2]), max(s[:2]), s[2]])
     return {
-        "text": text,
-        "ranges": draw(ranges),
-        "cuts": draw(st.lists(offset, max_size=6)),
+        "text": text, "ranges": draw(ranges), "cuts": draw(st.lists(offset, max_size=6)),
         "spans": [span for span in draw(st.lists(spans, max_size=10)) if span[0] < span[1]],
-    }
+    }  # fmt: skip
 
 
 def expected(question: Question) -> dict[str, Any]:
@@ -81,22 +79,15 @@ def expected(question: Question) -> dict[str, Any]:
     ]
     given = lanes([(start, end, label) for start, end, label in question["spans"]])
     return {
-        "length": [len(text), len(text)],
-        "units": units,
-        "unitsOneByOne": units[:: 1 if len(units) <= 2000 else 997],
-        "points": points,
-        "pointsOneByOne": points[:: 1 if len(points) <= 2000 else 997],
-        "slices": [text[start:end] for start, end in ranges],
-        "tokens": [[token.start, token.end] for token in tokens],
+        "length": [len(text), len(text)], "units": units, "unitsOneByOne": units[:: 1 if len(units) <= 2000 else 997],
+        "points": points, "pointsOneByOne": points[:: 1 if len(points) <= 2000 else 997],
+        "slices": [text[start:end] for start, end in ranges], "tokens": [[token.start, token.end] for token in tokens],
         "split": [[token.start, token.end] for token in split_at(tokens, question["cuts"])],
         "snapped": [None if (found := snap(tokens, *each)) is None else list(found) for each in ranges],
         "trimmed": [list(trim(text, *each)) for each in ranges],
-        "lines": [[line.number, line.start, line.end, line.break_end] for line in lines(text)],
-        "rows": rows,
-        "rowsOneByOne": rows,
-        "lanes": given,
-        "lanesByAndBy": given,
-    }
+        "lines": [[line.number, line.start, line.end, line.break_end] for line in lines(text)], "rows": rows,
+        "rowsOneByOne": rows, "lanes": given, "lanesByAndBy": given,
+    }  # fmt: skip
 
 
 def words_of(text: str) -> list[str]:

@@ -172,14 +172,8 @@ def test_no_spelling_of_a_letter_is_passed_over(accents):
     for letter in letters:
         wanted = search.Sought(f"ab{letter}cd", accents=accents)
         spellings = {
-            letter,
-            letter.lower(),
-            letter.upper(),
-            letter.title(),
-            letter.casefold(),
-            nfd(letter),
-            nfd(letter)[0],
-        }
+            letter, letter.lower(), letter.upper(), letter.title(), letter.casefold(), nfd(letter), nfd(letter)[0],
+        }  # fmt: skip
         texts = [f"AB{spelling}cD" for spelling in spellings]
         matching = [text for text in texts if next(search.find(text, search.finder(wanted)), None)]
         assert all(may_match(matching, wanted)), letter

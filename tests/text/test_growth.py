@@ -57,20 +57,15 @@ def _gate(text: str) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "sentences": sentences,
-    "telephones": lambda text: list(telephones(text)),
+    "sentences": sentences, "telephones": lambda text: list(telephones(text)),
     "addresses of devices": lambda text: list(device_addresses(text)),
-    "dates by shape": lambda text: list(full_dates(text)),
-    "web addresses": lambda text: list(web_addresses(text)),
-    "addresses by shape": lambda text: list(unreserved(text)),
-    "ages by shape": lambda text: list(told_in(text, 2020)),
-    "a date": lambda text: read_dates(text, "es"),
-    "days": lambda text: days_in(text),
-    "signs": lambda text: is_encoded(text) and DecodedText(text),
-    "gate": _gate,
+    "dates by shape": lambda text: list(full_dates(text)), "web addresses": lambda text: list(web_addresses(text)),
+    "addresses by shape": lambda text: list(unreserved(text)), "ages by shape": lambda text: list(told_in(text, 2020)),
+    "a date": lambda text: read_dates(text, "es"), "days": lambda text: days_in(text),
+    "signs": lambda text: is_encoded(text) and DecodedText(text), "gate": _gate,
     "rules": lambda text: RulesBackend().predict([text]),
     "rules for other languages": lambda text: RulesBackend(abroad=True).predict([text]),
-}
+}  # fmt: skip
 
 
 def seconds(reader: Callable[[str], object], text: str) -> float:

@@ -77,11 +77,9 @@ def test_bad_names(name: str, words: str) -> None:
 
 
 UNDECODABLE = [
-    ("Anna Müller".encode("latin-1"), "utf8", "0xfc 6"),
-    ("Anna".encode("utf-16"), "utf8", "0xff 0"),
-    (b"Anna \xed\xa0\x80", "utf8", "5"),
-    (b"Anna\0", "nul", "4"),
-]
+    ("Anna Müller".encode("latin-1"), "utf8", "0xfc 6"), ("Anna".encode("utf-16"), "utf8", "0xff 0"),
+    (b"Anna \xed\xa0\x80", "utf8", "5"), (b"Anna\0", "nul", "4"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "code", "words"), UNDECODABLE)

@@ -122,12 +122,9 @@ def worth(pairs: Sequence[tuple[int, int]], predicted: Sequence[Span], gold: Seq
     """The criteria by which `match` chooses a matching."""
     both = [(predicted[p], gold[g]) for p, g in pairs]
     return (
-        sum(p == g for p, g in both),
-        sum((p.start, p.end) == (g.start, g.end) for p, g in both),
-        len(both),
-        sum(overlap_length(p, g) for p, g in both),
-        sum(p.label == g.label for p, g in both),
-    )
+        sum(p == g for p, g in both), sum((p.start, p.end) == (g.start, g.end) for p, g in both), len(both),
+        sum(overlap_length(p, g) for p, g in both), sum(p.label == g.label for p, g in both),
+    )  # fmt: skip
 
 
 def best_by_trying(predicted: Sequence[Span], gold: Sequence[Span], compatible) -> tuple[int, ...]:

@@ -64,14 +64,10 @@ def test_a_model_from_its_training_to_its_file(world, mia):
 
 def test_what_is_wrong_with_a_training_is_named(mia):
     for body, field in (
-        ({"gold": 7}, "gold"),
-        ({"kind": "none"}, "kind"),
-        ({"algorithm": "none"}, "algorithm"),
-        ({"runs": 3}, "runs"),
-        ({"language": "xx"}, "language"),
-        ({"settings": {"seed": 7}}, "settings"),
+        ({"gold": 7}, "gold"), ({"kind": "none"}, "kind"), ({"algorithm": "none"}, "algorithm"), ({"runs": 3}, "runs"),
+        ({"language": "xx"}, "language"), ({"settings": {"seed": 7}}, "settings"),
         ({"kind": "transformer", "settings": {"rate": 9, "chunks": "disjoint"}}, "settings.rate"),
-    ):
+    ):  # fmt: skip
         assert fields_of(mia.post(MODELS, {"gold": 1} | body)) == [field]
     parts = {"gold": 1, "kind": "stacked", "settings": {"embeddings": "none"}}
     assert fields_of(mia.post(f"{MODELS}/ablations", parts | {"groupings": [99]})) == ["groupings"]

@@ -198,11 +198,9 @@ def test_all_strategies_hold_out_the_same_notes(both, train, client):
     """EN, IT, MIX and EN→IT are views of one split of each version, so that no strategy has seen another's hold-out."""
     split_version(version=both.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
     models = {
-        "EN": train("a", language="en", name="en"),
-        "IT": train("b", language="it", name="it"),
-        "MIX": train("c", name="mix"),
-        "EN→IT": train("d", language="it", base="en", name="en-it"),
-    }
+        "EN": train("a", language="en", name="en"), "IT": train("b", language="it", name="it"),
+        "MIX": train("c", name="mix"), "EN→IT": train("d", language="it", base="en", name="en-it"),
+    }  # fmt: skip
     assert {name: strategy_of(model) for name, model in models.items()} == {name: name for name in models}
     held_out = {name: model.card["held_out_notes"] for name, model in models.items()}
     other = training_notes(both.theirs)

@@ -50,35 +50,22 @@ def with_settings(monkeypatch, learned):
     return learned
 
 
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ({}, {}),
-        ({"rate": "", "batch": None}, {}),
-        ({"rate": "0.05", "batch": "8"}, {"rate": 0.05, "batch": 8}),
-        ({"rate": 1, "batch": 64}, {"rate": 1, "batch": 64}),
-        ({"decoding": "argmax", "layer": "no", "probe": " a "}, {"decoding": "argmax", "layer": False, "probe": "a"}),
-        ({"layer": True}, {"layer": True}),
-    ],
-)
+@pytest.mark.parametrize(("given", "found"), [
+    ({}, {}), ({"rate": "", "batch": None}, {}), ({"rate": "0.05", "batch": "8"}, {"rate": 0.05, "batch": 8}),
+    ({"rate": 1, "batch": 64}, {"rate": 1, "batch": 64}),
+    ({"decoding": "argmax", "layer": "no", "probe": " a "}, {"decoding": "argmax", "layer": False, "probe": "a"}),
+    ({"layer": True}, {"layer": True}),
+])  # fmt: skip
 def test_values_get_their_types(given, found):
     assert checked(ALL, given, title="CRF") == found
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "right"),
-    [
-        ("rate", "fast", "from 0.0001 to 1"),
-        ("rate", "nan", "from 0.0001 to 1"),
-        ("rate", "9" * 5000, "from 0.0001 to 1"),
-        ("batch", "0", "from 1 to 64"),
-        ("batch", "2.5", "from 1 to 64"),
-        ("decoding", "best", "crf, argmax"),
-        ("layer", "maybe", "yes or no"),
-        ("probe", "x" * 21, "at most 20 characters"),
-        ("depth", "1", r"CRF has no setting “depth”\. Its settings: rate, batch"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value", "right"), [
+    ("rate", "fast", "from 0.0001 to 1"), ("rate", "nan", "from 0.0001 to 1"), ("rate", "9" * 5000, "from 0.0001 to 1"),
+    ("batch", "0", "from 1 to 64"), ("batch", "2.5", "from 1 to 64"), ("decoding", "best", "crf, argmax"),
+    ("layer", "maybe", "yes or no"), ("probe", "x" * 21, "at most 20 characters"),
+    ("depth", "1", r"CRF has no setting “depth”\. Its settings: rate, batch"),
+])  # fmt: skip
 def test_a_wrong_value_is_refused_with_what_is_right(key, value, right):
     with pytest.raises(ServiceError, match=right) as caught:
         checked(ALL, {key: value}, title="CRF")

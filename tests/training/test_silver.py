@@ -61,16 +61,8 @@ def test_a_transformer_learns_from_published_decisions(world, tmp_path, monkeypa
     tiny_bert(tmp_path / "tiny", texts, positions=512)
     options = ("--algorithm", "weighted", "--base", "tiny", "--iterations", 3, "--set", "chunks=disjoint")
     more = (
-        "--set",
-        "sub_words=every",
-        "--set",
-        "decoding=argmax",
-        "--set",
-        "rate=0.003",
-        "--name",
-        "giudice",
-        "--wait",
-    )
+        "--set", "sub_words=every", "--set", "decoding=argmax", "--set", "rate=0.003", "--name", "giudice", "--wait",
+    )  # fmt: skip
     told = answered("train_model", "court", "--gold", 1, "--silver", "published-1", *options, *more)
     model = TrainedModel.objects.get(name="giudice")
     assert told["silver"] == {"author": "published-1", "notes": 19, "spans": 152} and told["f1"] is not None
@@ -81,13 +73,9 @@ def test_a_transformer_learns_from_published_decisions(world, tmp_path, monkeypa
 
 def trained(world, **options):
     model = start_training(
-        project=world.project,
-        gold=1,
-        actor=world.manager,
-        key="k",
-        silver="published-1",
+        project=world.project, gold=1, actor=world.manager, key="k", silver="published-1",
         **{"iterations": 8, **options},
-    )
+    )  # fmt: skip
     work(model.job_id)
     model.refresh_from_db()
     assert Job.objects.get(pk=model.job_id).state == JobState.DONE

@@ -105,15 +105,12 @@ def test_the_texts_and_labels_that_it_learns_from(world):
 
 def test_invalid_trainings_are_rejected_at_once(world):
     for options, why in (
-        ({"gold": 7}, "Frozen versions: 1"),
-        ({"algorithm": "magic"}, "Choose one of: lbfgs, ap"),
-        ({"name": "rules"}, "is reserved for a backend"),
-        ({"name": "model:1"}, "is reserved for a backend"),
-        ({"name": "x" * 81}, "1 to 80 characters"),
-        ({"iterations": 0}, "between 1 and 1000, not 0"),
+        ({"gold": 7}, "Frozen versions: 1"), ({"algorithm": "magic"}, "Choose one of: lbfgs, ap"),
+        ({"name": "rules"}, "is reserved for a backend"), ({"name": "model:1"}, "is reserved for a backend"),
+        ({"name": "x" * 81}, "1 to 80 characters"), ({"iterations": 0}, "between 1 and 1000, not 0"),
         ({"backend": "bert"}, "Choose one of: crf, spacy"),
         ({"backend": "spacy", "algorithm": "ap"}, "Choose one of: cnn, quick"),
-    ):
+    ):  # fmt: skip
         refused(world, why, **options)
     assert not Job.objects.exists()
 

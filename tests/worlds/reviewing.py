@@ -56,12 +56,9 @@ def url(world: SimpleNamespace, name: str, *, slug: str = "covid", author: int |
 
 def body(world: SimpleNamespace, act: str = "accept", *, user: object = None, **changes: object) -> dict[str, object]:
     known: dict[str, object] = {
-        "act": act,
-        "change_id": str(uuid.uuid4()),
-        "person": (user or world.rev).pk,
-        "suggestion": world.name.pk,
+        "act": act, "change_id": str(uuid.uuid4()), "person": (user or world.rev).pk, "suggestion": world.name.pk,
         "seen": ["open"],
-    }
+    }  # fmt: skip
     return known | changes
 
 

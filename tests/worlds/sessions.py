@@ -20,10 +20,8 @@ def use() -> None:
             return
         session = SessionStore(get_random_string(32, VALID_KEY_CHARS))
         content = {
-            SESSION_KEY: str(user.pk),
-            BACKEND_SESSION_KEY: backend,
-            HASH_SESSION_KEY: user.get_session_auth_hash(),
-        }
+            SESSION_KEY: str(user.pk), BACKEND_SESSION_KEY: backend, HASH_SESSION_KEY: user.get_session_auth_hash(),
+        }  # fmt: skip
         row = session.create_model_instance(content)
         row.save(force_insert=True)
         self.cookies[settings.SESSION_COOKIE_NAME] = row.session_key

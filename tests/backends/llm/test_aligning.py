@@ -19,11 +19,9 @@ from tests.backends.llm.scripted import spanned
 from tests.timing import takes_at_most
 
 LABELS = [
-    LabelWord("NOME", "Nome", "", "[NOME]"),
-    LabelWord("ETA", "Età", "", "[ETÀ]"),
-    LabelWord("LUOGO", "Luogo", "", "[LUOGO/INDIRIZZO]"),
-    LabelWord("DATA", "Data", "", "[DATA]"),
-]
+    LabelWord("NOME", "Nome", "", "[NOME]"), LabelWord("ETA", "Età", "", "[ETÀ]"),
+    LabelWord("LUOGO", "Luogo", "", "[LUOGO/INDIRIZZO]"), LabelWord("DATA", "Data", "", "[DATA]"),
+]  # fmt: skip
 
 Shown = tuple[str, str, list[str], list[str]]
 """Words and placeholder of an identifier, the words removed beside it, and its words without support."""
@@ -178,15 +176,11 @@ def test_repeated_words_that_allow_two_alignments_are_in_doubt() -> None:
 NOTE = "Il sig. Mario Rossi, di 54 anni, prende 54 mg.\r\nDott.ssa Bianchi"
 
 
-@pytest.mark.parametrize(
-    ("rewritten", "left_out", "new"),
-    [
-        ("Il sig. [NOME], di [ETÀ] anni, prende 45 mg.\nDott.ssa [NOME]", 1, 1),
-        ("Il sig. [NOME], di [ETÀ] anni, prende 54 mg.", 4, 0),
-        ("Ecco: Il sig. [NOME], di [ETÀ] anni, prende 54 mg.\nDott.ssa [NOME]", 0, 2),
-        ("", 18, 0),
-    ],
-)
+@pytest.mark.parametrize(("rewritten", "left_out", "new"), [
+    ("Il sig. [NOME], di [ETÀ] anni, prende 45 mg.\nDott.ssa [NOME]", 1, 1),
+    ("Il sig. [NOME], di [ETÀ] anni, prende 54 mg.", 4, 0),
+    ("Ecco: Il sig. [NOME], di [ETÀ] anni, prende 54 mg.\nDott.ssa [NOME]", 0, 2), ("", 18, 0),
+])  # fmt: skip
 def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int, new: int) -> None:
     """White space may differ."""
     same = found(NOTE, "Il sig. [NOME],  di [ETÀ] anni, prende 54 mg. Dott.ssa [NOME]\n")
@@ -201,11 +195,9 @@ def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int,
     assert caught.value.rewritten == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "rewritten"),
-    [(NOTE * 9, "[NOME]"), (NOTE * 9, "Il [NOME] Bianchi"), ("parola " * 3000, "[NOME] [ETÀ] " * 3000)],
-    ids=["all", "most", "only placeholders, which must fail fast"],
-)
+@pytest.mark.parametrize(("text", "rewritten"), [
+    (NOTE * 9, "[NOME]"), (NOTE * 9, "Il [NOME] Bianchi"), ("parola " * 3000, "[NOME] [ETÀ] " * 3000),
+], ids=["all", "most", "only placeholders, which must fail fast"])  # fmt: skip
 def test_a_placeholder_cannot_swallow_the_note(text: str, rewritten: str) -> None:
     with pytest.raises(TextChanged):
         found(text, rewritten)
@@ -287,18 +279,15 @@ def test_no_clinical_word_becomes_part_of_an_identifier_in_silence(text: str, re
         assert all(doubted) and (beside or doubted)
 
 
-@pytest.mark.parametrize(
-    ("text", "rewritten", "identifier"),
-    [
-        ("Il signor Mario Rossi, iperteso, torna", "Il signor [NOME] torna", "Mario Rossi"),
-        ("Sr. García Pérez, Juan, diabético, acude", "Sr. [NOME], acude", "García Pérez, Juan"),
-        ("The patient John Smith with Hodgkin Lymphoma rests", "The patient [NOME] rests", "John Smith"),
-        ("Seen by Dr. Wells today", "Seen by [NOME] today", "Dr. Wells"),
-        ("vive in via Cavour 12 Asma a Torino", "vive in [LUOGO/INDIRIZZO] a Torino", "via Cavour 12"),
-        ("A 54-year-old Caucasian Diabetic male", "A [ETÀ] male", "54-year-old"),
-        ("CF RSSMRA80A01H501U Diabete, ok", "CF [CODICE FISCALE], ok", "RSSMRA80A01H501U"),
-    ],
-)
+@pytest.mark.parametrize(("text", "rewritten", "identifier"), [
+    ("Il signor Mario Rossi, iperteso, torna", "Il signor [NOME] torna", "Mario Rossi"),
+    ("Sr. García Pérez, Juan, diabético, acude", "Sr. [NOME], acude", "García Pérez, Juan"),
+    ("The patient John Smith with Hodgkin Lymphoma rests", "The patient [NOME] rests", "John Smith"),
+    ("Seen by Dr. Wells today", "Seen by [NOME] today", "Dr. Wells"),
+    ("vive in via Cavour 12 Asma a Torino", "vive in [LUOGO/INDIRIZZO] a Torino", "via Cavour 12"),
+    ("A 54-year-old Caucasian Diabetic male", "A [ETÀ] male", "54-year-old"),
+    ("CF RSSMRA80A01H501U Diabete, ok", "CF [CODICE FISCALE], ok", "RSSMRA80A01H501U"),
+])  # fmt: skip
 def test_names_lists_and_rules_need_no_second_question(text: str, rewritten: str, identifier: str) -> None:
     assert [(words, unsupported) for words, _, _, unsupported in found(text, rewritten)] == [(identifier, [])]
 

@@ -60,17 +60,13 @@ def test_a_server_that_keeps_failing_fails_the_note_and_then_the_run() -> None:
         assert len(server.requests) == 5 * bounded.GIVE_UP
 
 
-@pytest.mark.parametrize(
-    ("said", "words", "permanent"),
-    [
-        (Reply(status=401), "rejected the key", True),
-        (Reply(status=403), "rejected the key", True),
-        (Reply(status=404), "has no model", True),
-        (Reply(status=307, headers={"Location": "http://203.0.113.5/v1/chat/completions"}), "redirects", True),
-        (Reply(raw=b'{"choices": [Dr. Serra'), "sent an unreadable answer", False),
-        (Reply(status=400, body={"error": {"message": "maximum context length is 10: Dr. Serra"}}), "too long", False),
-    ],
-)
+@pytest.mark.parametrize(("said", "words", "permanent"), [
+    (Reply(status=401), "rejected the key", True), (Reply(status=403), "rejected the key", True),
+    (Reply(status=404), "has no model", True),
+    (Reply(status=307, headers={"Location": "http://203.0.113.5/v1/chat/completions"}), "redirects", True),
+    (Reply(raw=b'{"choices": [Dr. Serra'), "sent an unreadable answer", False),
+    (Reply(status=400, body={"error": {"message": "maximum context length is 10: Dr. Serra"}}), "too long", False),
+])  # fmt: skip
 def test_other_errors_end_the_run_or_the_note_at_once(said: Reply, words: str, permanent: bool) -> None:
     with serving(in_turn(said)) as server:
         with pytest.raises(BackendError, match=words) as caught:
@@ -134,37 +130,30 @@ def test_a_list_with_all_its_settings():
     assert read_servers({}) == {}
 
 
-@pytest.mark.parametrize(
-    ("host", "leaves"),
-    [
-        *((host, False) for host in ("127.0.0.1", "127.8.8.8", "localhost", "[::1]")),
-        *((host, True) for host in ("10.0.0.5", "localhost.example.org", "127.0.0.1.example.org", "0.0.0.0")),
-    ],
-)
+@pytest.mark.parametrize(("host", "leaves"), [
+    *((host, False) for host in ("127.0.0.1", "127.8.8.8", "localhost", "[::1]")),
+    *((host, True) for host in ("10.0.0.5", "localhost.example.org", "127.0.0.1.example.org", "0.0.0.0")),
+])  # fmt: skip
 def test_only_loopback_does_not_leave_the_machine(host, leaves):
     servers = read_servers({"DEIDREVIEW_LLM_SERVERS": f"a=http://{host}:1/v1", "DEIDREVIEW_LLM_A_MODELS": "m"})
     assert servers["a"].leaves_machine is leaves and servers["a"].in_clear is leaves
 
 
-@pytest.mark.parametrize(
-    ("environ", "words"),
-    [
-        ({"SERVERS": "http://127.0.0.1/v1"}, "is not a name=address pair"),
-        ({"SERVERS": "A=http://127.0.0.1/v1"}, "is not a name=address pair"),
-        ({"SERVERS": "a=ftp://127.0.0.1/v1"}, "The address of “a”"),
-        ({"SERVERS": "a=http://user:pw@host/v1"}, "The address of “a”"),
-        ({"SERVERS": "a=http://host:99999/v1"}, "The address of “a”"),
-        ({"SERVERS": "a=http://host/v1?key=1"}, "The address of “a”"),
-        ({"SERVERS": "a=file:models"}, "The address of “a”"),
-        ({"SERVERS": "a=http://h/v1 a=http://i/v1"}, "two servers"),
-        ({"SERVERS": "a=http://h/v1"}, "DEIDREVIEW_LLM_A_MODELS"),
-        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_AT_ONCE": "0"}, "DEIDREVIEW_LLM_A_AT_ONCE"),
-        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_SECONDS": "x"}, "DEIDREVIEW_LLM_A_SECONDS"),
-        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_PRICE": "0.15"}, "DEIDREVIEW_LLM_A_PRICE"),
-        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "B_MODELS": "m"}, "DEIDREVIEW_LLM_B_MODELS"),
-        ({"SERVERS": "a=file:///m", "A_MODELS": "m"}, "contains one model"),
-    ],
-)
+@pytest.mark.parametrize(("environ", "words"), [
+    ({"SERVERS": "http://127.0.0.1/v1"}, "is not a name=address pair"),
+    ({"SERVERS": "A=http://127.0.0.1/v1"}, "is not a name=address pair"),
+    ({"SERVERS": "a=ftp://127.0.0.1/v1"}, "The address of “a”"),
+    ({"SERVERS": "a=http://user:pw@host/v1"}, "The address of “a”"),
+    ({"SERVERS": "a=http://host:99999/v1"}, "The address of “a”"),
+    ({"SERVERS": "a=http://host/v1?key=1"}, "The address of “a”"), ({"SERVERS": "a=file:models"}, "The address of “a”"),
+    ({"SERVERS": "a=http://h/v1 a=http://i/v1"}, "two servers"),
+    ({"SERVERS": "a=http://h/v1"}, "DEIDREVIEW_LLM_A_MODELS"),
+    ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_AT_ONCE": "0"}, "DEIDREVIEW_LLM_A_AT_ONCE"),
+    ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_SECONDS": "x"}, "DEIDREVIEW_LLM_A_SECONDS"),
+    ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_PRICE": "0.15"}, "DEIDREVIEW_LLM_A_PRICE"),
+    ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "B_MODELS": "m"}, "DEIDREVIEW_LLM_B_MODELS"),
+    ({"SERVERS": "a=file:///m", "A_MODELS": "m"}, "contains one model"),
+])  # fmt: skip
 def test_errors_name_the_variable(environ, words):
     with pytest.raises(ValueError, match="DEIDREVIEW_LLM_") as caught:
         read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in environ.items()})

@@ -119,19 +119,15 @@ def test_passes_go_on_after_one_that_finds_nothing_if_asked() -> None:
 NOTE = "Dr. Anna Serra saw the patient. Then Dr. Anna Serra left."
 
 
-@pytest.mark.parametrize(
-    ("answer", "found", "counts"),
-    [
-        (entities(("Mario Verdi", "PERSON", "signed Mario Verdi")), [], {"hallucinated": 1}),
-        (entities(("Anna Serra", "PERSON", "")), [(4, 14), (41, 51)], {"ambiguous": 1}),
-        (entities(("Anna Serra", "PERSON", "Then Dr. Anna Serra")), [(41, 51)], {}),
-        (entities(("the patient", "DIAGNOSIS", "")), [], {"unknown": 1}),
-        (entities((NOTE * 6, "PERSON", "")), [], {"too_long": 1}),
-        ('{"entities": [{"text": "the patient", "type": "person", "start": 900, "end": 2}]}', [(19, 30)], {}),
-        ('{"entities": [{"text": "the patient", "type": "PERSON"}, {"text": "Dr', [(19, 30)], {"broken": 1}),
-    ],
-    ids=["hallucinated", "ambiguous", "by context", "unknown type", "whole note", "wrong offsets", "half"],
-)
+@pytest.mark.parametrize(("answer", "found", "counts"), [
+    (entities(("Mario Verdi", "PERSON", "signed Mario Verdi")), [], {"hallucinated": 1}),
+    (entities(("Anna Serra", "PERSON", "")), [(4, 14), (41, 51)], {"ambiguous": 1}),
+    (entities(("Anna Serra", "PERSON", "Then Dr. Anna Serra")), [(41, 51)], {}),
+    (entities(("the patient", "DIAGNOSIS", "")), [], {"unknown": 1}),
+    (entities((NOTE * 6, "PERSON", "")), [], {"too_long": 1}),
+    ('{"entities": [{"text": "the patient", "type": "person", "start": 900, "end": 2}]}', [(19, 30)], {}),
+    ('{"entities": [{"text": "the patient", "type": "PERSON"}, {"text": "Dr', [(19, 30)], {"broken": 1}),
+], ids=["hallucinated", "ambiguous", "by context", "unknown type", "whole note", "wrong offsets", "half"])  # fmt: skip
 def test_invalid_mentions_are_counted(answer: str, found: list[Any], counts: dict[str, int]) -> None:
     spans, _, backend = predicted(lambda body: answer, NOTE, passes=1)
     assert spans == [(NOTE[slice(*bounds)], "PERSON") for bounds in found]
@@ -142,10 +138,7 @@ def test_invalid_mentions_are_counted(answer: str, found: list[Any], counts: dic
 @pytest.mark.parametrize(
     "said",
     [
-        Reply("I am sorry, I can't help with that."),
-        Reply(""),
-        Reply(body={"choices": []}),
-        calling(("unmask", {})),
+        Reply("I am sorry, I can't help with that."), Reply(""), Reply(body={"choices": []}), calling(("unmask", {})),
         Reply(body=[1, 2]),
     ],
     ids=["refusal", "empty", "no choice", "a call of a tool", "no completion"],
@@ -275,10 +268,8 @@ def model(body: dict[str, Any]) -> str:
     """A model that takes a part of the hospital's name for a person's, and gives one span another label."""
     note, label = note_of(body), label_of(body)
     known = {
-        "PERSON": ["Anna Serra", "San Rocco"],
-        "ORGANIZATION": ["Hospital San Rocco", "Hospital San"],
-        "AGE": ["54"],
-    }
+        "PERSON": ["Anna Serra", "San Rocco"], "ORGANIZATION": ["Hospital San Rocco", "Hospital San"], "AGE": ["54"],
+    }  # fmt: skip
     other = [("54", "DATE", "")] if label == "PERSON" and "54" in note else []
     return entities(*((words, label, "") for words in known.get(label, []) if words in note), *other)
 

@@ -229,13 +229,11 @@ def test_a_model_that_obeys_a_note_reaches_nothing_else():
     def script(body):
         if len(body["messages"]) == 2:
             return answer(
-                body,
-                ("read_file", {"path": "/etc/passwd"}),
-                ("add", {"start": 0, "end": 4, "label": "DATE"}),
+                body, ("read_file", {"path": "/etc/passwd"}), ("add", {"start": 0, "end": 4, "label": "DATE"}),
                 ("load_skill", {"name": "../../settings"}),
                 ("change_ends", {"number": 1, "start": 0, "end": 90, "reason": "All."}),
                 ("change_class", {"number": 1, "label": "KING", "reason": "Mine."}),
-            )
+            )  # fmt: skip
         seen.extend(unfenced(one["content"]) for one in body["messages"][-5:])
         return answer(body, *keeps(range(1, 7)))
 
@@ -244,16 +242,10 @@ def test_a_model_that_obeys_a_note_reaches_nothing_else():
     assert outcome.todo.results() == [item.span for item in listed().items]
 
 
-@pytest.mark.parametrize(
-    ("component", "tool"),
-    [
-        ("skills", "load_skill"),
-        ("validators", "validate"),
-        ("memory", "recall"),
-        ("todo", "list_annotations"),
-        ("context", "show_context"),
-    ],
-)
+@pytest.mark.parametrize(("component", "tool"), [
+    ("skills", "load_skill"), ("validators", "validate"), ("memory", "recall"), ("todo", "list_annotations"),
+    ("context", "show_context"),
+])  # fmt: skip
 def test_each_switch_takes_its_tool_away(component, tool):
     def script(body):
         shown = begin_of(body)

@@ -40,20 +40,12 @@ def test_answers_that_are_applied(number, said, result):
     assert [item.number for item in found.todo.done()] == [number]
 
 
-@pytest.mark.parametrize(
-    ("said", "unreadable"),
-    [
-        ("no JSON at all", True),
-        ("", True),
-        ('{"answer": "add", "text": "Torino", "type": "CITY", "reason": ""}', True),
-        ('{"answer": "remove"', True),
-        ('{"answer": ["remove"]}', True),
-        (answer("update", "Torino", "CITY"), False),
-        (answer("update", "54", "NOTHING"), False),
-        (answer("update", "54 anni, prende 30 mg", "AGE"), False),
-        (answer("update", TEXT * 9, "AGE"), False),
-    ],
-)
+@pytest.mark.parametrize(("said", "unreadable"), [
+    ("no JSON at all", True), ("", True), ('{"answer": "add", "text": "Torino", "type": "CITY", "reason": ""}', True),
+    ('{"answer": "remove"', True), ('{"answer": ["remove"]}', True), (answer("update", "Torino", "CITY"), False),
+    (answer("update", "54", "NOTHING"), False), (answer("update", "54 anni, prende 30 mg", "AGE"), False),
+    (answer("update", TEXT * 9, "AGE"), False),
+])  # fmt: skip
 def test_other_answers_keep_the_original_and_are_counted(said, unreadable):
     found = applied(TODO, 2, said)
     assert (found.unreadable, found.refused) == (unreadable, not unreadable)
@@ -84,12 +76,10 @@ parts = st.tuples(st.integers(0, 71), st.integers(0, 71)).map(lambda bounds: TEX
 said = st.one_of(
     st.text(max_size=40),
     st.builds(
-        answer,
-        st.sampled_from(["correct", "update", "remove", "add"]),
-        st.one_of(st.text(max_size=9), parts),
+        answer, st.sampled_from(["correct", "update", "remove", "add"]), st.one_of(st.text(max_size=9), parts),
         st.sampled_from(["", *LABELS, "NOTHING"]),
     ),
-)
+)  # fmt: skip
 
 
 @given(st.lists(said, min_size=5, max_size=5))

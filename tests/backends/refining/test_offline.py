@@ -71,23 +71,17 @@ def test_each_action_occurs(agent):
 NOBODY = [("no-identifier", False)]
 
 
-@pytest.mark.parametrize(
-    ("text", "part", "expected"),
-    [
-        ("Admitted on 12/03/2021.", "12/03/2021", [("date", True)]),
-        ("Admitted on 31/02/2021.", "31/02/2021", [("date", False)]),
-        ("BP 120/80 sitting", "120/80", NOBODY),
-        ("Blutdruck 130/85 gemessen", "130/85", NOBODY),
-        ("write to anna.rossi@ospedale.it now", "anna.rossi@ospedale.it", [("e-mail", True)]),
-        ("write to anna@ now", "anna@", [("e-mail", False)]),
-        ("see https://www.ospedale.it/a?b=1 there", "https://www.ospedale.it/a?b=1", [("url", True)]),
-        ("see www. there", "www.", [("url", False)]),
-        ("DNI 12345678Z", "12345678Z", [("identifier", True)]),
-        ("IP 192.168.0.12", "192.168.0.12", [("ip-address", True)]),
-        ("Parkinson's disease", "Parkinson", NOBODY),
-        ("the patient Anna", "Anna", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "part", "expected"), [
+    ("Admitted on 12/03/2021.", "12/03/2021", [("date", True)]),
+    ("Admitted on 31/02/2021.", "31/02/2021", [("date", False)]), ("BP 120/80 sitting", "120/80", NOBODY),
+    ("Blutdruck 130/85 gemessen", "130/85", NOBODY),
+    ("write to anna.rossi@ospedale.it now", "anna.rossi@ospedale.it", [("e-mail", True)]),
+    ("write to anna@ now", "anna@", [("e-mail", False)]),
+    ("see https://www.ospedale.it/a?b=1 there", "https://www.ospedale.it/a?b=1", [("url", True)]),
+    ("see www. there", "www.", [("url", False)]), ("DNI 12345678Z", "12345678Z", [("identifier", True)]),
+    ("IP 192.168.0.12", "192.168.0.12", [("ip-address", True)]), ("Parkinson's disease", "Parkinson", NOBODY),
+    ("the patient Anna", "Anna", []),
+])  # fmt: skip
 def test_checks_of_the_form(text, part, expected):
     start = text.index(part)
     found = validate(text, Span(start, start + len(part), "X"))

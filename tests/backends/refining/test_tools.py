@@ -148,12 +148,9 @@ NAMED = st.sampled_from([argument.name for tool in tools.TOOLS for argument in t
 FITTING = {"number": st.integers(1, 4), "reason": st.just("Because.")}
 BOUNDS = {"start": st.integers(0, 100), "end": st.integers(0, 101)}
 ARGUMENTS = st.one_of(
-    VALUES,
-    st.dictionaries(NAMED, VALUES),
-    st.fixed_dictionaries(FITTING | {"label": st.sampled_from(LABELS)}),
-    st.fixed_dictionaries(FITTING | BOUNDS),
-    st.fixed_dictionaries(FITTING),
-)
+    VALUES, st.dictionaries(NAMED, VALUES), st.fixed_dictionaries(FITTING | {"label": st.sampled_from(LABELS)}),
+    st.fixed_dictionaries(FITTING | BOUNDS), st.fixed_dictionaries(FITTING),
+)  # fmt: skip
 CALLS = st.lists(st.tuples(st.sampled_from([tool.name for tool in tools.TOOLS]), ARGUMENTS), max_size=30)
 
 

@@ -199,22 +199,15 @@ def test_a_list_with_all_its_settings():
     assert read_remote_models({}) == {}
 
 
-@pytest.mark.parametrize(
-    ("environ", "words"),
-    [
-        ({"MODELS": "http://h/"}, "is not a name=address pair"),
-        ({"MODELS": "a=http://h/"}, "The address of “a”"),
-        ({"MODELS": "a=spacy+http://h/"}, "The address of “a”"),
-        ({"MODELS": "a=inception+ftp://h/"}, "The address of “a”"),
-        ({"MODELS": "a=inception+http://u:p@h/"}, "The address of “a”"),
-        ({}, "DEIDREVIEW_REMOTE_A_LABELS"),
-        ({"A_LABELS": "P" * 81}, "at most 80 characters"),
-        ({"A_LABELS": "P", "A_BATCH": "2"}, "one note in a request"),
-        ({"A_LABELS": "P", "A_USER": "x"}, "Set the password"),
-        ({"A_LABELS": "P", "A_AT_ONCE": "0"}, "DEIDREVIEW_REMOTE_A_AT_ONCE"),
-        ({"A_LABELS": "P", "B_LABELS": "P"}, "DEIDREVIEW_REMOTE_B_LABELS"),
-    ],
-)
+@pytest.mark.parametrize(("environ", "words"), [
+    ({"MODELS": "http://h/"}, "is not a name=address pair"), ({"MODELS": "a=http://h/"}, "The address of “a”"),
+    ({"MODELS": "a=spacy+http://h/"}, "The address of “a”"), ({"MODELS": "a=inception+ftp://h/"}, "The address of “a”"),
+    ({"MODELS": "a=inception+http://u:p@h/"}, "The address of “a”"), ({}, "DEIDREVIEW_REMOTE_A_LABELS"),
+    ({"A_LABELS": "P" * 81}, "at most 80 characters"), ({"A_LABELS": "P", "A_BATCH": "2"}, "one note in a request"),
+    ({"A_LABELS": "P", "A_USER": "x"}, "Set the password"),
+    ({"A_LABELS": "P", "A_AT_ONCE": "0"}, "DEIDREVIEW_REMOTE_A_AT_ONCE"),
+    ({"A_LABELS": "P", "B_LABELS": "P"}, "DEIDREVIEW_REMOTE_B_LABELS"),
+])  # fmt: skip
 def test_errors_name_the_variable(environ, words):
     given = {"MODELS": "a=inception+http://h/"} | environ
     with pytest.raises(ValueError, match=words):

@@ -147,18 +147,13 @@ def test_the_answer_to_label_studio_uses_its_tags_and_labels():
     assert (first["score"], first["model_version"], second["result"], answer["model_version"]) == (0.5, "v1", [], "v1")
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"tasks": None}, "must be a list"),
-        ({"tasks": [{}] * 257}, "at most 256"),
-        ({"tasks": [{"data": {}}]}, "no text in the field “body”"),
-        ({"tasks": [5]}, "no text"),
-        ({"label_config": None}, "needs the tag Labels"),
-        ({"label_config": "<View><Labels name='a' toName='b'/></View>"}, "needs the tag Labels"),
-        ({"label_config": "<!DOCTYPE x [<!ENTITY a 'b'>]><View>&a;</View>"}, "not well-formed XML"),
-    ],
-)
+@pytest.mark.parametrize(("change", "reason"), [
+    ({"tasks": None}, "must be a list"), ({"tasks": [{}] * 257}, "at most 256"),
+    ({"tasks": [{"data": {}}]}, "no text in the field “body”"), ({"tasks": [5]}, "no text"),
+    ({"label_config": None}, "needs the tag Labels"),
+    ({"label_config": "<View><Labels name='a' toName='b'/></View>"}, "needs the tag Labels"),
+    ({"label_config": "<!DOCTYPE x [<!ENTITY a 'b'>]><View>&a;</View>"}, "not well-formed XML"),
+])  # fmt: skip
 def test_malformed_requests_of_label_studio(change, reason):
     with pytest.raises(MalformedMessage, match=reason):
         label_studio.TaskRequest(REQUEST | change)

@@ -117,13 +117,9 @@ def p(text: str) -> str:
 
 
 def extract(
-    name: str,
-    data: bytes | IO[bytes],
-    *,
-    encoding: str | None = None,
-    rules: Collection[CleaningRule] = ALL_RULES,
+    name: str, data: bytes | IO[bytes], *, encoding: str | None = None, rules: Collection[CleaningRule] = ALL_RULES,
     limits: Limits | None = None,
-) -> ExtractedNote:
+) -> ExtractedNote:  # fmt: skip
     """The text of a document with one note. Raises NoteError if it can't be read, or holds several notes.
 
     For the arguments see `Extractor.results`.

@@ -118,11 +118,9 @@ def test_archives_in_archives_are_read_up_to_the_limit():
 
 
 DAMAGED = [
-    ("x.zip", zipped(FILES)[:-40]),
-    ("x.tar.gz", tarred({"a.txt": b"x" * 5000}, "w:gz")[:60]),
-    ("x.gz", gzip.compress(b"no tar")),
-    ("x.tar", b"no tar"),
-]
+    ("x.zip", zipped(FILES)[:-40]), ("x.tar.gz", tarred({"a.txt": b"x" * 5000}, "w:gz")[:60]),
+    ("x.gz", gzip.compress(b"no tar")), ("x.tar", b"no tar"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "data"), DAMAGED)

@@ -9,12 +9,10 @@ from tests.formats.documents.test_odt import odt
 
 WORDS = "Dr. José Núñez"
 MADE = {
-    DocumentKind.DOCX: docx(p(WORDS)),
-    DocumentKind.ODT: odt(f"<text:p>{WORDS}</text:p>"),
+    DocumentKind.DOCX: docx(p(WORDS)), DocumentKind.ODT: odt(f"<text:p>{WORDS}</text:p>"),
     DocumentKind.HTML: f'<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{WORDS}</p></body></html>',
-    DocumentKind.TEXT: WORDS,
-    DocumentKind.RTF: r"{\rtf1\ansi Dr. Jos\'e9 N\'fa\'f1ez}",
-}
+    DocumentKind.TEXT: WORDS, DocumentKind.RTF: r"{\rtf1\ansi Dr. Jos\'e9 N\'fa\'f1ez}",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("ending", [ending for ending, kind in ENDINGS.items() if kind in MADE])
@@ -25,12 +23,10 @@ def test_documents_are_read_by_every_ending(ending):
 
 
 CLAIMS = [
-    ("case.txt", b"in UTF-8", False),
-    ("case.txt", b"caf\xe9 in another encoding", True),
-    ("case.pdf", b"%PDF-1.7 in ASCII", True),
-    ("note.csv", b"note_id,person_id,note_date,note_text\n", True),
+    ("case.txt", b"in UTF-8", False), ("case.txt", b"caf\xe9 in another encoding", True),
+    ("case.pdf", b"%PDF-1.7 in ASCII", True), ("note.csv", b"note_id,person_id,note_date,note_text\n", True),
     ("case.json", b'{"resourceType": "Bundle"}', True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "head", "claimed"), CLAIMS)

@@ -67,11 +67,9 @@ def test_what_is_left_out_is_said():
 
 
 BROKEN = [
-    (odt(""), "no text"),
-    (odt("<text:p>"), "damaged"),
-    (zipped({"mimetype": "", "content.xml": ENTITY}), "entities"),
+    (odt(""), "no text"), (odt("<text:p>"), "damaged"), (zipped({"mimetype": "", "content.xml": ENTITY}), "entities"),
     (odt("<text:p>x</text:p>", **{"META-INF/manifest.xml": MANIFEST}), "encrypted"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "code"), BROKEN)

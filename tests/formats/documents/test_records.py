@@ -161,13 +161,11 @@ def test_rows_that_hold_no_note_are_named_by_line():
 
 
 BROKEN_TABLES = [
-    ("note.csv", "note_id,note_text\r\n", "no rows"),
-    ("note.csv", 'note_id,note_text\r\n1,"open', "csv"),
+    ("note.csv", "note_id,note_text\r\n", "no rows"), ("note.csv", 'note_id,note_text\r\n1,"open', "csv"),
     ("note.csv", "xnote_id,note_text\r\n1,2\r\n", "columns"),
-    ("note.csv", "id,start,end,text\r\n1,2,3,4\r\n", "columns"),
-    ("note.parquet", table()[:-20], "parquet"),
+    ("note.csv", "id,start,end,text\r\n1,2,3,4\r\n", "columns"), ("note.parquet", table()[:-20], "parquet"),
     ("note.parquet", table([{"id": 1}]), "columns"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "data", "code"), BROKEN_TABLES)

@@ -36,12 +36,9 @@ def test_utf8_that_ends_after_the_head_is_guessed_again():
 
 
 MARKS = [
-    (codecs.BOM_UTF8, "utf-8", "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"),
-    (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
-    (b"", "utf-8", "utf-8"),
-]
+    (codecs.BOM_UTF8, "utf-8", "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"), (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"), (b"", "utf-8", "utf-8"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("mark", "encoding", "found"), MARKS)
@@ -64,18 +61,13 @@ def test_form_feeds_make_pages_and_line_breaks_stay():
 
 
 WITHOUT_TEXT = [
-    ("a.txt", b"", "empty"),
-    ("a.txt", b"  \n ", "no text"),
-    ("a.txt", bytes(range(1, 32)) * 50, "no text"),
-    ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0", "no text layer"),
-    ("a.gif", b"GIF89a\0\0\0", "unknown kind"),
-    ("a.xyz", bytes(range(256)), "unknown kind"),
-    ("a.pdf", "only text", "damaged"),
-    ("a.docx", "only text", "damaged"),
+    ("a.txt", b"", "empty"), ("a.txt", b"  \n ", "no text"), ("a.txt", bytes(range(1, 32)) * 50, "no text"),
+    ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0", "no text layer"), ("a.gif", b"GIF89a\0\0\0", "unknown kind"),
+    ("a.xyz", bytes(range(256)), "unknown kind"), ("a.pdf", "only text", "damaged"), ("a.docx", "only text", "damaged"),
     ("a.csv", "a,b\n1,2\n", "columns"),
     ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook".encode("utf-16-le"), "unknown kind"),
     ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "data", "code"), WITHOUT_TEXT)

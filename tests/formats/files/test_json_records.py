@@ -96,10 +96,8 @@ def test_a_broken_array_ends_with_an_error(data: bytes, line: int, why: str) -> 
 
 NAMED_ARRAYS = [
     (b'{"x": [9], "a": [1,\n{"a": [2]}], "b": 3, "y": {"a": [4]}}', [(1, 1), (2, {"a": [2]})]),
-    (b'{"a": [], "b": [5]}\n{"c": {}}\n{"a": [6]}', [(1, 5), (3, 6)]),
-    (b"", []),
-    (b"{}", []),
-]
+    (b'{"a": [], "b": [5]}\n{"c": {}}\n{"a": [6]}', [(1, 5), (3, 6)]), (b"", []), (b"{}", []),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "found"), NAMED_ARRAYS)

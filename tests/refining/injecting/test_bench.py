@@ -52,13 +52,9 @@ def test_all_rules_on_every_gold_span(frozen):
 def bench(frozen):
     """Five errors. Ann repaired the city and the ward of the first note, and removed a name that was right."""
     row = start_injection(
-        project=frozen.project,
-        gold=1,
-        actor=frozen.mia,
-        rules=["cities", "eponyms", "wards-as-hospital"],
-        rate=1,
+        project=frozen.project, gold=1, actor=frozen.mia, rules=["cities", "eponyms", "wards-as-hospital"], rate=1,
         key="k",
-    )
+    )  # fmt: skip
     work(row.job_id)
     ann = make.make_member(frozen.project, user="ann")
     ours = [(13, 15, "AGE"), (35, 41, "CITY"), (45, 49, "DATE"), (60, 67, "DOCTOR")]

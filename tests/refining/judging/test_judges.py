@@ -103,13 +103,8 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     html = page(client, judging)
     # By majority, each of the three notes has two true positives (name, age), a miss (town) and a false alarm (dose).
     for words in (
-        "ward/good",
-        "12 entities in 3 notes",
-        "EUR",
-        "Krippendorff",
-        "0.67",
-        judging.prompt.splitlines()[0],
-    ):
+        "ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.67", judging.prompt.splitlines()[0],
+    ):  # fmt: skip
         assert words in html
     assert "majority of three judges, NAME: F1" in html.split("Published figures")[1]
     # The answer and the way to the entities come first; the tables are folded.
@@ -252,10 +247,8 @@ def test_a_program_asks_again_for_missing_verdicts(client, project, server):
     judging, _job = judged(client)
     (listed,) = program.get(path).json()["items"]
     assert (listed["id"], listed["state"], listed["judges"]) == (
-        judging.pk,
-        "done",
-        ["ward/good", "ward/fair", "ward/odd"],
-    )
+        judging.pk, "done", ["ward/good", "ward/fair", "ward/odd"],
+    )  # fmt: skip
     stopped = [bool(one["stopped"]) for one in program.get(f"{path}/{judging.pk}").json()["result"]["judges"]]
     assert stopped == [False, True, False]
     server.script, before = panel, len(server.requests)

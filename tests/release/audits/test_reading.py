@@ -87,12 +87,10 @@ def test_marks(ward, plan):
     again = reading.mark(note=note, start=at + 1, end=at + 8, label="DOCTOR", user=ward.rev)
     assert again.pk == made.pk and models.AuditMark.objects.get().label == "DOCTOR"
     for start, end, label, reason in [
-        (0, 9, "DOCTOR", "already replaced"),
-        (at, at + 1, "DOCTOR", "not only spaces"),
-        (5, 5, "DOCTOR", "Select text"),
-        (5, 999, "DOCTOR", "Select text"),
+        (0, 9, "DOCTOR", "already replaced"), (at, at + 1, "DOCTOR", "not only spaces"),
+        (5, 5, "DOCTOR", "Select text"), (5, 999, "DOCTOR", "Select text"),
         (at, at + 8, "NOBODY", "label of the project"),
-    ]:
+    ]:  # fmt: skip
         with pytest.raises(ServiceError, match=reason):
             reading.mark(note=note, start=start, end=end, label=label, user=ward.rev)
     with pytest.raises(ServiceError, match="no longer yours"):

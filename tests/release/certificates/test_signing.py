@@ -209,11 +209,9 @@ def test_imported_annotations_were_not_checked_here(released, spec):
     assert told() == (False, 1, 1)
     for one in models.AnnotationSet.objects.filter(document=released.extra):
         models.Event.objects.create(
-            project_id=released.project.pk,
-            verb=REVIEW_FINISHED,
-            annotation_set_id=one.pk,
+            project_id=released.project.pk, verb=REVIEW_FINISHED, annotation_set_id=one.pk,
             document_id=released.extra.pk,
-        )
+        )  # fmt: skip
     assert told() == (True, 0, 0)
 
 
@@ -288,12 +286,10 @@ def test_the_private_key_is_sealed(settings):
 def test_what_is_refused(released):
     past = timezone.localdate() - timedelta(days=1)
     for code, changes in (
-        ("risks", {"accepted": ()}),
-        ("risks", {"accepted": ["0" * 16]}),
-        ("expiry", {"terms": Terms("Teaching", "Milan", past)}),
-        ("long", {"own_risks": ["x" * 301]}),
+        ("risks", {"accepted": ()}), ("risks", {"accepted": ["0" * 16]}),
+        ("expiry", {"terms": Terms("Teaching", "Milan", past)}), ("long", {"own_risks": ["x" * 301]}),
         ("long", {"terms": Terms("x" * 301, "", YEAR)}),
-    ):
+    ):  # fmt: skip
         with refused(code):
             signed(released, **changes)
     finding(released)

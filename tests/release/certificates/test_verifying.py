@@ -252,11 +252,9 @@ def test_a_certificate_of_another_instance_needs_its_fingerprint(certified, tmp_
     own = fingerprint_of(bytes(SigningKey.objects.get().public))
     assert not run(file, "--key", own)[1]
     for words, code in (
-        (("nowhere.json",), "path"),
-        ((file, "--release", "nowhere"), "path"),
-        ((file, "--release", file), "zip"),
+        (("nowhere.json",), "path"), ((file, "--release", "nowhere"), "path"), ((file, "--release", file), "zip"),
         ((file, "--key", "12"), "key"),
-    ):
+    ):  # fmt: skip
         result, passed = run(*words)
         assert not passed and result["code"] == code
     # A machine without keys trusts none by itself.

@@ -120,13 +120,11 @@ def test_errors_say_what_is_wrong(read):
     other = make.make_author(read, kind="run", name="other")
     make.make_set(make.make_note(read, TEXT), other, [ROSSI], submitted=True)
     for runs, words, reason in (
-        ("narrow", (), "Choose 2 to 6"),
-        ("narrow,narrow", (), "not 1"),
-        ("narrow,nobody", (), "Available: .*run:wide"),
+        ("narrow", (), "Choose 2 to 6"), ("narrow,narrow", (), "not 1"), ("narrow,nobody", (), "Available: .*run:wide"),
         ("narrow,wide", ("--gold", "9"), "Frozen versions: 1"),
         ("narrow,wide", ("--gold", "1", "--split", "dev"), "not split into train, dev and test"),
         ("narrow,other", ("--gold", "1"), "No note with this gold"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(CommandError, match=reason):
             command(*words, runs=runs)
 

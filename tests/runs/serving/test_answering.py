@@ -68,14 +68,10 @@ def test_each_way_to_send_the_key(studio, path, headers):
 
 def test_requests_without_the_key_are_refused_before_they_are_read(studio):
     for path, headers in (
-        ("", {}),
-        ("/wrong", {}),
-        ("", {"Authorization": "Bearer wrong"}),
-        (f"/{KEY}", {"Authorization": "Bearer wrong"}),
-        ("", {"Authorization": "Basic ???"}),
-        ("", basic(KEY)),
+        ("", {}), ("/wrong", {}), ("", {"Authorization": "Bearer wrong"}),
+        (f"/{KEY}", {"Authorization": "Bearer wrong"}), ("", {"Authorization": "Basic ???"}), ("", basic(KEY)),
         ("", {"Authorization": f"Digest {KEY}"}),
-    ):
+    ):  # fmt: skip
         status, _, sent = ask(studio, f"{path}/predict", b"no JSON", **headers)
         assert status == 401 and "Basic" in sent["WWW-Authenticate"], (path, headers)
     # Health needs no key, and says nothing of the model.

@@ -148,12 +148,10 @@ def test_errors_say_what_is_wrong(project, version):
     make.make_author(project, kind="run", name="brought")
     runs.start_run(project=project, backend="fake", name="waits", actor=None, key="w")
     for name, gold, reason in (
-        ("fake-9", "1", "Available: .*run:fake-1"),
-        ("fake-1", "7", "Frozen versions: 1"),
-        ("fake-1", "0", "frozen gold version"),
-        ("brought", "1", "is not a run of a backend"),
+        ("fake-9", "1", "Available: .*run:fake-1"), ("fake-1", "7", "Frozen versions: 1"),
+        ("fake-1", "0", "frozen gold version"), ("brought", "1", "is not a run of a backend"),
         ("waits", "1", "has not processed any note yet"),
-    ):
+    ):  # fmt: skip
         is_refused(name, gold, reason)
     AnnotationSet.objects.filter(author=run.author, document__name__gt="caso-10").update(state="draft")
     is_refused("fake-1", "1", r"too few spans with a confidence \(22\)\. A calibration needs at least 50")

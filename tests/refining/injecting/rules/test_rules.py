@@ -199,11 +199,9 @@ def test_the_same_seed_draws_the_same_errors():
 
 GOLD = [Span(0, 5, "DOCTOR"), Span(10, 15, "CITY"), Span(20, 24, "AGE"), Span(30, 40, "DATE")]
 ERRORS = [
-    Injection(0, 5, "PATIENT", "DOCTOR", "patient-doctor"),
-    Injection(50, 53, "HOSPITAL", "", "wards-as-hospital"),
-    Injection(60, 64, "PATIENT", "", "eponyms"),
-    Injection(20, 24, "DATE", "AGE", "age-date", Strategy.LOG),
-]
+    Injection(0, 5, "PATIENT", "DOCTOR", "patient-doctor"), Injection(50, 53, "HOSPITAL", "", "wards-as-hospital"),
+    Injection(60, 64, "PATIENT", "", "eponyms"), Injection(20, 24, "DATE", "AGE", "age-date", Strategy.LOG),
+]  # fmt: skip
 INJECTED = [Span(one.start, one.end, one.label) for one in ERRORS] + GOLD[1:2] + GOLD[3:]
 
 

@@ -38,12 +38,8 @@ class Read:
 def test_notes_to_read_without_a_leak() -> None:
     # A small release needs fewer; a single leaky note of a tiny one is drawn with 96%.
     for notes, target, most in (
-        (MANY, 0.01, 299),
-        (MANY, 0.05, 59),
-        (MANY, 0.02, 149),
-        (1000, 0.01, 238),
-        (50, 0.001, 48),
-    ):
+        (MANY, 0.01, 299), (MANY, 0.05, 59), (MANY, 0.02, 149), (1000, 0.01, 238), (50, 0.001, 48),
+    ):  # fmt: skip
         assert design(notes, target=target).looks == [{"": most}]
     # Planted leaks make the sample larger: auditors are expected to find nine of ten, and both bounds share the error.
     assert design(planted=0.1).looks == [{"": 426}]

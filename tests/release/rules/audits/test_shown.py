@@ -10,11 +10,9 @@ ORIGINAL = "Dr. Adam Wilson, 45, saw 😀 Eve on 3/14."
 RELEASED = "Dr. [NAME], 45, saw 😀  on 2019."
 ADAM, AGE, EVE, DAY = (4, 15), (17, 19), (27, 30), (34, 38)
 PIECES = [
-    ReplacedPiece(4, 15, 4, 10, "NAME", Action.MASK),
-    ReplacedPiece(17, 19, 12, 14, "AGE", Action.KEEP),
-    ReplacedPiece(27, 30, 22, 22, "NAME", Action.REMOVE),
-    ReplacedPiece(34, 38, 26, 30, "DATE", Action.GENERALIZE),
-]
+    ReplacedPiece(4, 15, 4, 10, "NAME", Action.MASK), ReplacedPiece(17, 19, 12, 14, "AGE", Action.KEEP),
+    ReplacedPiece(27, 30, 22, 22, "NAME", Action.REMOVE), ReplacedPiece(34, 38, 26, 30, "DATE", Action.GENERALIZE),
+]  # fmt: skip
 
 
 def shown(planted: tuple[int, int] | None = None) -> AuditedText:
@@ -26,11 +24,8 @@ def test_without_a_planted_leak_the_released_text_is_shown() -> None:
     parts = [(part.kind, page.text[part.start : part.end]) for part in page.parts if part.kind != PartKind.SAME]
     assert page.text == RELEASED
     assert parts == [
-        (PartKind.REPLACED, "[NAME]"),
-        (PartKind.KEPT, "45"),
-        (PartKind.REPLACED, ""),
-        (PartKind.REPLACED, "2019"),
-    ]
+        (PartKind.REPLACED, "[NAME]"), (PartKind.KEPT, "45"), (PartKind.REPLACED, ""), (PartKind.REPLACED, "2019"),
+    ]  # fmt: skip
     # A planted leak that the release no longer replaces is not shown.
     assert (shown((4, 8)).planted, shown((4, 8)).text) == (None, RELEASED)
     assert [can_plant(ORIGINAL, RELEASED, piece) for piece in PIECES] == [True, False, True, True]

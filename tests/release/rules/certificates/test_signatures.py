@@ -211,17 +211,13 @@ def test_superseded_and_withdrawn_certificates_fail():
 
 WHOLE = signed(files("brat") | {"tools.conf": b"[options]\n"})
 HIDDEN = [
-    WHOLE | {"tools.conf": b"# Mario Rossi\n"},
-    WHOLE | {"c.ann": b"#1\tAnnotatorNotes T1\tMario Rossi\n"},
-    WHOLE | {"losses.csv": b""},
-    WHOLE | {"certificate.pdf": b"%PDF-1.4 Mario Rossi\n"},
-    WHOLE | {"certificate.json": b"{}"},
-    {name: data for name, data in WHOLE.items() if name != "tools.conf"},
+    WHOLE | {"tools.conf": b"# Mario Rossi\n"}, WHOLE | {"c.ann": b"#1\tAnnotatorNotes T1\tMario Rossi\n"},
+    WHOLE | {"losses.csv": b""}, WHOLE | {"certificate.pdf": b"%PDF-1.4 Mario Rossi\n"},
+    WHOLE | {"certificate.json": b"{}"}, {name: data for name, data in WHOLE.items() if name != "tools.conf"},
     {name: data for name, data in WHOLE.items() if name != "release.json.sig"},
-    WHOLE | {"release.json": WHOLE["release.json"] + b" "},
-    WHOLE | {"release.json.sig": b"{}"},
+    WHOLE | {"release.json": WHOLE["release.json"] + b" "}, WHOLE | {"release.json.sig": b"{}"},
     signed(files("brat"), OTHER),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("found", HIDDEN)

@@ -116,11 +116,8 @@ def test_the_open_risks_of_a_bare_release():
     audit = content()["identifiability"]["audit"] | found
     risks = " ".join(open_risks(content(identifiability=content()["identifiability"] | {"audit": audit})))
     for part in (
-        "2 of 3 drawn notes were read",
-        "left in the release: rev (2)",
-        "leaks in 1 of 2 notes",
-        "recall is unknown",
-    ):
+        "2 of 3 drawn notes were read", "left in the release: rev (2)", "leaks in 1 of 2 notes", "recall is unknown",
+    ):  # fmt: skip
         assert part in risks
 
 

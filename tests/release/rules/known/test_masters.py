@@ -58,11 +58,9 @@ def test_problems_name_row_and_column_never_the_value():
 
 
 INVALID_FILES = [
-    (b"", "first line|empty"),
-    (b"Anna,Rossi\n", "no column of patient IDs"),
-    (b"patient_id,shoe\n1,2\n", "no other column"),
-    (b"\x00\x01\x02", "not text"),
-]
+    (b"", "first line|empty"), (b"Anna,Rossi\n", "no column of patient IDs"),
+    (b"patient_id,shoe\n1,2\n", "no other column"), (b"\x00\x01\x02", "not text"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "reason"), INVALID_FILES)
@@ -84,16 +82,13 @@ NUMBERS = [
     for code, value in (("MR", "NHC-77"), ("SS", "123-45-6789"), ("MB", "H1"))
 ]
 PATIENT = {
-    "resourceType": "Patient",
-    "id": "p1",
-    "identifier": [*NUMBERS, {"value": "X9"}],
-    "name": [{"family": "Gil Mur", "given": ["Ana", "Eva"], "_family": {"extension": FAMILY}}],
-    "gender": "female",
+    "resourceType": "Patient", "id": "p1", "identifier": [*NUMBERS, {"value": "X9"}],
+    "name": [{"family": "Gil Mur", "given": ["Ana", "Eva"], "_family": {"extension": FAMILY}}], "gender": "female",
     "birthDate": "1970-01-02",
     "telecom": [{"system": "phone", "value": "600 111 222"}, {"system": "email", "value": "ana@mail.es"}],
     "address": [{"line": ["Calle Mayor 5"], "city": "Toledo", "postalCode": "45001"}],
     "contact": [{"name": {"family": "Gil", "given": ["Luis"]}, "telecom": [{"system": "phone", "value": "600 333"}]}],
-}
+}  # fmt: skip
 
 
 def test_every_identifier_of_a_resource_is_read():

@@ -81,9 +81,7 @@ FOUND = [
     ("Dr. ΩΜΈΓΑ came", [needle("Ωμέγα")], Gate(), ["ΩΜΈΓΑ"]),
     ("call ٩١٥ ١٢٣ ٤٥٦", [needle("٩١٥١٢٣٤٥٦", "PHONE")], Gate(), ["٩١٥ ١٢٣ ٤٥٦"]),
     (
-        "李小龙先生, 김민수는, وأحمد, לכהן",
-        [needle("李小龙"), needle("김민수"), needle("أحـمد العلي"), needle("דוד כהן")],
-        Gate(),
+        "李小龙先生, 김민수는, وأحمد, לכהן", [needle("李小龙"), needle("김민수"), needle("أحـمد العلي"), needle("דוד כהן")], Gate(),
         ["李小龙", "김민수", "أحمد", "כהן"],
     ),
     ("µg 12mg", [needle("gg"), needle("µg"), needle("mg")], Gate(), ["µg", "mg"]),
@@ -116,7 +114,7 @@ FOUND = [
     ("saw lagos", [LAGOS, needle("Ann Lagos")], Gate(), ["lagos"]),
     ("Fray", [needle("Fray")], WORDS, ["Fray"]),
     ("Fray", [needle("Fray", "CITY"), needle("Fray")], WORDS, ["Fray"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "needles", "gate", "expected"), FOUND)
@@ -318,22 +316,9 @@ def test_long_numbers_are_found_in_any_grouping(label: str, labeled: str, text: 
 
 
 HOSTILE = [
-    "1/",
-    "1 ",
-    "12/03/2021 ",
-    "915 ",
-    "1-2-",
-    "tel. 1 ",
-    "(9",
-    "Adam Wilson ",
-    "a@",
-    "A.",
-    "petrie",
-    "p e t r i e ",
-    "Sr. Li ",
-    "mar 1 ",
-    "12 mar 2021 ",
-]
+    "1/", "1 ", "12/03/2021 ", "915 ", "1-2-", "tel. 1 ", "(9", "Adam Wilson ", "a@", "A.", "petrie", "p e t r i e ",
+    "Sr. Li ", "mar 1 ", "12 mar 2021 ",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

@@ -156,25 +156,19 @@ ACTIONS = [
     ("2/8/2021 then 2/28", "2/8/2021|DATE 2/28|DATE", {"DATE": SHIFT}, "2/28/2021 then 3/20"),
     # A year stays, unless it tells an age over 89.
     (
-        "Born 5/6/1928, seen 3/12/2021 and in 1950",
-        "5/6/1928|DATE 3/12/2021|DATE 1950|DATE",
-        {"DATE": DATE},
+        "Born 5/6/1928, seen 3/12/2021 and in 1950", "5/6/1928|DATE 3/12/2021|DATE 1950|DATE", {"DATE": DATE},
         "Born [DATE], seen 2021 and in 1950",
     ),
     (
-        "Born 12 Dec 1919, seen in 2019, 2050 ml",
-        "12 Dec 1919|DATE",
-        {"DATE": DATE},
+        "Born 12 Dec 1919, seen in 2019, 2050 ml", "12 Dec 1919|DATE", {"DATE": DATE},
         "Born [DATE], seen in 2019, 2050 ml",
     ),
     ("Born 12 Dec 1949, seen in 2019, 2050 ml", "12 Dec 1949|DATE", {"DATE": DATE}, "Born 1949, seen in 2019, 2050 ml"),
     (
-        "Boston 02139, Smallville 99999-x, France",
-        "Boston|CITY 02139|ZIP Smallville|CITY 99999-x|ZIP France|COUNTRY",
-        {"CITY": CITY, "ZIP": ZIP, "COUNTRY": COUNTRY},
-        "Massachusetts 021, [CITY] [ZIP], France",
+        "Boston 02139, Smallville 99999-x, France", "Boston|CITY 02139|ZIP Smallville|CITY 99999-x|ZIP France|COUNTRY",
+        {"CITY": CITY, "ZIP": ZIP, "COUNTRY": COUNTRY}, "Massachusetts 021, [CITY] [ZIP], France",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "marks", "rules", "expected"), ACTIONS)
@@ -231,10 +225,8 @@ def span(start, end, label, **attributes):
 def test_a_stretch_has_the_attributes_of_its_longest_span_with_its_label():
     nurse, dead = (("role", "nurse"),), (("dead", True), ("role", "patient"))
     spans = [
-        span(0, 4, "NAME", role="nurse"),
-        span(2, 9, "NAME", role="patient", dead=True),
-        span(3, 12, "CITY", old=True),
-    ]
+        span(0, 4, "NAME", role="nurse"), span(2, 9, "NAME", role="patient", dead=True), span(3, 12, "CITY", old=True),
+    ]  # fmt: skip
     spans += [span(20, 25, "NAME"), span(20, 25, "DATE", day="mon")]
     pieces = [piece(0, 12, "NAME"), piece(20, 25, "NAME"), piece(30, 31, "NAME")]
     assert attributes_of_pieces(pieces, spans) == [dead, (), ()]

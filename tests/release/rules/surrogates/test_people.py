@@ -116,9 +116,7 @@ SAME = [
     (
         "en",
         [
-            "[medical record:MRN 4471203]",
-            "[medical record:4471203]",
-            "[medical record:MRN: 447-1203]",
+            "[medical record:MRN 4471203]", "[medical record:4471203]", "[medical record:MRN: 447-1203]",
             "[medical record:No. 4471203]",
         ],
     ),
@@ -131,7 +129,7 @@ SAME = [
     ("es", ["[street:Calle Mayor 15]", "[street:C/ Mayor, 15]", "[street:Mayor 15]", "[street:calle Mayor n.º 15]"]),
     # places by folded text
     ("es", ["[city:Ávila]", "[city:AVILA]"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "notes"), SAME)

@@ -253,10 +253,8 @@ def test_nothing_is_written_that_would_be_refused():
     wide = replace(calibration(), curves=many.as_dict())
     assert [one.revision for one in carried.from_text(carried.as_text([wide, small], longest=10**6))] == ["small"]
     assert [
-        carried.as_text([wide], longest=10**6),
-        carried.as_text([small], longest=100),
-        carried.as_text([], longest=99),
-    ] == [b""] * 3
+        carried.as_text([wide], longest=10**6), carried.as_text([small], longest=100), carried.as_text([], longest=99),
+    ] == [b""] * 3  # fmt: skip
     line = small.figures["labels"][0]
     long = replace(small, figures=small.figures | {"labels": [line | {"label": f"L{n}"} for n in range(501)]})
     assert [one.figures["labels"] for one in carried.from_text(carried.as_text([long], longest=10**6))] == [[]]
