@@ -16,7 +16,7 @@ export class ReviewPanel extends Panel {
   /** What the view of the text shows in place of a span, undefined for its own text. @type {(span: object) => string | undefined} */
   instead = () => undefined;
   #source;
-  #list = new WindowedList(byId("suggestions"), "suggestion", (suggestion) => this.#row(suggestion));
+  #list = new WindowedList(byId("suggestions"), "suggestion", (suggestion) => this.#row(suggestion), ({ state }) => state !== "open");
   #recent = new WindowedList(byId("recent"), "suggestion", (suggestion) => this.#row(suggestion));
   #hints = new WindowedList(byId("hints"), "hint", (hint) => this.#hintRow(hint));
 
@@ -48,9 +48,9 @@ export class ReviewPanel extends Panel {
     const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : chosen?.suggestion?.removal ? "removal" : "suggestion";
     byId("chosen-title").textContent = words.titles[kind];
     fill(byId("chosen"), this.#chosen(review, chosen, text, left), "act");
-    this.#list.show(suggestions, at);
     this.#stage(review);
     this.#lists(review, chosen, hints);
+    this.#list.show(suggestions, at); // last, because the others leave it their room
     this.state(review.finished, "reopen-form");
   }
 
@@ -274,6 +274,7 @@ export class ReviewPanel extends Panel {
       state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), suggestion.removal ? words.states.removal[suggestion.state] : words.stateTags[suggestion.state], suggestion.refined?.action === "update" && words.stateTags.changed, suggestion.doubt && words.stateTags.doubt, suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
         .filter(Boolean)
         .join(" · "),
+      more: words.confidence(suggestion.confidence),
     });
   }
 }

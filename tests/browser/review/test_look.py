@@ -1,5 +1,6 @@
 """The review page with hostile text, for axe-core, on small screens."""
 
+import re
 from types import SimpleNamespace
 
 from playwright.sync_api import Page, expect
@@ -124,3 +125,47 @@ def test_a_long_list_has_elements_only_for_the_rows_near_the_window(world, page_
     expect(chosen(page)).to_have_count(0)  # the answer leaves the list where it was scrolled
     expect(rows.last).to_contain_text("rejected")
     expect(page.locator("#chosen")).to_contain_text("Nome120")
+    # The list knows the heights of the rows that are no elements: 121 folded ones, one of them chosen.
+    heights = page.locator("#suggestions").evaluate(
+        "list => [list.offsetHeight, ...['--open', '--folded', 'padding-bottom'].map((name) =>"
+        " parseFloat(getComputedStyle(list).getPropertyValue(name)))]"
+    )
+    whole, high, folded, _ = heights
+    assert abs(whole - 280 * high - 120 * folded) <= high
+
+
+def test_decided_cards_fold(world, page_of, live):
+    words = [f"Nome{number:03}" for number in range(200)]
+    note = make.make_note(world.project, " ".join(words), "lungo", language="it")
+    suggest(note, world.run, [(word, "PATIENT") for word in words])
+    for one, first, second in ((world.note, "Mario Rossi", "12/03/2021"), (note, "Nome000", "Nome001")):
+        page = open_review(page_of(world.rita), live, world, one)
+        card, after = (page.locator("#suggestions button", has_text=word) for word in (first, second))
+        high = card.bounding_box()["height"]
+        assert after.bounding_box()["height"] == high
+        press(page, "a")
+        expect(card).not_to_have_class(re.compile("is-card"))
+        assert card.bounding_box()["height"] < 0.7 * high
+        expect(card).to_contain_text("accepted")
+        card.focus()  # reopens without choosing it
+        press(page, "Tab", "Shift+Tab")
+        expect(card).to_be_focused()
+        assert card.bounding_box()["height"] == high
+        expect(chosen(page)).to_contain_text(second)
+        press(page, "Tab")
+        assert card.bounding_box()["height"] < 0.7 * high
+        press(page, "u")
+        expect(card).to_contain_text("open")
+        assert card.bounding_box()["height"] == high
+        saved(page)
+    # Cards above the window that are decided in another tab leave the list where it is.
+    page.locator("#suggestions").evaluate("list => list.closest('details').scrollTop = 5000")
+    seen = page.locator("#suggestions button", has_text="Nome110")
+    head = page.locator("summary", has_text="Suggestions")
+    before = seen.bounding_box()["y"] - head.bounding_box()["y"]
+    other = open_review(page.context.new_page(), live, world, note)
+    press(other, *["x"] * 5)
+    saved(other)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#left")).to_contain_text("195")
+    assert abs(seen.bounding_box()["y"] - head.bounding_box()["y"] - before) <= 1

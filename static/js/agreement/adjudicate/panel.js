@@ -13,7 +13,7 @@ const CAUSES = ["AB", "AM", "D", "S"];
 export class AdjudicationPanel extends Panel {
   #layers;
   #note = null;
-  #list = new WindowedList(byId("list"), "location", (location) => this.#row(location));
+  #list = new WindowedList(byId("list"), "location", (location) => this.#row(location), ({ state }) => state === "decided" || state === "agreed");
 
   /**
    * @param {ConstructorParameters<typeof Panel>[0] & {layers: import("./layers.js").Layers, acts: Record<string, (value?: any) => void>}} parts

@@ -100,8 +100,8 @@ export function fill(root, nodes, name) {
   (again ?? byId("note")).focus({ preventScroll: true });
 }
 
-/** A row of a list in the side panel: quote, label chip and state. `data` is [attribute, value]. */
-export function row({ look, data: [name, value], mark, quote, state }) {
+/** A row of a list in the side panel: quote, label chip and state; `more` is shown until it is folded. `data` is [attribute, value]. */
+export function row({ look, data: [name, value], mark, quote, state, more = "" }) {
   return el(
     "li",
     {},
@@ -111,6 +111,7 @@ export function row({ look, data: [name, value], mark, quote, state }) {
       el("bdi", { class: "de-quote" }, quote),
       mark,
       el("span", { class: "de-state" }, state),
+      more && el("span", { class: "de-more" }, more),
     ),
   );
 }
