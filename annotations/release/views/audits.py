@@ -1,24 +1,39 @@
 """The page on which auditors read the released text of one note at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from csp.constants import SELF
 from csp.decorators import csp_update
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access, Can
+from annotations.core.answers import fresh_token, json_answers
+from annotations.core.batches import outcomes, read_batch
+from annotations.core.changes import malformed
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
-from annotations.core.requests import Request, error_as_message, in_project, paged
+from annotations.core.requests import (
+    Request,
+    body_of,
+    enter_page,
+    error_as_message,
+    in_project,
+    is_json,
+    paged,
+    wants_json,
+)
 from annotations.core.spans import SpanItem
-from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release
+from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release, ReleaseState
 from annotations.notes.selectors.in_context import label_looks, line_at
 from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
@@ -292,24 +307,65 @@ def audit_leaks(request: Request, access: Access, number: int) -> HttpResponse:
     """List the leaks in their sentences of the original note. Managers only: auditors read without this knowledge."""
     release = release_for(access, number)
     plan = get_object_or_404(AuditPlan, release=release)
+    if wants_json(request):
+        return fresh_token(request)
     page = paged(request, audits_selectors.leak_marks(plan).order_by("note__position", "start"), SIZE)
     leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
     return render(
         request, "release/audits/leaks.html",
-        {"release": release, "plan": plan, "page": page, "leaks": leaks},
+        {"release": release, "page": page, "leaks": leaks, "decidable": release.state == ReleaseState.PREPARED},
     )  # fmt: skip
 
 
+def audit_decide(request: Request, slug: str, number: int) -> HttpResponseBase:
+    """Decide about leaks. The script sends JSON, many decisions at once; a form sends one."""
+    return (_decide_many if is_json(request) else _decide)(request, slug=slug, number=number)
+
+
 @in_project(Can.RELEASE, "POST")
-def audit_decide(request: Request, access: Access, number: int) -> HttpResponse:
-    """Decide about one leak."""
+def _decide(request: Request, access: Access, number: int) -> HttpResponse:
     release = release_for(access, number)
-    form = DecisionForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, _("Choose one of the decisions."))
-        return redirect("audit_leaks", access.slug, number)
-    marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
-    mark = get_object_or_404(marks, note__plan__release=release, pk=form.cleaned_data["mark"])
     with error_as_message(request):
-        decide_leak(mark=mark, answer=form.cleaned_data["answer"], actor=access.user)
+        _settle(access, release, *_decision(request.POST))
     return redirect("audit_leaks", access.slug, number)
+
+
+@require_POST
+@json_answers(gettext_lazy("You don't have permission to release this project's notes."))
+def _decide_many(request: Request, slug: str, number: int) -> HttpResponse:
+    """Decide about leaks in the order of `changes` (annotations.core.batches), and return them as they are now."""
+    access = enter_page(request, slug, Can.RELEASE)
+    release, data = release_for(access, number), body_of(request)
+    decisions, errors = read_batch(data, _decision)
+    for place, decision in decisions.items():
+        try:
+            _settle(access, release, *decision)
+        except ServiceError as error:
+            errors[place] = error
+    plan = get_object_or_404(AuditPlan, release=release)
+    marks = audits_selectors.leak_marks(plan).filter(pk__in=[mark for mark, _answer in decisions.values()])
+    leaks = show_leaks(project=access.project, marks=list(marks), actor=access.user)
+    parts = {
+        f"leak-{leak.mark.pk}": render_to_string(
+            "release/audits/leak.html", {"release": release, "leak": leak, "decidable": True}, request
+        )
+        for leak in leaks
+    }
+    return JsonResponse({"outcomes": outcomes(len(data["changes"]), errors), "parts": parts, "counts": {}})
+
+
+def _decision(data: Mapping[str, Any]) -> tuple[int, str]:
+    """The id of a leak and the answer to it. Raises ChangeRefused."""
+    form = DecisionForm(data)
+    if not form.is_valid():
+        raise malformed(gettext_lazy("Choose one of the decisions."))
+    return form.cleaned_data["mark"], form.cleaned_data["answer"]
+
+
+def _settle(access: Access, release: Release, pk: int, answer: str) -> None:
+    """Decide about a leak of the release. Raises ServiceError."""
+    marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
+    mark = marks.filter(note__plan__release=release, pk=pk).first()
+    if mark is None:
+        raise ServiceError(_("This leak no longer exists. Reload the page."), code="gone")
+    decide_leak(mark=mark, answer=answer, actor=access.user)

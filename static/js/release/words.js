@@ -10,6 +10,8 @@ export const words = {
   said: {
     replace: (quote) => interpolate(gettext("Replaced: %(quote)s"), { quote }),
     allow: (quote) => interpolate(gettext("Allowed: %(quote)s"), { quote }),
+    accept: (quote) => interpolate(gettext("Accepted: %(quote)s"), { quote }),
+    dismiss: (quote) => interpolate(gettext("No identifier: %(quote)s"), { quote }),
     undo: (quote) => interpolate(gettext("Open again: %(quote)s"), { quote }),
   },
   keys: {
@@ -20,5 +22,14 @@ export const words = {
     undo: gettext("Undo, or the last answer; with Shift, all findings of the string"),
     open: gettext("Open the released note"),
     sheet: gettext("Show keys"),
+  },
+  leakKeys: {
+    next: gettext("Next leak"),
+    before: gettext("Previous leak"),
+    replace: gettext("Replace in the released text"),
+    accept: gettext("Accept: the leak stays, and the certificate names it"),
+    dismiss: gettext("No identifier: not a leak"),
+    undo: gettext("Undo, or the last answer"),
+    open: gettext("Open the note"),
   },
 };

@@ -1,15 +1,16 @@
 """Reading a released note in Chromium: by mouse, and by keyboard alone on a phone."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import AuditMark, AuditNote
+from annotations.models import AuditMark, AuditNote, Release
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
-from tests.worlds.audited import audited_world, planned
+from tests.worlds.audited import audited_world, planned, read_one
 
 
 @pytest.fixture
@@ -103,3 +104,35 @@ def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> N
     keyboard.press("p")  # a key that no label can have
     expect(page.get_by_text("You have read")).to_have_count(0)
     assert AuditNote.objects.get(state="reading").position == 1
+
+
+def test_leaks_are_decided_by_keys(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    read_one(ward.plan, ward.rev, "visto", "Bianchi")
+    page = page_of(ward.mia)
+    page.goto(live("audit_leaks", "covid", 1))
+    page.wait_for_selector("html[data-leaks=ready]")
+    sent: list[str] = []
+    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
+    seen, doctor = page.locator(".entry").first, page.locator(".entry").last
+    page.keyboard.press("j")
+    expect(seen).to_be_focused()
+    page.keyboard.press("x")
+    expect(doctor).to_be_focused()  # it goes on by itself
+    page.keyboard.press("r")
+    expect(page.locator("#onward")).to_be_focused()
+    expect(doctor).to_contain_text("Replaced by mina")
+    expect(seen).to_contain_text("Not an identifier, according to mina")
+    assert axe(page) == []
+    page.locator("#toast-undo").click()
+    expect(doctor).to_contain_text("Undecided")
+    doctor.get_by_role("button", name="Accept leak").click()
+    expect(doctor).to_contain_text("Accepted by mina")
+    expect(page.locator("#save-state")).to_have_attribute("data-save", "saved")
+    assert len(sent) == 4
+    assert AuditMark.objects.filter(dismissed_at=None).get().finding.decision == "allow"
+    # Somebody else signs or withdraws: the answer is refused with its reason, and the page shows what was there.
+    Release.objects.update(state="withdrawn")
+    seen.get_by_role("button", name="Undo").click()
+    expect(page.locator("#notice")).to_contain_text("Withdrawn")
+    expect(seen).to_contain_text("Not an identifier, according to mina")
+    expect(seen).not_to_have_class(re.compile("is-sent"))
