@@ -12,7 +12,8 @@ from annotations.agreement.selectors.figures import counted_sets
 from annotations.agreement.views.agreement import trend_of
 from annotations.core import navigation, overview
 from annotations.core.access import Access, Can
-from annotations.models import Figures, Project
+from annotations.models import AuthorKind, Figures, Project
+from annotations.projects.selectors.projects import counts
 
 # The stored agreement of a project, without computing or checking anything.
 
@@ -72,7 +73,7 @@ def waiting(access: Access) -> list[overview.Need]:
 @overview.stages.part(30, Can.READ_NOTES)
 def adjudicated(access: Access) -> list[overview.Stage]:
     url = f"{reverse('adjudications', args=[access.slug])}?show={Show.FINISHED}"
-    n = adjudicated_sets(access.project).count()
+    n = access.once(counts).of_kind[AuthorKind.ADJUDICATED]
     return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "", notes=n)]
 
 

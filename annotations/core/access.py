@@ -4,11 +4,11 @@ Objects are always reached through the person's project. Somebody who is not a m
 existence stays unknown; a member who lacks a right gets 403.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -21,6 +21,8 @@ from annotations import models
 from annotations.core import suggestions
 from annotations.core.entrance import Entrance
 from annotations.core.locks import ProjectArchived
+
+Found = TypeVar("Found")
 
 
 class Can(StrEnum):
@@ -107,9 +109,16 @@ class Access:
         return self.blind and not self.project.candidates
 
     @cached_property
-    def computed(self) -> dict[str, Any]:
+    def computed(self) -> dict[Any, Any]:
         """What several parts of one page show, so that a slow one is computed once for a request."""
         return {}
+
+    def once(self, compute: Callable[[Self], Found]) -> Found:
+        """Return what the function finds for this person, computed once for a request."""
+        if compute not in self.computed:
+            self.computed[compute] = compute(self)
+        found: Found = self.computed[compute]
+        return found
 
     @cached_property
     def withheld(self) -> str:

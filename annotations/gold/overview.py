@@ -8,16 +8,14 @@ from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets
 from annotations.gold.selectors import Difference, difference, version_rows
-from annotations.models import GoldVersion
+from annotations.models import AuthorKind, GoldVersion
+from annotations.projects.selectors.projects import counts
 
-DIFFERENCE = "gold that differs from the last version"
 
-
-def _difference(access: Access, last: GoldVersion) -> Difference:
-    if DIFFERENCE not in access.computed:
-        access.computed[DIFFERENCE] = difference(last)
-    found: Difference = access.computed[DIFFERENCE]
-    return found
+def _frozen(access: Access) -> tuple[GoldVersion, Difference] | None:
+    """The last version, and how the current gold differs from it."""
+    last = version_rows(access.project).first()
+    return (last, difference(last)) if last else None
 
 
 def _spans_differ(spans: int, labels: int) -> str:
@@ -35,14 +33,14 @@ def _spans_differ(spans: int, labels: int) -> str:
 
 @overview.needs.part(35, Can.MAKE_GOLD)
 def not_frozen(access: Access) -> list[overview.Need]:
-    last = version_rows(access.project).first()
-    if last is None:
-        n = gold_sets(access.project).count()
+    frozen = access.once(_frozen)
+    if frozen is None:
+        n = access.once(counts).of_kind[AuthorKind.GOLD]
         text = ngettext(
             "%(n)d note has gold that was never frozen.", "%(n)d notes have gold that was never frozen.", n
         ) % {"n": n}
     else:
-        found = _difference(access, last)
+        last, found = frozen
         n = found.notes
         text = ngettext(
             "The gold of %(n)d note differs from version %(version)d.",
@@ -60,12 +58,12 @@ def not_frozen(access: Access) -> list[overview.Need]:
 
 @overview.stages.part(40, Can.READ_NOTES)
 def gold_stages(access: Access) -> list[overview.Stage]:
-    slug, last = access.project.slug, version_rows(access.project).first()
-    n = gold_sets(access.project).count()
+    slug, frozen = access.project.slug, access.once(_frozen)
+    n = access.once(counts).of_kind[AuthorKind.GOLD]
     notes = overview.Stage(_("Gold"), f"{n:,}", reverse("gold", args=[slug]), notes=n)
-    if last is None:
+    if frozen is None:
         return [notes, overview.Stage(_("Frozen"), "–", reverse("gold", args=[slug]), _("no version yet"))]
-    found = _difference(access, last)
+    last, found = frozen
     if found.spans:
         detail = _spans_differ(found.spans, found.labels or 0)
     elif found.notes:

@@ -54,6 +54,8 @@ class GoldVersionNote(Table):
     class Meta:
         ordering = ["document"]
         constraints = [models.UniqueConstraint(fields=["version", "document"], name="gold_version_note_once")]
+        # All that is compared with the current gold, so that the spans of a large version are not read for it.
+        indexes = [models.Index(fields=["version", "document", "gold", "gold_number"], name="frozen_gold")]
 
     def __str__(self) -> str:
         return f"gold version note {self.pk}"

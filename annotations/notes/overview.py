@@ -6,9 +6,9 @@ from django.utils.translation import ngettext
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import Document
 from annotations.notes.selectors.comments import open_flags
 from annotations.notes.selectors.notes import Show
+from annotations.projects.selectors.projects import counts
 
 
 @overview.needs.part(20, Can.MAKE_GOLD)
@@ -23,5 +23,5 @@ def flagged(access: Access) -> list[overview.Need]:
 
 @overview.stages.part(10, Can.READ_NOTES)
 def imported(access: Access) -> list[overview.Stage]:
-    n = Document.objects.filter(project=access.project).count()
+    n = access.once(counts).notes
     return [overview.Stage(_("Imported"), f"{n:,}", reverse("notes", args=[access.project.slug]), notes=n)]

@@ -42,7 +42,7 @@ NAMES = 3
 
 @overview.needs.part(30, Can.MANAGE)
 def idle(access: Access) -> list[overview.Need]:
-    people = [one.user.username for one in activity(access) if one.idle]
+    people = [one.user.username for one in access.once(activity) if one.idle]
     if not people:
         return []
     shown = ", ".join([*people[:NAMES], "…"] if len(people) > NAMES else people)

@@ -1,6 +1,8 @@
 """The overview says how the gold differs from the last version. It reads only notes whose gold was changed since."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotations.gold.selectors import difference, has_changed
 from annotations.gold.services.making import make_gold, withdraw_gold
@@ -48,6 +50,16 @@ def differs(frozen, sign_in):
 def replace(world, note, spans, name):
     other = make.make_set(note, make.make_author(world.project, kind="run", name=name), spans, submitted=True)
     make_gold(document=note, annotation_set=other, actor=world.rev, replace=True)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rightly scans tables this small")
+def test_an_index_has_all_that_is_compared_where_nothing_differs(frozen):
+    with CaptureQueriesContext(connection) as captured:
+        assert difference(frozen.version).same
+    [compared] = [query["sql"] for query in captured if "EXCEPT" in query["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {compared}")
+        assert "USING COVERING INDEX frozen_gold" in str(cursor.fetchall())
 
 
 def test_spans_and_labels_that_differ(frozen, differs):

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, lacks_second_factor, may_make_links
 from annotations.models import ApiToken, Assignment, AssignmentState, Event, Membership, Project, Role, User
+from annotations.projects.selectors.projects import assigned
 
 
 @dataclass(frozen=True)
@@ -43,43 +44,26 @@ def member_for(access: Access, pk: int) -> Membership:
 
 def members(rows: Sequence[Membership], manager: User) -> list[MemberRow]:
     """Members of these rows with their counts, for the manager who looks at them."""
-    counts = {
-        (user, state): count
-        for user, state, count in Assignment.objects.filter(
-            project__in={row.project_id for row in rows}, user__in=[row.user_id for row in rows]
-        )
-        .values_list("user", "state")
-        .annotate(count=Count("*"))
-        .order_by()
-    }
+    counted = Membership.objects.filter(pk__in=[row.pk for row in rows]).values_list(
+        "pk", assigned(AssignmentState.OPEN), assigned(AssignmentState.DONE)
+    )
+    counts = {pk: (left, done) for pk, left, done in counted}
     linkable = may_make_links(manager, [row.user for row in rows])
-    return [
-        MemberRow(
-            row,
-            counts.get((row.user_id, AssignmentState.OPEN), 0),
-            counts.get((row.user_id, AssignmentState.DONE), 0),
-            row.user_id in linkable,
-        )
-        for row in rows
-    ]
+    return [MemberRow(row, *counts[row.pk], row.user_id in linkable) for row in rows]
 
 
 # When members were last active in a project.
 
 
 IDLE_DAYS = 7
-_ACTIVITY = "last activity of the members"
 
 
 def activity(access: Access) -> list[Any]:
-    """List the memberships with their last activity, the most recently active first, in one query for each request.
+    """List the memberships with their last activity, the most recently active first, in one query.
 
     `last` is the time of the person's last event in the project. `idle`: the person has open notes and has done nothing
     for IDLE_DAYS days.
     """
-    if _ACTIVITY in access.computed:
-        known: list[Any] = access.computed[_ACTIVITY]
-        return known
     project = access.project
     events = Event.objects.filter(actor_id=OuterRef("user_id"), project_id=project.pk).order_by("-at").values("at")
     notes = Assignment.objects.filter(project=project, user_id=OuterRef("user_id"), state=AssignmentState.OPEN)
@@ -91,7 +75,6 @@ def activity(access: Access) -> list[Any]:
     for row in rows:
         row.idle = row.open_note is not None and (row.last or row.joined_at) < since
     rows.sort(key=lambda row: (-(row.last.timestamp() if row.last else 0), row.user.username))
-    access.computed[_ACTIVITY] = rows
     return rows
 
 

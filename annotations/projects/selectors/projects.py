@@ -1,12 +1,13 @@
 """Projects for their pages. Counts come from indexes, so that a page stays fast with a million notes."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils.translation import gettext as _
 
 from annotations import models
@@ -24,14 +25,24 @@ LANGUAGE_SAMPLE = 2_000
 ACTIVE = [str(state) for state in models.Handover.ACTIVE]
 
 
-class CappedCount(Subquery):
-    """The number of rows of a sliced query, in SQL."""
+class CountedRows(Subquery):
+    """The number of rows of a query for each row of another one, in SQL.
+
+    Several of these are quicker than one grouped query, since each reads a short part of an index.
+    """
 
     template = "(SELECT COUNT(*) FROM (%(subquery)s) counted)"
 
-    def __init__(self, rows: QuerySet[Any]) -> None:
+    def __init__(self, rows: QuerySet[Any], most: int | None = None) -> None:
         # Selecting a constant lets the database answer from an index alone.
-        super().__init__(rows.order_by().values(one=Value(1))[: CAP + 1], output_field=IntegerField())
+        super().__init__(rows.order_by().values(one=Value(1))[:most], output_field=IntegerField())
+
+
+class CappedCount(CountedRows):
+    """The number of rows, counted up to CAP."""
+
+    def __init__(self, rows: QuerySet[Any]) -> None:
+        super().__init__(rows, CAP + 1)
 
 
 @dataclass(frozen=True)
@@ -146,9 +157,11 @@ class ProjectCounts:
     """Exact counts of a project. They take a second for a very large project, so its page loads them later."""
 
     notes: int
-    authors: list[AuthorProgress] = field(default_factory=list)
-    languages: list[tuple[str, int]] = field(default_factory=list)
-    languages_of: int = 0
+    authors: list[AuthorProgress]
+    of_kind: Counter[str]
+    """The submitted annotation sets of all authors of each kind."""
+    languages: list[tuple[str, int]]
+    languages_of: int
 
 
 def is_large(project: models.Project) -> bool:
@@ -156,51 +169,55 @@ def is_large(project: models.Project) -> bool:
     return amount(models.Document.objects.filter(project=project)).more
 
 
-def tally(project: models.Project) -> ProjectCounts:
+def counts(access: Access) -> ProjectCounts:
     """Exact counts of notes and annotation sets. Spans are not counted."""
-    authors = {author.pk: author for author in models.Author.objects.filter(project=project).select_related("user")}
-    states = Counter(
-        {
-            (author, state): count
-            for author, state, count in models.AnnotationSet.objects.filter(author_id__in=list(authors))
-            .order_by()
-            .values_list("author_id", "state")
-            .annotate(count=Count("*"))
-        }
+    notes = models.Document.objects.filter(project=access.project)
+    sets = models.AnnotationSet.objects.filter(author=OuterRef("pk"))
+    annotators = models.Membership.objects.filter(project=access.project, role=models.Role.ANNOTATOR, active=True)
+    authors = models.Author.objects.filter(project=access.project).annotate(
+        submitted=CountedRows(sets.filter(state=models.AnnotationSetState.SUBMITTED)),
+        drafts=CountedRows(sets.filter(state=models.AnnotationSetState.DRAFT)),
+        annotates=Exists(annotators.filter(user=OuterRef("user_id"))),
+        **_WORK,
     )
-    first = models.Document.objects.filter(project=project).order_by("pk").values_list("language", flat=True)
-    languages = Counter(first[:LANGUAGE_SAMPLE]).most_common()
+    of_kind: Counter[str] = Counter()
+    for author in authors:
+        of_kind[author.kind] += author.submitted
+    languages = Counter(notes.order_by("pk").values_list("language", flat=True)[:LANGUAGE_SAMPLE])
     return ProjectCounts(
-        notes=models.Document.objects.filter(project=project).count(),
-        authors=_progress(project, authors, states),
-        languages=languages,
-        languages_of=sum(count for _, count in languages),
+        notes=notes.count(),
+        authors=_progress(authors, annotators),
+        of_kind=of_kind,
+        languages=languages.most_common(),
+        languages_of=languages.total(),
     )
 
 
-def _progress(
-    project: models.Project, authors: dict[int, models.Author], states: Counter[tuple[int, str]]
-) -> list[AuthorProgress]:
+def assigned(state: models.AssignmentState) -> CountedRows:
+    """The notes in this state that are assigned to the user of a row, in the row's project."""
+    mine = models.Assignment.objects.filter(project=OuterRef("project_id"), user=OuterRef("user_id"))
+    return CountedRows(mine.filter(state=state))
+
+
+_WORK = {"open": assigned(models.AssignmentState.OPEN), "done": assigned(models.AssignmentState.DONE)}
+
+
+def _progress(authors: Iterable[Any], annotators: QuerySet[models.Membership]) -> list[AuthorProgress]:
     """Progress of annotators (also without annotation sets), then of models. Gold is left out."""
-    rows = models.Assignment.objects.filter(project=project).order_by().values_list("user_id", "state")
-    work = Counter({(user, state): count for user, state, count in rows.annotate(count=Count("*"))})
-    annotators = models.Membership.objects.filter(project=project, role=models.Role.ANNOTATOR, active=True)
-    members = dict(annotators.values_list("user_id", "user__username"))
-
-    def assigned(user: int) -> tuple[int, int]:
-        still_open = work[user, models.AssignmentState.OPEN]
-        return still_open, still_open + work[user, models.AssignmentState.DONE]
-
-    found: list[AuthorProgress] = []
-    for pk, author in authors.items():
-        user, state = author.user_id or 0, models.AnnotationSetState
-        submitted, drafts = states[pk, state.SUBMITTED], states[pk, state.DRAFT]
-        if author.kind != models.AuthorKind.GOLD and (submitted or drafts or user in members):
-            kind = author.kind, author.get_kind_display()
-            found.append(AuthorProgress(author.name, *kind, submitted, drafts, *assigned(user), user, pk))
+    found = [
+        AuthorProgress(
+            one.name, one.kind, one.get_kind_display(), one.submitted, one.drafts, one.open, one.open + one.done,
+            one.user_id or 0, one.pk,
+        )
+        for one in authors
+        if one.kind != models.AuthorKind.GOLD and (one.submitted or one.drafts or one.annotates)
+    ]  # fmt: skip
+    without_sets: Any = annotators.exclude(user__in=[one.user for one in found]).annotate(**_WORK)
     kind = models.AuthorKind.ANNOTATOR, str(models.AuthorKind.ANNOTATOR.label)
-    without_sets = members.keys() - {one.user for one in found}
-    found += [AuthorProgress(members[user], *kind, 0, 0, *assigned(user), user) for user in without_sets]
+    found += [
+        AuthorProgress(one.user.username, *kind, open=one.open, assigned=one.open + one.done, user=one.user_id)
+        for one in without_sets.select_related("user")
+    ]
     return sorted(found, key=lambda one: (one.kind != models.AuthorKind.ANNOTATOR, one.kind, one.name))
 
 

@@ -22,12 +22,12 @@ from annotations.projects.selectors.audit import Filter, audit_page, people
 from annotations.projects.selectors.members import activity
 from annotations.projects.selectors.projects import (
     AuthorProgress,
+    counts,
     guide_of,
     is_large,
     live_jobs,
     my_projects,
     runs_with_notes,
-    tally,
 )
 from annotations.projects.services import projects as project_services
 from annotations.projects.services.assigning import annotators_of, assign_all, fill_up, start_pilot
@@ -60,7 +60,7 @@ def project(request: Request, access: Access) -> HttpResponse:
 
 def _state(access: Access) -> dict[str, object]:
     """The parts for people who may read all notes. Some take a second in a very large project."""
-    counted = tally(access.project)
+    counted = access.once(counts)
     manages = access.can(Can.MANAGE)
     # The checklist ends with the first export. Its file may have expired since.
     done = not manages or access.project.exported_at is not None
@@ -89,7 +89,7 @@ def _state(access: Access) -> dict[str, object]:
 def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Any, AuthorProgress | None]]:
     """The members, the most recently active first, each with the progress of their annotation sets if they have any."""
     progress = {author.user: author for author in authors if author.user}
-    return [(member, progress.get(member.user_id)) for member in activity(access)]
+    return [(member, progress.get(member.user_id)) for member in access.once(activity)]
 
 
 # Buttons that archive and restore a project.
