@@ -65,13 +65,14 @@ class NoteFiles:
     """The files of one note: its name (a relative path without extension), and its files by extension (without dot).
 
     For files with several notes, `bundle` lists these files and `texts` the text files by note name. Such a group must
-    be read with `read_many`.
+    be read with `read_many`. `format` is set if the files of an import are in several formats.
     """
 
     name: str
     parts: Mapping[str, str]
     bundle: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
+    format: str = ""
 
 
 class InputFormat:

@@ -1,6 +1,8 @@
 """File formats for notes and their spans, by name in `FORMATS`."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from posixpath import dirname
 from typing import Any, Final
 
 from annotations.formats.base import HEAD, Files, Format, InputFormat, is_system_file
@@ -60,8 +62,10 @@ QUOTING: Final = frozenset(
 
 DETECT: Final = "auto"
 """The choice of the format that the files are in."""
-_LOOKED_AT: Final = 50
-"""The most files of one ending that are looked into to detect the format."""
+LOOKED_AT: Final = 50
+"""The most files of one ending in a folder that are looked into to detect the format."""
+_LOOKED_AT_IN_ALL: Final = 10 * LOOKED_AT
+"""The most files of one ending."""
 
 
 Head = tuple[str, bytes]
@@ -69,14 +73,15 @@ Head = tuple[str, bytes]
 
 
 def heads(names: Iterable[str], files: Files) -> list[Head]:
-    """The first files of each ending, as far as they can be read, to detect their format."""
-    looked: dict[str, int] = {}
+    """The first files of each ending in a folder, as far as they can be read, to detect their format."""
+    looked = Counter[str]()
     found: list[Head] = []
     for name in names:
         ending = name.rpartition(".")[2].lower()
-        looked[ending] = looked.get(ending, 0) + 1
-        if is_system_file(name) or looked[ending] > _LOOKED_AT:
+        alike = f"{dirname(name)}/*.{ending}"
+        if is_system_file(name) or looked[alike] == LOOKED_AT or looked[ending] == _LOOKED_AT_IN_ALL:
             continue
+        looked.update((alike, ending))
         try:
             with files.open(name) as file:
                 found.append((name, file.read(HEAD)))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,6 +15,9 @@ from annotations.exchange.services.importing import import_files, run_import
 from annotations.models import Document, Import, Span
 from tests.exchange.brat_files import run_until
 from tests.exchange.brat_files import stage as stage_files
+from tests.worlds.checks import check_page
+from tests.worlds.managing import staged as staged_by
+from tests.worlds.managing import upload
 
 TEXT = "Anna Neri"
 
@@ -109,6 +113,40 @@ def test_formats_that_are_only_read(empty, sign_in):
     assert names() == ["12", "more", "b-00001"]
     html = sign_in(empty.mia).get(reverse("import", args=["covid"])).content.decode()
     assert all(f'<option value="{format}"' in html for format in files)
+
+
+def test_an_upload_of_several_formats(empty, sign_in, monkeypatch):
+    mia = sign_in(empty.mia)
+    files = {
+        "brat/a.txt": b"Anna Neri", "brat/a.ann": b"T1\tPATIENT 0 4\tAnna\n",
+        "all.jsonl": five(label=[[0, 4, "PATIENT"]]), "loose.txt": b"Nobody",
+    }  # fmt: skip
+    row = staged_by(upload(mia, files, format="auto", take_duplicates="on"))
+    assert (row.format, row.labels_found) == ("several", {"PATIENT": [6, 6]})
+    page = reverse("import_preview", args=["covid", row.pk])
+    html = check_page(mia.get(page))
+    assert re.findall(r"<dt>(brat|doccano|Plain text)</dt>\s*<dd>([^<]+)</dd>", html) == [
+        ("brat", "brat/a.ann, brat/a.txt"), ("doccano", "all.jsonl"), ("Plain text", "loose.txt"),
+    ]  # fmt: skip
+    assert 'name="annotations" value="gold" required' in html
+    preview = staged.preview_import(row)
+    assert (preview["total"], preview["notes"], preview["spans"], preview["refused"]) == (7, 7, 0, [])
+    assert mia.post(page, {"do": "author", "annotations": "gold"}).status_code == 302
+    monkeypatch.setattr(reading, "BATCH", 2)
+    run_until(row, 4)
+    assert names() == ["brat/a", "n0", "n1", "n2"]
+    report = run_import(import_id=row.pk, progress=silent)
+    assert (report["notes"], report["sets"], report["spans"]) == (7, 6, 6)
+    assert names() == ["brat/a", *(f"n{at}" for at in range(5)), "loose"]
+
+
+def test_several_formats_through_the_command(empty, tmp_path):
+    (tmp_path / "all.jsonl").write_bytes(five(label=[[0, 4, "PATIENT"]]))
+    (tmp_path / "a.txt").write_text("Anna")
+    (tmp_path / "a.ann").write_text("T1\tPATIENT 0 4\tBodo\n")
+    call_command("import_documents", "covid", str(tmp_path), "--as=gold", "--take-duplicates", stdout=io.StringIO())
+    row = Import.objects.get()
+    assert (row.format, row.report["spans"], row.report["refused"][0]["file"]) == ("several", 5, "a.ann")
 
 
 def test_the_annotation_set_of_gate_files_is_chosen(empty, sign_in, tmp_path):

@@ -28,10 +28,10 @@ from annotations.core.suggestions import add_notes, add_strings, forget_notes, r
 from annotations.exchange.events import NOTES_IMPORTED
 from annotations.exchange.services import import_plan
 from annotations.exchange.services.import_plan import ImportContext, Plan
+from annotations.exchange.services.input_formats import quotes_spans
 from annotations.exchange.services.label_choices import choices_by_name, complete_choices, find_labels
 from annotations.exchange.services.reading import batches, grouped, total_of
 from annotations.exchange.services.sources import MemorySource, NamedFiles, ZipSource, patients_at, source_at
-from annotations.formats import QUOTING
 from annotations.formats.notes import ParsedNote
 from annotations.projects.services.assigning import assign_new_notes
 from annotations.projects.services.labels import delete_label
@@ -178,7 +178,7 @@ def _run(
     groups, strays = grouped(row.format, source)
     if row.notes_done == 0:
         context.report.refuse_files(strays)
-        if row.repair_offsets and row.main_format not in QUOTING:
+        if row.repair_offsets and not quotes_spans(row.format):
             message = gettext(
                 "Files in this format don't quote the text of their spans, so no span can be moved to it."
             )

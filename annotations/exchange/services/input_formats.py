@@ -3,27 +3,30 @@
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final, cast
+from typing import Any, Final, TypedDict, cast
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.exchange.services.sources import NamedFiles
-from annotations.formats import DETECT, FORMATS, READERS, claiming, heads
-from annotations.formats.base import InputFormat
+from annotations.exchange.services.sources import PATIENTS, NamedFiles
+from annotations.formats import DETECT, FORMATS, QUOTING, READERS, claiming, heads
+from annotations.formats.base import InputFormat, NoteFiles, OneFileReader
 from annotations.formats.documents.base import DOCUMENTS, MIXED, Limits
 from annotations.formats.documents.extracting import DocumentsFormat, Extractor, MixedFormat
 from annotations.formats.documents.texts import ALL_RULES, CleaningRule, python_name
 from annotations.formats.gate import SET, GateFormat, set_format
-from annotations.formats.notes import NoteError
+from annotations.formats.notes import NoteError, Problem
+from annotations.formats.several import SEVERAL, SeveralFormats, claims_of
 from annotations.models import Import
 
 
 class _InputFormats(ChainMap[str, Any]):
-    """The formats by name. Those with documents among the files, or a set of GATE, have names that aren't listed."""
+    """The formats by name. Several at once, with documents among the files, or a set of GATE have names not listed."""
 
     def __missing__(self, name: str) -> InputFormat:
         main = name.removesuffix(MIXED)
+        if name == SEVERAL:
+            return SeveralFormats()
         if main not in (name, DOCUMENTS):
             return MixedFormat(self[main], DocumentsFormat())
         if name.startswith(SET) and set_format(name.removeprefix(SET)) == name:
@@ -41,12 +44,50 @@ class _InputFormats(ChainMap[str, Any]):
 INPUT_FORMATS: Final = cast(Mapping[str, InputFormat], _InputFormats({DOCUMENTS: DocumentsFormat()}, READERS, FORMATS))
 """All formats of imports by name."""
 _LOOKED_AT: Final = 50
+_NAMED: Final = 20
 _WITHOUT_SPANS: Final = frozenset({"text", DOCUMENTS})
 
 
 def holds_spans(format: str) -> bool:
     """Whether files of a format hold annotations."""
     return format.removesuffix(MIXED) not in _WITHOUT_SPANS
+
+
+def quotes_spans(format: str) -> bool:
+    """Whether files of a format may quote the texts of spans."""
+    return format.removesuffix(MIXED) in QUOTING | {SEVERAL}
+
+
+def grouped_files(format: str, source: NamedFiles) -> tuple[list[NoteFiles], list[Problem]]:
+    """Group the files of a source into notes, and list those that belong to none."""
+    names = [name for name in source.names() if name != PATIENTS]
+    if format.removesuffix(MIXED) != SEVERAL:
+        return INPUT_FORMATS[format].group(names)
+    several = SeveralFormats(source)
+    return (several if format == SEVERAL else MixedFormat(several, DocumentsFormat())).group(names)
+
+
+def holds_many(format: str, group: NoteFiles) -> bool:
+    """Whether the notes of a group are counted one by one, since the format keeps many in one file."""
+    main = group.format or format.removesuffix(MIXED)
+    return "document" not in group.parts and isinstance(INPUT_FORMATS[main], OneFileReader)
+
+
+class FormatFiles(TypedDict):
+    """The files that are read in one format: how many, and the names of the first ones."""
+
+    format: str
+    files: int
+    names: list[str]
+
+
+def files_by_format(format: str, groups: Iterable[NoteFiles]) -> list[FormatFiles]:
+    """All files that are read, by their format."""
+    found: dict[str, dict[str, None]] = {}
+    for group in groups:
+        kind = DOCUMENTS if "document" in group.parts else group.format or format.removesuffix(MIXED)
+        found.setdefault(kind, {}).update(dict.fromkeys([*group.bundle, *group.parts.values(), *group.texts.values()]))
+    return [{"format": kind, "files": len(names), "names": list(names)[:_NAMED]} for kind, names in found.items()]
 
 
 def input_format(format: str, names: Iterable[str], source: NamedFiles) -> str:
@@ -62,7 +103,10 @@ def input_format(format: str, names: Iterable[str], source: NamedFiles) -> str:
         if not any(claimed):
             return main
         return f"{main}{MIXED}" if any(texts) else DOCUMENTS
-    strays = {each.file for each in INPUT_FORMATS[main].group(listed)[1] if each.code == "unknown file"}
+    claims = claims_of(found)
+    strays = {each.file for each in INPUT_FORMATS[main].group(listed)[1] if each.code == "unknown file"} - claims.keys()
+    if len(set(claims.values())) > 1 or any(name.lower().endswith(".txt") for name in strays):
+        main = SEVERAL
     return f"{main}{MIXED}" if any(head[0] in strays and documents.claims(*head) for head in found) else main
 
 

@@ -18,9 +18,9 @@ from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import labels_of_today
 from annotations.exchange.rules import likely_labels
 from annotations.exchange.selectors import labels_behind, mapping_named
-from annotations.exchange.services.input_formats import INPUT_FORMATS
+from annotations.exchange.services.input_formats import INPUT_FORMATS, grouped_files, holds_many
 from annotations.exchange.services.label_mappings import named_twice, no_label
-from annotations.exchange.services.sources import PATIENTS, NamedFiles
+from annotations.exchange.services.sources import NamedFiles
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import NoteError
 from annotations.models import Category, Import, ImportState, Label, LabelMapping, Project
@@ -81,20 +81,20 @@ class UnknownLabels:
 def find_labels(format: str, source: NamedFiles) -> tuple[Found, int]:
     """Count the labels of all annotation files, and the notes that use them.
 
-    Other cases of the same name count as the first one. The number of notes is 0 if the files are too long to be read
-    whole.
+    Other cases of the same name count as the first one. The number of notes is that in files with many, and 0 if the
+    files are too long to be read whole.
 
     Raises ServiceError for files with more than MOST_LABELS labels, which can't be annotations in this format.
     """
     found: Found = {}
     first: dict[str, str] = {}
-    groups, _strays = INPUT_FORMATS[format].group(name for name in source.names() if name != PATIENTS)
+    groups, _strays = grouped_files(format, source)
     counting = _Counting(source)
     notes = 0
     for group in groups:
         try:
             for counted in INPUT_FORMATS[format].used_labels(group, counting):
-                notes += 1
+                notes += holds_many(format, group)
                 used: set[str] = set()
                 for written, spans in counted.items():
                     if len(written) <= LONGEST_NAME:

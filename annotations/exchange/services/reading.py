@@ -8,9 +8,9 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.exchange.services.import_plan import ImportContext
-from annotations.exchange.services.input_formats import INPUT_FORMATS, opened_format
+from annotations.exchange.services.input_formats import grouped_files, holds_many, opened_format
 from annotations.exchange.services.sources import PATIENTS, NamedFiles, megabytes
-from annotations.formats.base import InputFormat, NoteFiles, OneFileReader, readmes
+from annotations.formats.base import InputFormat, NoteFiles, readmes
 from annotations.formats.documents.base import DOCUMENTS, Limits
 from annotations.formats.notes import NoteError, ParsedNote, Problem
 from annotations.formats.quotes import MOVED
@@ -27,10 +27,9 @@ PREVIEWED_DOCUMENTS = 3
 
 def grouped(format: str, source: NamedFiles) -> tuple[list[NoteFiles], list[Problem]]:
     """Group the files into notes, and list the files that are not read, also readmes and licenses."""
-    names = [name for name in source.names() if name != PATIENTS]
-    groups, strays = INPUT_FORMATS[format].group(names)
-    read = {file for group in groups for file in group.parts.values()}
-    return groups, strays + readmes(name for name in names if name not in read)
+    groups, strays = grouped_files(format, source)
+    read = {PATIENTS, *(file for group in groups for file in group.parts.values())}
+    return groups, strays + readmes(name for name in source.names() if name not in read)
 
 
 def total_of(row: Import, groups: Sequence[NoteFiles]) -> int:
@@ -40,9 +39,8 @@ def total_of(row: Import, groups: Sequence[NoteFiles]) -> int:
     """
     if row.format == DOCUMENTS:
         return row.notes_of_files + max(len(groups) - row.files_done, 0)
-    if isinstance(INPUT_FORMATS[row.format], OneFileReader):
-        return row.notes_found or row.notes_done
-    return len(groups)
+    alone = sum(not holds_many(row.format, group) for group in groups)
+    return alone + (row.notes_found or max(0, row.notes_done - alone)) if alone < len(groups) else alone
 
 
 def batches(
@@ -78,14 +76,18 @@ def _units(
     with opened_format(context.row, limits) as format:
         if context.row.format == DOCUMENTS:
             yield from _units_of_documents(context, groups, skip, format)
-        elif not isinstance(format, OneFileReader):
-            for group in groups[skip:]:
-                found = format.read_many(group, context.source, context.labels)
+            return
+        for group in groups:
+            found = format.read_many(group, context.source, context.labels)
+            if holds_many(context.row.format, group):
+                for note in found:
+                    if skip == 0:
+                        yield [note]
+                    skip = max(0, skip - 1)
+            elif skip:
+                skip -= 1
+            else:
                 yield islice(found, PREVIEWED_DOCUMENTS) if limits and "document" in group.parts else found
-        else:
-            notes = (note for group in groups for note in format.read_many(group, context.source, context.labels))
-            for note in islice(notes, skip, None):
-                yield [note]
 
 
 def _units_of_documents(

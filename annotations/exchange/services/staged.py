@@ -20,7 +20,7 @@ from annotations.exchange.selectors import JOB_KEY
 from annotations.exchange.services import import_plan
 from annotations.exchange.services.exporting import ExportOrder
 from annotations.exchange.services.importing import opened, undo_import
-from annotations.exchange.services.input_formats import check_reading, gate_sets
+from annotations.exchange.services.input_formats import check_reading, files_by_format, gate_sets
 from annotations.exchange.services.label_choices import begun, complete_choices, find_labels, labels_changed, unknown_of
 from annotations.exchange.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, total_of
 from annotations.exchange.services.sources import ZipSource, megabytes, read_names, read_patients
@@ -152,6 +152,7 @@ def preview_import(row: Import) -> dict[str, Any]:
             "spans": sum(len(note.spans or ()) for note, _ in plan.sets),
             "names": [note.name for note in plan.new[:20]],
             "gate_sets": gate_sets(row, source),
+            "formats": files_by_format(row.format, groups),
             "texts": [_shown(note) for note in parsed if note.source],
         }
 

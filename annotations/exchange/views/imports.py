@@ -18,14 +18,13 @@ from annotations.exchange import selectors
 from annotations.exchange.forms.exports import INPUT_ABOUT
 from annotations.exchange.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
 from annotations.exchange.services import staged
-from annotations.exchange.services.input_formats import holds_spans
+from annotations.exchange.services.input_formats import holds_spans, quotes_spans
 from annotations.exchange.services.label_choices import (
     choose_by_mapping,
     choose_labels,
     unknown_labels,
     unknown_of,
 )
-from annotations.formats import QUOTING
 from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import NoteError
 from annotations.models import Document, Import, ImportState
@@ -108,7 +107,7 @@ def import_preview(request: Request, access: Access, pk: int) -> HttpResponse:
                 "choices": LabelsForm(unknown=unknown, groups=selectors.label_groups(access.project)),
             }
             context |= {"mappings": selectors.mappings_of(access.project) if unknown.rows else []}
-            context["quoting"] = row.main_format in QUOTING
+            context["quoting"] = quotes_spans(row.format)
             if spans:
                 whose, _colon, author = row.written_as.partition(":")
                 context["whose"] = AuthorForm(initial={"annotations": whose or None, whose: author})
@@ -119,7 +118,8 @@ def import_preview(request: Request, access: Access, pk: int) -> HttpResponse:
                 }
             if row.has_documents:
                 context["reading"] = DocumentsForm(initial={"encoding": row.encoding, "no_cleanup": row.no_cleanup})
-            context |= {"preview": staged.preview_import(row), "shown": SHOWN}
+            context |= {"preview": (preview := staged.preview_import(row)), "shown": SHOWN}
+            context["kinds"] = [each | {"about": INPUT_ABOUT.get(each["format"])} for each in preview["formats"]]
         except (ServiceError, NoteError) as error:
             context["error"] = str(error)
         template = "exchange/import_preview.html"
