@@ -117,13 +117,11 @@ def test_a_run_is_renamed_on_its_page(world, client, run):
     assert "run-new-name" not in client.get(page).text
 
 
-def test_a_run_is_renamed_through_the_api_and_by_command(run, mia):
+def test_a_run_is_renamed_through_the_api(run, mia):
     path = f"{RUNS}/{run.pk}"
     assert mia.patch(path, {"name": "first"}).json()["name"] == "first"
     assert fields_of(mia.patch(path, {"name": "taken"})) == ["name"]
-    assert mia.patch(path, {"name": "first"}).json()["name"] == "first"
-    assert Event.objects.filter(verb=RUN_RENAMED).count() == 1
-    assert mia.patch(path, {"name": "x" * 81}).status_code == 422
+    assert mia.patch(path, {"name": "first"}).status_code == 200 and Event.objects.filter(verb=RUN_RENAMED).count() == 1
 
 
 @pytest.mark.parametrize("spec", ["run:rules-1", "union:gold+run:rules-1"])

@@ -12,8 +12,7 @@ from annotations.gold.services.making import freeze
 from annotations.models import Job, JobState, Label, LabelSet, Project, Span
 from models_runtime.backends.remote.servers import read_remote_models
 from models_runtime.backends.rules import RulesBackend
-from models_runtime.core import external as pipelines_here
-from models_runtime.core import external as weights_here
+from models_runtime.core import external as here
 from models_runtime.core.external import external_models, pipelines
 from models_runtime.models import Run
 from models_runtime.runs.services.external import usual_labels
@@ -77,7 +76,7 @@ def made_small(tmp_path_factory):
 @pytest.fixture
 def small(made_small, tmp_path, monkeypatch):
     """The folder of a pipeline where this machine keeps its pipelines."""
-    monkeypatch.setattr(pipelines_here, "pipelines_home", lambda: tmp_path)
+    monkeypatch.setattr(here, "pipelines_home", lambda: tmp_path)
     shutil.copytree(made_small, tmp_path / "small")
     return tmp_path / "small"
 
@@ -109,7 +108,7 @@ def test_pipelines_are_found_without_spacy_in_folders_and_packages(small, monkey
         class dist:
             locate_file = staticmethod(lambda path: tmp_path / "site" / path)
 
-    monkeypatch.setattr(pipelines_here, "entry_points", lambda group: [Point] if group == "spacy_models" else [])
+    monkeypatch.setattr(here, "entry_points", lambda group: [Point] if group == "spacy_models" else [])
     assert [(row.name, row.path) for row in pipelines() if not row.folder] == [("xx_small", "xx_small")]
 
 
@@ -149,9 +148,8 @@ def test_a_label_that_nobody_decided_on_is_refused_and_a_pipeline_that_is_gone_n
     assert not Run.objects.exists() and client.get(PIPELINE.replace("small", "none")).status_code == 404
     client.post(PIPELINE, given | {"label:PER": "DOCTOR"})
     shutil.rmtree(with_pipeline)
-    assert (
-        f"no pipeline “small”. Copy it to {pipelines_here.pipelines_home()} there." in finished(Run.objects.get()).error
-    )
+    why = f"no pipeline “small”. Copy it to {here.pipelines_home()} there."
+    assert why in finished(Run.objects.get()).error
 
 
 @pytest.mark.parametrize(
@@ -179,7 +177,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def home(made, monkeypatch):
-    monkeypatch.setattr(weights_here, "weights_home", lambda: made)
+    monkeypatch.setattr(here, "weights_home", lambda: made)
     return made
 
 
@@ -235,7 +233,7 @@ def asked(ward, home):
 
 
 def test_zero_shot_models_are_found_and_a_pickle_is_not_listed(tmp_path, monkeypatch):
-    monkeypatch.setattr(weights_here, "weights_home", lambda: tmp_path)
+    monkeypatch.setattr(here, "weights_home", lambda: tmp_path)
     made_gliner(tmp_path / "models--org--other" / "snapshots" / ("a" * 40))
     for name in ("pickled", "broken"):
         made_gliner(tmp_path / name)
@@ -257,9 +255,8 @@ def test_prompts_from_the_page_to_suggestions(asked, boss, client):
     ):
         answer = client.post(page, sent)
         html = check_page(answer)
-        assert (
-            answer.status_code == 422 and why in html and all(f'value="{prompt}"' in html for prompt in sent.values())
-        )
+        assert answer.status_code == 422 and why in html
+        assert all(f'value="{prompt}"' in html for prompt in sent.values())
     assert not Run.objects.exists()
     there = client.post(page, {"prompts:PATIENT": "name of a person; person", "prompts:CITY": "", "token": "t"}).url
     run = Run.objects.get()

@@ -1,11 +1,8 @@
 """Several runs reviewed together: one merged list, in which one act or undo decides conflicting suggestions."""
 
-import io
 import uuid
 
 import pytest
-from django.core.management import call_command
-from django.urls import reverse
 
 from annotations import models
 from annotations.core.errors import ServiceError
@@ -23,10 +20,7 @@ from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, review_together, start_ensemble
 from tests import factories as make
-from tests.worlds.checks import check_page
-from tests.worlds.pages import world as covid
 
-__all__ = ["covid"]
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
 TEXT = "Mario Rossi, visto a Torino"
@@ -254,41 +248,3 @@ def test_a_bulk_act_accepts_the_suggestion_that_most_runs_agree_on(world):
     }  # fmt: skip
     with pytest.raises(ServiceError, match="No open suggestion matches"):
         world.bulk(BulkRule("merged", [world.author.pk], agree=1))
-
-
-NAME, TOWN, DAY = (0, 11, "PATIENT"), (44, 50, "CITY"), (31, 41, "DATE")
-
-
-@pytest.fixture
-def listed(covid, no_redis):
-    """The runs a, b and c, and the merged list of a and b."""
-    for name, spans in (("a", [NAME, TOWN]), ("b", [NAME, DAY]), ("c", [NAME])):
-        author = make.make_author(covid.project, kind="run", name=name)
-        for note in covid.notes:
-            make.make_set(note, author, spans, submitted=True)
-    run = review_together(project=covid.project, runs=("a", "b"), actor=covid.rev, key="k")
-    work(run.job_id)
-    covid.merged = run.author
-    return covid
-
-
-def author(name):
-    return models.Author.objects.get(kind="run", name=name)
-
-
-def shown(client, name, *args, query=""):
-    return check_page(client.get(reverse(name, args=["covid", *args]) + query))
-
-
-def scored(client, one):
-    return shown(client, "score", 0, one.pk)
-
-
-def compared(client, *authors):
-    return shown(client, "runs_compare", query="?gold=0" + "".join(f"&a={one.pk}" for one in authors))
-
-
-def said(command, *options):
-    out = io.StringIO()
-    call_command(command, "covid", *options, stdout=out)
-    return out.getvalue()

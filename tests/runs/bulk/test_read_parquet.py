@@ -1,13 +1,11 @@
 """The command that reads Parquet files: the answer, resuming, killed processes, and what is refused."""
 
-import io
-import json
 import multiprocessing
 import os
 
 import pyarrow
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from pyarrow import parquet
 
 from annotations.models import Event
@@ -18,6 +16,7 @@ from models_runtime.runs.services import bulk_reading as reading
 from models_runtime.runs.services.bulk_pool import ABOUT, LOCK, opened
 from tests import factories as make
 from tests.runs.bulk.killing import KILLS, parts
+from tests.runs.conftest import command
 
 pytestmark = pytest.mark.django_db
 TEXT = "Dr. Julián Otero Paz, tel. 923 555 100. Visto el 12/03/2021."
@@ -57,12 +56,6 @@ def forked(request, monkeypatch):
         monkeypatch.setattr(multiprocessing, "get_context", lambda method: context)
 
 
-def command(*words, **options):
-    out = io.StringIO()
-    call_command("read_parquet", *map(str, words), "--json", stdout=out, **options)
-    return json.loads(out.getvalue())
-
-
 def answers(folder):
     return parquet.read_table(folder).to_pylist()
 
@@ -70,7 +63,7 @@ def answers(folder):
 @pytest.mark.processes
 def test_every_note_is_read_once_and_no_text_is_written(project, notes, tmp_path):
     boss, out = make.make_member(project, "manager", "boss"), tmp_path / "out"
-    said = command("ward", "rules", notes, out, "--by", "boss")
+    said = command("read_parquet", "ward", "rules", notes, out, "--by", "boss")
     rows = answers(out)
     assert [row["id"] for row in rows] == [f"n{number}" for number in range(30)]
     assert (said["notes"], said["unread"], said["earlier"], said["target"]) == (30, 0, 0, str(out))
@@ -85,26 +78,26 @@ def test_every_note_is_read_once_and_no_text_is_written(project, notes, tmp_path
 
 def test_a_reading_goes_on_where_it_stopped(project, notes, tmp_path):
     out = tmp_path / "out"
-    command("ward", "rules", notes, out)
+    command("read_parquet", "ward", "rules", notes, out)
     whole, first = answers(out), out / "part-0000000.parquet"
     (out / "part-0000001.parquet").unlink()
     (out / "part-0000002.parquet").write_bytes(b"half")
     (out / "_part-1-part-0000003.parquet").write_bytes(b"of a killed process")
     kept = first.stat().st_mtime_ns
-    said = command("ward", "rules", notes, out, "--processes", 1)
+    said = command("read_parquet", "ward", "rules", notes, out, "--processes", 1)
     assert (said["notes"], said["earlier"]) == (30, 15)
     assert answers(out) == whole and first.stat().st_mtime_ns == kept
     assert {path.name for path in out.glob("_*")} == {ABOUT, LOCK}
     # Notes that may be readable by now are read again.
     failed = pyarrow.array(["The GPU memory is full."] + [None] * 9, pyarrow.string())
     parquet.write_table(parquet.read_table(first).set_column(2, "error", failed), first)
-    assert command("ward", "rules", notes, out)["earlier"] == 20 and answers(out) == whole
+    assert command("read_parquet", "ward", "rules", notes, out)["earlier"] == 20 and answers(out) == whole
 
 
 def test_a_note_that_can_t_be_read_has_a_reason(project, tmp_path):
     source, target = str(tmp_path / "notes.parquet"), str(tmp_path / "out")
     parquet.write_table(pyarrow.table({"id": [1, 2], "text": [TEXT, None]}), source)
-    found = [command("ward", "rules", source, target) for _once in range(2)]
+    found = [command("read_parquet", "ward", "rules", source, target) for _once in range(2)]
     assert [(said["unread"], said["earlier"]) for said in found] == [(1, 0), (1, 2)]
     assert [(row["id"], row["error"]) for row in answers(target)] == [("1", None), ("2", NO_TEXT)]
 
@@ -112,18 +105,18 @@ def test_a_note_that_can_t_be_read_has_a_reason(project, tmp_path):
 def test_a_model_of_the_project(project, notes, tmp_path, monkeypatch):
     """The labels are the project's: those that were merged have their present code, others are left out."""
     monkeypatch.setattr(reading, "accepted_labels", lambda project: ({"DATE": "DAY"}, ()))
-    command("ward", "rules", notes / "b.parquet", tmp_path / "out")
+    command("read_parquet", "ward", "rules", notes / "b.parquet", tmp_path / "out")
     assert {span["label"] for row in answers(tmp_path / "out") for span in row["spans"]} == {"DAY"}
 
 
 def test_a_folder_of_another_reading_is_refused(project, notes, tmp_path):
     out = tmp_path / "out"
-    command("ward", "rules", notes, out)
+    command("read_parquet", "ward", "rules", notes, out)
     before = answers(out)
 
     def is_refused(change, *words):
         with pytest.raises(CommandError, match=f"other settings: .*{change}"):
-            command("ward", "rules", notes, out, *words)
+            command("read_parquet", "ward", "rules", notes, out, *words)
         assert answers(out) == before
 
     is_refused("columns", "--id", "text")
@@ -159,14 +152,14 @@ def test_what_is_refused(project, notes, tmp_path):
     ):
         model, source, target, *more = words
         with pytest.raises(CommandError, match=reason):
-            command("ward", model, tmp_path / source, tmp_path / target, *more)
+            command("read_parquet", "ward", model, tmp_path / source, tmp_path / target, *more)
     assert {path.name for path in (tmp_path / "other").iterdir()} == {"mine.txt", "_part-2024.csv"}
     assert not (tmp_path / "out").exists()
 
 
 def test_two_commands_don_t_write_to_one_folder(project, notes, tmp_path):
     with opened(tmp_path / "out", {}), pytest.raises(CommandError, match="Another command is writing"):
-        command("ward", "rules", notes, tmp_path / "out")
+        command("read_parquet", "ward", "rules", notes, tmp_path / "out")
 
 
 def test_a_killed_process_loses_no_part(tmp_path):

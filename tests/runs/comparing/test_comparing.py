@@ -1,12 +1,11 @@
 """Comparisons of runs and of language strategies: figures, the best marked, the spans behind the counts, and errors."""
 
-import io
 import json
 from datetime import timedelta
 from unittest.mock import patch
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
@@ -24,7 +23,7 @@ from models_runtime.runs.services import comparing
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.commands import answered
+from tests.worlds.commands import answered, printed
 from tests.worlds.pages import made_world, world
 from tests.worlds.programs import Program
 from tests.worlds.strategies import make_ward
@@ -73,14 +72,8 @@ def url(name, project, *names, gold=1, **more):
     return reverse(name, args=["ward"]) + "?" + "&".join(pairs)
 
 
-def program(name, *words):
-    out = io.StringIO()
-    call_command(name, "ward", *words, stdout=out)
-    return out.getvalue()
-
-
 def command(*words, runs="narrow,wide"):
-    return program("compare_runs", "--runs", runs, *words)
+    return printed("compare_runs", "ward", "--runs", runs, *words)
 
 
 def figures(*words, **options):
@@ -171,17 +164,14 @@ def test_models_lie_on_a_plane_by_threshold(read, viewer, monkeypatch):
     assert "no honest figure" in check_page(viewer.get(url("runs_compare", read, "narrow", "wide")))
 
 
-def form_of(project, *names):
-    return {"gold": 1, "a": [Author.objects.get(project=project, name=name).pk for name in names], "token": "t"}
-
-
 def test_many_notes_are_a_job(read, viewer):
+    authors = [Author.objects.get(project=read, name=name).pk for name in ("narrow", "wide")]
     with patch.object(comparing, "MOST_CHARACTERS", 10):
         here = url("runs_compare", read, "narrow", "wide")
         assert "Not computed yet" in check_page(viewer.get(here))
         assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="missed")).url == here
-        page = viewer.post(reverse("compare_start", args=["ward"]), form_of(read, "narrow", "wide")).url
-        assert viewer.post(reverse("compare_start", args=["ward"]), form_of(read, "narrow", "wide")).url == page
+        form = (reverse("compare_start", args=["ward"]), {"gold": 1, "a": authors, "token": "t"})
+        (page,) = {viewer.post(*form).url for _ in range(2)}
         work(Job.objects.get(kind="compare").pk)
         assert "Compared narrow, wide on 2 notes" in check_page(viewer.get(page))
         assert "2 notes" in check_page(viewer.get(here))

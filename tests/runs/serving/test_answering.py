@@ -12,7 +12,6 @@ from annotations.text.spans import Span
 from models_runtime.backends import BackendError
 from models_runtime.backends.remote import inception
 from models_runtime.runs.services import serving as answering
-from models_runtime.runs.services import serving as server
 from tests.backends.remote.scripted import KEY, serving
 from tests.waiting import HANGS
 
@@ -126,7 +125,7 @@ def test_a_busy_model(monkeypatch):
 
 
 def test_connections_are_limited(monkeypatch):
-    monkeypatch.setattr(server, "AT_ONCE", 1)
+    monkeypatch.setattr(answering, "AT_ONCE", 1)
     with serving(Model(), "label-studio") as url:
         parts = urlsplit(url)
         held = http.client.HTTPConnection(parts.hostname, parts.port, timeout=HANGS)
