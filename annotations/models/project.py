@@ -95,6 +95,9 @@ class Project(Created):
         db_default=False,
         help_text="Managers' MCP clients, such as language models elsewhere, may read notes.",
     )
+    runs_decide = models.BooleanField(
+        default=False, db_default=False, help_text="Model runs decide about free text of records, without a reviewer."
+    )
     archived_at = models.DateTimeField(null=True, help_text="Since then, nobody can change the project.")
     exported_at = models.DateTimeField(null=True, help_text="When notes were first exported, by a page or a command.")
 

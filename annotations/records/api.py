@@ -83,7 +83,10 @@ class RecordOptions(Schema):
 
 
 class RecordReleaseOrder(Body):
-    """The policy as NAME[:VERSION], and the runs that decide about free text without a person."""
+    """The policy as NAME[:VERSION], and the runs that decide about free text without a person.
+
+    Without `runs`, all that have read it, if the project lets runs decide.
+    """
 
     policy: str = "mask"
     runs: list[str] = Field(default=[], max_length=20)
@@ -163,7 +166,7 @@ def deidentify_records(
 @router.post(f"{PATH}/release", Can.RELEASE, response={202: RecordRelease})
 def release_records(request: ApiRequest, access: Access, body: RecordReleaseOrder) -> Status[RecordRelease]:
     """Start a release of the records that are ready."""
-    runs = tuple(body.runs)
+    runs = tuple(body.runs) or selectors.deciding_runs(access.project)
     ready = selectors.ready_records(access.project, runs=runs, unreviewed=True)
     release = start_record_release(
         project=access.project,

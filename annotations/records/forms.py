@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from annotations.core.forms import offer
 from annotations.models import Project
-from annotations.records.selectors import AUTHOR, active_schemas, reading_authors
+from annotations.records.selectors import AUTHOR, active_schemas, deciding_runs, reading_authors
 from annotations.records.services.schemas import LONGEST, SHIPPED_PREFIX, shipped_schemas
 from annotations.release.forms.policies import offered_policies
 
@@ -81,6 +81,7 @@ class RecordReleaseForm(forms.Form):
         offer(self, "policy", [(one.value, one.name) for one in offered_policies(project)])
         runs = [name for name in reading_authors(project) if name != AUTHOR]
         offer(self, "run", [(REVIEWED, _("Reviewers only")), *((name, f"run:{name}") for name in runs)])
+        self.fields["run"].initial = next(iter(deciding_runs(project)), REVIEWED)
 
     @property
     def runs(self) -> tuple[str, ...]:

@@ -73,13 +73,13 @@ def waiting_records(project: Project) -> QuerySet[Record]:
 def ready_records(project: Project, *, runs: tuple[str, ...] = (), unreviewed: bool = False) -> QuerySet[Record]:
     """Waiting records of active schemas whose note is gold, or holds no free text.
 
-    `unreviewed`: also those whose note one of the `runs` has read; without it, only where their schema says so.
+    Also those whose note one of the `runs` has read, where `unreviewed`, the project or their schema says so.
     """
     submitted = AnnotationSet.objects.filter(document=OuterRef("document"), state=AnnotationSetState.SUBMITTED)
     ready = Q(has_text=False) | Q(Exists(submitted.filter(author=gold_author_id(project))))
     if runs:
         read = submitted.filter(author__project=project, author__kind=AuthorKind.RUN, author__name__in=runs)
-        ready |= Q(Exists(read)) & (Q() if unreviewed else Q(schema__schema__unreviewed=True))
+        ready |= Q(Exists(read)) & (Q() if unreviewed or project.runs_decide else Q(schema__schema__unreviewed=True))
     return waiting_records(project).filter(ready, schema__state=RecordSchemaState.ACTIVE)
 
 
@@ -99,6 +99,11 @@ def reading_authors(project: Project) -> list[str]:
     return list(read.order_by("author__name").values_list("author__name", flat=True).distinct())
 
 
+def deciding_runs(project: Project) -> tuple[str, ...]:
+    """The runs that decide about free text where nobody names one: none, unless the project lets runs decide."""
+    return tuple(name for name in reading_authors(project) if name != AUTHOR) if project.runs_decide else ()
+
+
 @dataclass(frozen=True)
 class RecordCounts:
     """The stored records by state: ready to be released, waiting for a review, in a release. Feeds count their own."""
@@ -112,7 +117,8 @@ def record_counts(project: Project) -> RecordCounts:
     """Count the stored records."""
     held = Record.objects.filter(project=project, release__isnull=False)
     released = held.exclude(release__state=ReleaseState.WITHDRAWN).count()
-    waiting, ready = waiting_records(project).count(), ready_records(project).count()
+    ready = ready_records(project, runs=deciding_runs(project)).count()
+    waiting = waiting_records(project).count()
     return RecordCounts(ready, waiting - ready, released)
 
 

@@ -82,7 +82,9 @@ def records(request: Request, access: Access) -> HttpResponse:
                 )  # fmt: skip
                 return redirect("job", access.slug, job.number)
     page = paged(request, selectors.waiting_records(project), ROWS)
-    ready = selectors.ready_records(project).filter(pk__in=[one.pk for one in page])
+    ready = selectors.ready_records(project, runs=selectors.deciding_runs(project)).filter(
+        pk__in=[one.pk for one in page]
+    )
     context = {
         "form": form,
         "release_form": RecordReleaseForm(project=project, auto_id="release_%s"),

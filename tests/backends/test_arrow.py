@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 from models_runtime.backends import BackendError
-from models_runtime.backends.arrow import HOPELESS, NO_TEXT, NOT_UTF8, ROWS, SCHEMA, BatchReader
+from models_runtime.backends.arrow import HOPELESS, NO_TEXT, NOT_UTF8, ROWS, SCHEMA, SPARK_SCHEMA, BatchReader
 from models_runtime.backends.crf.training import learn
 from models_runtime.backends.learner import TrainingTask
 from models_runtime.backends.rules import RulesBackend
 from tests.backends.breaking import Breaks
 from tests.backends.made import made_notes
+from tests.worlds.engines import ENGINES, rows_of
 
 TEXTS = ["Dr. Julián Otero Paz, tel. 923 555 100.", "", "Sin datos. 😀 Dr. Otero Paz.", "a" * 5000]
 RULES = BatchReader("models_runtime.backends.rules.RulesBackend", {"label_set": "i2b2-2014"})
@@ -120,3 +122,12 @@ def test_a_threshold(tmp_path: Path) -> None:
         BatchReader(RULES.factory, RULES.params, threshold=0.01)(texts)
     with pytest.raises(BackendError, match=r"The model “nothing\.zip” doesn't exist"):
         BatchReader(factory, {"path": "/nothing.zip"})(texts)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("engine", ENGINES)
+def test_spark_and_ray_give_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    table = pyarrow.Table.from_batches([batch(TEXTS * 100)])
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    rows = rows_of(engine, tmp_path, RULES, SPARK_SCHEMA, monkeypatch)
+    assert sorted(rows, key=repr) == sorted(RULES.table(table).to_pylist(), key=repr)

@@ -9,6 +9,7 @@ import pytest
 
 from annotations.core.sealing import project_key
 from annotations.models import Release
+from annotations.records.rules.arrow import SPARK_SCHEMA
 from annotations.records.services.bulk import record_batches
 from annotations.records.services.taking import take_records
 from annotations.release.rules.known.person import MasterPerson
@@ -17,6 +18,7 @@ from annotations.release.services.policies import policy_named
 from annotations.text.digests import DigestKey
 from tests.records.world import FLAT, LISTING_1, LISTING_2, VISIT, active, ward
 from tests.worlds.commands import answered
+from tests.worlds.engines import ENGINES, rows_of
 
 pytestmark = pytest.mark.django_db
 
@@ -86,3 +88,13 @@ def test_a_batch_seeks_known_identifiers_and_denied_terms(project):
     work = pickle.loads(pickle.dumps(record_batches(project=project, policy=policy_named(project, "mask"))))
     errors = work.table(pyarrow.table({"record": rows})).column("error").to_pylist()
     assert [bool(error) for error in errors] == [True, True, False] and "Bianchi" not in repr(work)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("engine", ENGINES)
+def test_spark_and_ray_give_the_same_answers(project, tmp_path, monkeypatch, engine):
+    work = record_batches(project=project, policy=policy_named(project, "surrogate"))
+    table = pyarrow.table({"record": [*map(json.dumps, RECORDS), "no JSON"] * 200})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    rows = rows_of(engine, tmp_path, work, SPARK_SCHEMA, monkeypatch)
+    assert sorted(rows, key=repr) == sorted(work.table(table).to_pylist(), key=repr)

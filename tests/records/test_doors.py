@@ -12,8 +12,9 @@ from annotations.models import Job, Record, RecordSchema, Release, StoredFile
 from annotations.ops.services.erasing import erase_patient
 from annotations.release.services.exporting import withdraw
 from tests.factories import make_member
-from tests.records.world import LISTING_1, LISTING_2, STRINGS, active, label_strings, ward
+from tests.records.world import LISTING_1, LISTING_2, STRINGS, active, label_strings, saved, ward
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered
 from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
 
@@ -106,3 +107,23 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     assert StoredFile.objects.count() == 1, "the export of the other release stays"
     erase_patient(project=project, patient_id="123456789", actor=mia)
     assert not Record.objects.exists() and not StoredFile.objects.exists()
+
+
+def test_in_a_project_that_lets_runs_decide_a_read_record_is_ready(project, mia, tmp_path):
+    active(project, LISTING_1)
+    api, client = Program(mia), signed_in(mia)
+    record = LISTING_2 | {"note": "Phone: (650) 555-1234."}
+    source = saved(tmp_path / "in.ndjson", [record])
+    command = ["deid_records", "ward", source, tmp_path / "out.ndjson", "--type", "clinicalRecord", "--run", "rules"]
+    assert answered(*command)["waiting"] == 1
+    html = client.get(page("records")).content.decode()
+    assert 'data-ready="0"' in html and "selected>run:" not in html
+    assert api.post("/projects/ward/records/release", {}).status_code == 409
+    assert api.patch("/projects/ward/settings", {"runs_decide": True}).json()["runs_decide"]
+    html = check_page(client.get(page("records")))
+    assert 'data-ready="1"' in html and "selected>run:rules-1" in html
+    assert api.post("/projects/ward/records/release", {}).json()["records"] == 1
+    withdraw(release=Release.objects.get(), actor=mia)
+    command[3] = tmp_path / "later.ndjson"
+    assert answered(*command)["records"] == 1
+    assert "run:rules-1" in Release.objects.order_by("number").last().set_spec

@@ -67,6 +67,7 @@ class ProjectSettings(Body):
     show_outcome: bool = False
     second_review: str = ""
     planted_share: int = 0
+    runs_decide: bool = False
     second_factor: bool = False
     mcp_clients: bool = False
 

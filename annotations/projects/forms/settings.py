@@ -155,6 +155,14 @@ class SettingsForm(forms.Form):
         ),
     )
 
+    runs_decide = forms.BooleanField(
+        label=_("Let model runs decide about free text of records"),
+        required=False,
+        help_text=_(
+            "Records leave once a run has read their notes, without a reviewer. Certificates name it as a risk."
+        ),
+    )
+
     def __init__(self, *args: Any, runs: QuerySet[Author], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer_rows(self, "seed_from", runs)

@@ -9,7 +9,6 @@ import time
 from typing import Any
 
 from annotations.text.tokens import estimated
-from models_runtime.backends.llm.prompts import fenced
 from tests.backends.llm.scripted import WORDS, Reply, backend_at, serving
 
 FENCED = re.compile(r"(?:record (?P<number>\d+)\n)?(?P<line>note-[0-9a-f]{16})\n(?P<text>.*?)\n(?P=line)", re.DOTALL)
@@ -72,9 +71,12 @@ def _failed(one: Any) -> bool:
     return isinstance(one, Exception)
 
 
+FINDING = " Lungs clear, heart sounds regular, abdomen soft, no edema of the legs."
+
 if __name__ == "__main__":
-    records = [vital(number) for number in range(200)]
-    print("together", measured(reading, records, context=16_384))
-    print("alone", measured(reading, records))
-    print("rewrite", measured(rewriting, records, strategy="rewrite"))
-    print("a record of", estimated(len(fenced(records[0]))), "tokens")
+    for findings in (0, 2, 4, 8, 16):
+        records = [vital(number) + FINDING * findings for number in range(200)]
+        print("records of", len(records[0]), "characters")
+        print("together", measured(reading, records, context=16_384))
+        print("alone", measured(reading, records))
+        print("rewrite", measured(rewriting, records, strategy="rewrite"))

@@ -30,7 +30,7 @@ NEVER_CURRENT: Final = "0" * 64
 PROJECT: Final = (
     "name language guidelines guidelines_version distribution annotators_per_note notes_per_annotator idle_days "
     "seed_from candidates unanimous_passes anonymous_adjudication show_outcome second_review planted_share archived_at "
-    "created_at created_by"
+    "runs_decide created_at created_by"
 )
 MEMBER: Final = "role active joined_at removed_at read_others_until"
 # A field that gives the row's note comes before those that name something in it.

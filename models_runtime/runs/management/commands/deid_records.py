@@ -36,7 +36,7 @@ class Command(ProjectCommand):
         parser.add_argument("--run", default="", metavar="NAME", help=about)
         about = "Short name of the release policy. Default: mask."
         parser.add_argument("--policy", default="mask", metavar="NAME[:VERSION]", help=about)
-        about = "Let the run decide about free text. Without it, records wait for review."
+        about = "Let the run decide about free text. Without it, only where the project or the record's schema does."
         parser.add_argument("--unreviewed", action="store_true", help=about)
         about = "Sign the file's release, and write its certificate: as PDF if the name ends in .pdf, else as JSON."
         parser.add_argument("--certificate", type=Path, metavar="FILE", help=about)
