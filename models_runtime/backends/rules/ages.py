@@ -4,22 +4,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, word_set
 from models_runtime.backends.rules.phrases import ALL_GIVEN, LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 # "ninety-two", "hundred and two"
-_COMPOUND: Final = (
-    r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[ \-](?:one|two|three|four|five|six|seven|eight|nine)|"
-    r"hundred(?:[ ]and[ ](?:one|two|three|four|five|six|seven|eight|nine|ten))?|"
-    r"(?:treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa)[ ]y[ ](?:un[oa]?|dos|tres|cuatro|cinco|seis|siete|"
-    r"ocho|nueve)|novant(?:uno|adue|atré|aquattro|acinque|asei|asette|otto|anove)|cento|cien|ciento[ ][a-z]{2,6}"
-)
+_COMPOUND: Final = f"{any_of('ages.compound')}"
 _NUMBERS: Final = f"{_COMPOUND}|{either('numbers_es', 'numbers_it', 'numbers_en')}"
-_UNIT: Final = (
-    r"(?:años?|anys?|meses|mes|semanas?|d[ií]as?|horas?|anni|anno|mesi|mese|settimane|giorni|giorno|aa\b|aa?\.|"
-    r"years?|yrs?|months?|weeks?|days?)"
-)
+_UNIT: Final = f"(?:{any_of('ages.unit')})"
 _UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|giorni|aa|years?|yrs?|months?|a\.?(?![a-z])"
 _AGE_AFTER: Final = (
     r"(?:[ ](?:y|e|and)[ ](?:medio|media|(?P<also>[0-9]{1,2})|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
@@ -32,54 +24,25 @@ _AGE_IN_FIGURES: Final = re.compile(rf"(?i)(?<![0-9A-Za-z.,/\-])(?P<number>[0-9]
 _AGE_IN_WORDS: Final = re.compile(rf"(?i)(?<![0-9.,/\-])(?P<number>{_NUMBERS}){_AGE_AFTER}")
 # A person, then at most three words, none of which makes the number a length of time.
 _PERSON_BEFORE: Final = re.compile(
-    rf"(?<![a-zà-ÿ])(?P<person>{either('persons')})(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|"
-    rf"m[aá]s\b|partir|dopo|despu[eé]s|after|entro|ogni|oltre|within|over\b|for\b|in\b|per\b|pasad[oa]s|al cabo|"
-    rf"following|since|[uú]ltim|ultim|next|last|past|every)"
+    f"(?<![a-zà-ÿ])(?P<person>{either('persons')})(?:[ ](?!{any_of('ages.person_before')})"
     r"[a-zà-ÿ.]+){0,3}?,?[ ]?(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
 )
-_AT_AGE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|"
-    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|(?:\A|[.;:] )con|ha|aveva|compi\w+|a)[ ]\Z"
-)
+_AT_AGE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('ages.at_age')})[ ]\Z")
 _STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
-_SPAN_AFTER: Final = re.compile(
-    r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
-    r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |"
-    r"los |las |haber|su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|"
-    r"año)|por |asintom|no se (?:incluy|consider)|\((?:sd|de|ds)\b|/paquete|fa\b|prima|dopo|pi[uù] tardi|di (?:follow|"
-    r"terapia|malattia|storia|durata|evoluzione|servizio)|ago|later|before|after|history|since|prior|earlier|follow|of "
-    r"(?:history|treatment|therapy|follow))"
-)
+_SPAN_AFTER: Final = re.compile(f"[ ,]{{0,2}}(?:{any_of('ages.span_after')})")
 # "Lactante de 3 meses de Madrid", but "paciente con tos de 3 meses de evolución"
 _OF_PERSON_BEFORE: Final = re.compile(
     rf"(?<![a-zà-ÿ])(?:{either('persons')})"
     r"(?:[ ](?!con\b|cuadro|quadro|historia|storia|cl[ií]nica|history|febr)[a-zà-ÿ]+)?,?[ ](?:de|di|of)[ ]\Z"
 )
 # "with three weeks of worsening dyspnea"
-_SYMPTOM_AFTER: Final = re.compile(
-    r"[ ](?:de|di|of) (?!edad|vida|età|vita|age|life|raza|razza|sexo|sesso|etnia|origen|origine|nacionalidad|padres|"
-    r"genitori|embarazo|nacid)"
-)
-_SPAN_BEFORE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|"
-    r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|seguimiento de|"
-    r"historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|for|in|over|last|past|"
-    r"next|every|after|within|x|than|about|(?:caduca|vence|scade|scadenza|expires?)(?: at| a)?(?: los)?)[ ]\Z"
-)
+_SYMPTOM_AFTER: Final = re.compile(f"[ ](?:de|di|of) (?!{any_of('ages.symptom_after')})")
+_SPAN_BEFORE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('ages.span_before')})[ ]\Z")
 # "Los niños menores de 2 años", "mean age 61 years": ages of groups.
-_GROUP_BEFORE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:menores|mayores|minori|maggiori) d[ei]|(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|"
-    r"varones|bambini|pazienti|soggetti|adulti|donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|"
-    r"minori|maggiori|con m[aá]s|con menos|sotto|sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|"
-    r":)?|edad (?:media|mediana)(?: de|:)?|(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|età "
-    r"(?:media|mediana)(?: di|:)?)[ ]\Z"
-)
+_GROUP_BEFORE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('ages.group_before')})[ ]\Z")
 # "A 5 anni dalla diagnosi", but "operato a 45 anni dal dott. Rossi"
 _SINCE_AFTER: Final = re.compile(
-    r"[ ]dal(?:la |l['’]|lo | )(?:(?:prim[oa]|second[oa]|ultim[oa]|precedente|suo|sua) ?)?"
-    r"(?:diagnos|interven|operazion|esordi|trapian|inizi|fine|termin|dimission|ricover|chirurg|trattament|terapi|"
-    r"chemio|radio|resezion|impian|parto|evento|episodi|incident|traum|infart|ictus|comparsa|insorgen|sospension|"
-    r"menopausa|nascita|morte|vaccin|biops|visita|control|frattur|protesi)"
+    f"[ ]dal(?:la |l['’]|lo | )(?:(?:{any_of('ages.since_which')}) ?)?(?:{any_of('ages.since_event')})"
 )
 _AT_BEFORE: Final = re.compile(r"(?<![a-zà-ÿ])a[ ]\Z")
 # "Mujer con disnea progresiva de un mes"
@@ -157,11 +120,7 @@ def _worded(text: str, start: int, end: int) -> Iterator[Found]:
 
 _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
 # "The 2-year-old prosthesis showed no loosening", but "a 55-year-old pacemaker recipient"
-_THING_AFTER: Final = (
-    r"[ ](?:prosthes[ie]s|leads?|batter(?:y|ies)|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|"
-    r"shunts?|fistulas?|lesions?|catheters?|valves?|data|study|films?|imaging)(?:[ ]?[.,;:)\n]|\Z|[ ](?:is|was|are|"
-    r"were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared|works?|worked|functions?)\b)"
-)
+_THING_AFTER: Final = rf"[ ](?:{any_of('ages.aged_things')})(?:[ ]?[.,;:)\n]|\Z|[ ](?:{any_of('ages.thing_verbs')})\b)"
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})\+?(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
     rf"days?)[ .\-]{{0,2}}old(?!{_THING_AFTER})|[ \-]?y[/\-]o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
@@ -190,9 +149,7 @@ _BARE_BEFORE: Final = re.compile(
     rf"(?<![a-z])(?:(?:at )?(?:age|aged)|(?P<died>died at)|(?:s?he|who|patient|pt|{either('relations')})(?: will turn| "
     rf"(?:just |recently )?turned| turns| is(?: now)?|,))[ ]\Z"
 )
-_BARE_AFTER: Final = re.compile(
-    r"[ ]?(?:[.;)\n]|\Z|,(?![ ]?[0-9]))|[ ](?:and(?![ ][0-9])|when|who|s?he|last|this|next|with)\b"
-)
+_BARE_AFTER: Final = re.compile(rf"[ ]?(?:[.;)\n]|\Z|,(?![ ]?[0-9]))|[ ](?:{any_of('ages.bare_after')})\b")
 _OF_CAUSE: Final = re.compile(r"[ ](?:of[ ](?!clock)|from[ ]|in[ ](?:[0-9]{4}|[a-z]*[ ]?hos))")
 _ENGLISH_NAME: Final = re.compile(rf"(?<!{LETTER})(?P<name>[{UP}]{SMALL_LETTER}{{2,}}),[ ]\Z")
 _NAMED: Final = ALL_GIVEN - word_set("eponyms")

@@ -35,7 +35,16 @@ from models_runtime.backends.rules import (
     streets,
     traps,
 )
-from models_runtime.backends.rules.gazetteers import HOME, MAPPINGS, NAMES, SOFT, VARIANTS, RuleKind, label_table
+from models_runtime.backends.rules.gazetteers import (
+    HOME,
+    MAPPINGS,
+    NAMES,
+    SOFT,
+    VARIANTS,
+    RuleKind,
+    any_of,
+    label_table,
+)
 from models_runtime.backends.rules.phrases import before, words_of
 from models_runtime.backends.rules.reading import Tables, read, tables
 from models_runtime.backends.rules.rule import Hit, Rule, scan
@@ -57,9 +66,7 @@ _LAWYER_PARTY: Final = re.compile(
 )
 _OF_LAWYER: Final = re.compile(r"(?:,?[ ]del[ ](?i:foro)[ ]di(?:[ ][A-ZÀ-Ý][\w'’]{1,30}){1,3})?,?[ ]?\([^()]{0,300}\)")
 _DECISION: Final = re.compile(
-    r"(?i)\b(?:sentenz[ae]|ordinanz[ae]|decret[oi]|decision[ei]|deliber[ae]|deliberazion[ei]|giudizio?|ricors[oi]|"
-    r"procediment[oi]|caus[ae]|registro|ruolo|r\.?[ ]?g\.?|legge|parere)(?:[ ][a-zà-ù]{1,15}){0,3}[ ]?"
-    r"(?:nn?[.°r]?|num\.|numero)?[ ]?\Z"
+    rf"(?i)\b(?:{any_of('backend.decision')})(?:[ ][a-zà-ù]{{1,15}}){{0,3}}[ ]?(?:nn?[.°r]?|num\.|numero)?[ ]?\Z"
 )
 
 

@@ -4,7 +4,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, RuleKind, either, listed, open_given, places, word_set
+from models_runtime.backends.rules.gazetteers import (
+    GIVEN_NAMES,
+    RuleKind,
+    any_of,
+    either,
+    listed,
+    open_given,
+    places,
+    word_set,
+)
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule, strong
@@ -22,10 +31,7 @@ _EVERYDAY: Final = (
 )
 _ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
 # "Hemoglobin Constant Spring and Bart excluded", but "Con Elena negativa a la cirugía"
-_FINDING: Final = re.compile(
-    r"[ ](?:(?:exclud|excluid|esclus)[a-z]{1,2}|(?:negati|positi)v[eoa]|absent|ausente|assente|norm(?:al|ale)|"
-    r"dudos[oa]|dubbi[oa])(?![a-z])"
-)
+_FINDING: Final = re.compile(f"[ ](?:{any_of('bare.finding')})(?![a-z])")
 _POSSESSIVE: Final = re.compile(rf"['’]s[ ](?={SMALL_LETTER})")
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from models_runtime.backends.rules.contacts import is_phone
 from models_runtime.backends.rules.dates import FULL, MEASURE
-from models_runtime.backends.rules.gazetteers import RuleKind, either
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either
 from models_runtime.backends.rules.numbered import LAW, ORDER, is_count
 from models_runtime.backends.rules.phrases import after, before, digits
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, strong
@@ -36,10 +36,7 @@ _PLATE: Final = re.compile(
     r"[A-Z]{2}[0-9]{5})(?![0-9A-Za-z])"
 )
 _ONE: Final = re.compile(rf"{_WHOLE}(?![0-9A-Za-zà-ÿ]|[+*])")
-_SIGN: Final = (
-    r"n[ºo°ª]?\.?[ºo°ª]?|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|nbr|id|código|codice|code|cod\.?|"
-    r"ref\.?|rif\.?|#"
-)
+_SIGN: Final = f"{any_of('coded.sign')}"
 # After the word: listed words, and a sign or a colon. The value of a field may be on the next line.
 _GAP: Final = re.compile(
     rf"(?i)(?P<sign0>s?/n\b)?\.?(?:[ ](?:{either('code_qualifiers')})(?![a-zà-ÿ0-9])\.?){{0,5}}"
@@ -72,9 +69,7 @@ _DOSE: Final = re.compile(
 )
 _UNIT: Final = re.compile(
     rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b|campo|field)|€|\$|£|eur|usd|×|x[ ]?10|±|(?:{either('counted_things')})\b|"
-    r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|reads|iu|ui|"
-    r"beats|latidos|battiti|habitantes|abitanti|inhabitants|residents|residentes|residenti|participants|participantes|"
-    r"partecipanti|hits|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|de cada)\b)"
+    rf"(?:{any_of('coded.unit')})\b)"
 )
 # "200000 per day", but "number 441772093 per old chart".
 _RATE: Final = re.compile(r"[ ]?(?:per|por)\b")
@@ -83,9 +78,7 @@ _LONGEST_RATE: Final = 6
 _CALLS: Final = ("numero", "número", "number", "núm", "num")
 # "Last known number 7025550156"
 _AMERICAN: Final = re.compile(r"[2-9][0-9]{2}[2-9][0-9]{6}")
-_REACHED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:al|allo|el|lo|il|on|at|to|desde|del|dal|dallo|the|en|in|is|es|è|fam\.|casa|call|tel\.?)[ ]+\Z"
-)
+_REACHED: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('coded.reached')})[ ]+\Z")
 _LEAST: Final = {"signed": (4, 3), "direct": (5, 4), "phrase": (6, 4), "colon": (4, 3)}
 _OPEN_LEAST: Final = {"signed": (4, 3), "direct": (6, 4), "phrase": (7, 5), "colon": (6, 4)}
 _SIGN_LEAST: Final = {"signed": (6, 3), "direct": (6, 3), "phrase": (7, 5), "colon": (6, 4)}
@@ -172,14 +165,8 @@ def _after_word(kind: RuleKind, least: dict[str, tuple[int, int]]) -> Finder:
 
 # Numbers of classifications, trials, publications, genes, products and laws.
 _CLASSIFIED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:cups|unspsc|minsan|rdm|cnd|snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|doi|"
-    r"isbn|issn|nct|isrctn|eudract|euctr|chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|"
-    r"genbank|ensembl|geo|chr[0-9xy]{0,2}|posición|posizione|position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|"
-    r"código nacional|atc|drg|grd|iso|une|uni|en|iec|astm|rd|ley|legge|versión|versione|version|build|firmware|"
-    r"software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|gmdn|umls|cui|mesh|cn|código nacional|"
-    r"n[ ]?=|ensayo|trial|estudio|study|studio|codici|códigos|codes|billing|prestazioni|nomenclatore|"
-    r"tariffa)[ .:#=°º(]{0,3}(?:(?:id|code|código|codice|number|no\.?|n\.?[º°]?)[ .:]{0,2})?"
-    r"(?:[a-z]{0,2}[0-9][0-9a-z.\-]{1,12},?[ ](?:[ye][ ]|and[ ])?){0,6}\Z"
+    f"(?<![a-zà-ÿ])(?:{any_of('coded.classified')})[ .:#=°º(]{{0,3}}(?:(?:{any_of('coded.classified_letters')})"
+    r"[ .:]{0,2})?(?:[a-z]{0,2}[0-9][0-9a-z.\-]{1,12},?[ ](?:[ye][ ]|and[ ])?){0,6}\Z"
 )
 _CATALOGED: Final = re.compile(
     r"(?i:NCT|ISRCTN|PMC|PMID|NM_|NP_|ENS[GT]|COS[MV]|rs|CPT|ICD)[\- ]?[0-9]|[TMDPF]-[0-9]{4,5}\Z"
@@ -190,10 +177,7 @@ _PRODUCT: Final = re.compile(
     r"UK|WAY|AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
 )
 # "See page 4010232137", "platelet count 4010232137"
-_PAGE_OR_COUNT: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:see|on|at|to|from|ver|en|v\.|vedi|alla) p(?:ages?|áginas?|aginas?|agin[ae]|ág\.|ag\.|p?\.)|"
-    r"counts?|recuentos?|conteggi?o?|conta)[ ]?[:=]?[ ]?\Z"
-)
+_PAGE_OR_COUNT: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('coded.page_or_count')})[ ]?[:=]?[ ]?\Z")
 _LAST_SIGN: Final = re.compile(r"(?:n[.º°]{1,2}|no\.|núm\.|number|numero|número)[ ]?\Z")
 # Codes of classifications: "J1100", "M-81403".
 _SHORT_CODE: Final = re.compile(r"[A-Z][0-9]{4}|[TMDPF]-[0-9]{4,5}")

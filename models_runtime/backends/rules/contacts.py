@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.codes import ipv4
 from models_runtime.backends.rules.dates import MEASURE
-from models_runtime.backends.rules.gazetteers import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of
 from models_runtime.backends.rules.phrases import after, before, digits
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
@@ -55,9 +55,7 @@ def _spelled(text: str, start: int, end: int) -> Iterator[Found]:
 # A telephone number as people write it: groups of digits with single separators.
 _NUMBER: Final = re.compile(r"(?:\(\+?[0-9]{1,5}\)|\+?[0-9]{1,14})(?:(?:[ ]-[ ]|[ .\-/\xa0]?)\(?[0-9]{1,12}\)?){0,7}+")
 _GAP: Final = re.compile(
-    r"(?i)(?:s|fono|éfono|efono|ef|\.o|\.a)?(?:[ \xa0]?(?:[.:,º°]|n[ºo°.]{1,2}|num(?:ero)?\.?|nr\.?|no\.?|#|"
-    r"(?:y|e|/|and)[ ]?fax|de contacto|directo|fijo|m[oó]vil|cell(?:ulare)?\.?|casa|uff(?:icio)?\.?|line|"
-    r"autor|work|home|number)){0,4}+[ \xa0]{0,3}"
+    rf"(?i)(?:s|fono|éfono|efono|ef|\.o|\.a)?(?:[ \xa0]?(?:{any_of('contacts.gap')})){{0,4}}+[ \xa0]{{0,3}}"
 )
 # "tlf fam. 610314012", "Móvil del marido, 619 95 12 89": a whole number must follow.
 _WORDS_BETWEEN: Final = re.compile(
@@ -206,20 +204,11 @@ _ALONE: Final = re.compile(
 )
 # "her # (817) 555-0174" is a telephone number.
 _AMERICAN: Final = re.compile(r"(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[.\-])[2-9][0-9]{2}[.\-][0-9]{4}")
-_OTHERWISE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|no\.|"
-    r"núm\.|s/n|n/s|#)[.:ºª° ]*\Z"
-)
+_OTHERWISE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('contacts.otherwise')})[.:ºª° ]*\Z")
 
 # Digits without groups, after words of calling.
 _CALL_WORDS: Final = re.compile(
-    r"(?:llam|avis|contact|marcar|recado|localiz|atiende|urgencia|farmacia|móvil|número|fijo|chiam|contatti|reperib|"
-    r"riferimento|risponde|caregiver|badante|sms|numero|cell|call|dial|reach|text|message|number is|emergency|notify|"
-    r"(?:known|new|old|current|correct|contact) number|family|mobile|mob[.: ]|contatto|avvis|pharmacy|landlord|"
-    r"hij[oa]\b|marido|esposa|mujer|herman[oa]|madre|padre|vecin[oa]|amig[oa]\b|abuel[oa]|sobrin[oa]|figli[oa]|marito|"
-    r"moglie|sorella|fratello|vicin[oa]\b|amic[oa]\b|nonn[oa]|nipote|daughter|\bson\b|wife|husband|mother\b|father\b|"
-    r"sister|brother|\bmom\b|\bdad\b|\bmum\b|friend|neighbo|partner|guardian|\baunt\b|\buncle\b|niece|nephew|next of "
-    r"kin|\bnok\b|carer\b)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
+    rf"(?:{any_of('contacts.call_words')})[^0-9]{{0,40}}(?:[0-9 +()./\-]{{7,18}}[^0-9]{{1,12}})?\Z"
 )
 _UNGROUPED: Final = re.compile(
     r"(?<![0-9A-Za-z,./\-+])(?:[679][0-9]{8}|3[0-9]{8,9}|0[1-9][0-9]{7,9}|[2-9][0-9]{9})(?![0-9A-Za-z])"
@@ -227,12 +216,7 @@ _UNGROUPED: Final = re.compile(
 
 
 # "3475550162 is her cell", "… as the only contact", "… goes to voicemail"
-_CALL_WORDS_AFTER: Final = re.compile(
-    r"[ ,]{0,2}(?:\((?:cell|home|work|mobile|h|c|w|m)\)|(?:(?:is|as|was)[ ])?(?:(?:the|her|his|their|my|a|an|best|only|"
-    r"new|main|correct)[ ]){0,3}(?:contact|cell|mobile|phone|landline|home number|work number|call ?back|number to|for "
-    r"emergencies|to (?:call|reach|text|confirm|reschedule)|disconnected|out of service)|(?:goes|went|rings|rang|kept "
-    r"ringing|answered|picked up)(?:[ ][a-z]{2,8}){0,2}[ ](?:voicemail|out|busy)|(?:no|not) answer(?:ed|ing)?)\b"
-)
+_CALL_WORDS_AFTER: Final = re.compile(rf"[ ,]{{0,2}}(?:{any_of('contacts.call_words_after')})\b")
 
 
 # Mobile numbers need no word before them, unless it is a word for another number.

@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.codes import real_date
 from models_runtime.backends.rules.dates import DATE_WORD, FREE, MEASURE, YEAR, dated
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
@@ -31,9 +31,7 @@ _MONTH_DAY: Final = (
     rf"(?i)(?<![\w\-])(?P<date>(?P<month>{_ANY_MONTH})\b\.?[ ](?P<day>(?:0?[1-9]|[12][0-9]|3[01]))(?:st|nd|rd|th)?"
     rf"(?![0-9]|[.:/%][0-9]|[ ]?(?:mg|ml|cm|mm|%|kg))(?:(?:,[ ]?|[ ])(?P<year>{YEAR})(?![0-9]))?)"
 )
-_PART_OF: Final = (
-    r"(?:(?:primeros|principios|mediados|finales|inicios|fine|inizio|metà|early|mid|late)[ \-](?:(?:de|di)[ ])?)?"
-)
+_PART_OF: Final = rf"(?:(?:{any_of('date_words.part_of')})[ \-](?:(?:de|di)[ ])?)?"
 _MONTH_YEAR: Final = (
     rf"(?i)(?<![\w\-])(?P<date>{_PART_OF}(?P<month>{_ANY_MONTH})\b"
     rf"(?:(?:[ ]?[\-/][ ]?|[ ](?:y|e|a|and)[ ])(?:{_LONG_MONTH}))?"
@@ -76,11 +74,7 @@ def _month_and_year(match: re.Match[str]) -> bool:
 
 
 _ALONE: Final = re.compile(rf"(?i)(?:(?<![\w\-])|(?<=mid-))(?P<month>{_LONG_MONTH})(?![\w\-])")
-_IN_MONTH: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:en|de|desde|hasta|a|in|nel|dal|al|dello scorso|lo scorso|scorso|di|since|until|till|last|this|"
-    r"next|during|was|by|mes de|mese di|(?:a )?(?:principios|mediados|finales|primeros|[uú]ltimos) de|fine|inizio|metà|"
-    r"entre|every|for|y|e|and|pasado|from|against)[ ]{1,2}|mid-|\()\Z"
-)
+_IN_MONTH: Final = re.compile(rf"(?:(?<![a-zà-ÿ])(?:{any_of('date_words.in_month')})[ ]{{1,2}}|mid-|\()\Z")
 _IN_MAY: Final = re.compile(r"(?:in|since|last|this|next|of|until|early|late|mid-)[ ]?\Z")
 
 
@@ -131,16 +125,9 @@ def _weekday(text: str, start: int, end: int) -> Iterator[Found]:
 _NIGHT: Final = re.compile(r"(?:noche|tarde|madrugada|mañana|notte|night)(?: del| of| tra il)[ ]\Z")
 _ON_DAY: Final = re.compile(r"(?:\bel|desde el|hasta el|\bil|\bdal|\bal)[ ]\Z")
 _SHORT_WEEKDAY: Final = r"(?P<date>Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun)\b"
-_FEAST: Final = (
-    r"(?i)(?<!\w)(?P<date>navidad(?:es)?|nochebuena|nochevieja|semana santa|año nuevo|natale|capodanno|ferragosto|"
-    r"pasqua|epifania|befana|ognissanti|d[ií]a de reyes|todos los santos|"
-    r"pasquetta|christmas(?: eve| day)?|thanksgiving|easter|halloween|new year'?s(?: eve| day)?|super bowl sunday|"
-    r"labor day|memorial day|fourth of july)(?!\w)"
-)
+_FEAST: Final = rf"(?i)(?<!\w)(?P<date>{any_of('date_words.feast')})(?!\w)"
 # The disease and the factor named after Christmas: "enfermedad de Christmas".
-_FEAST_BEFORE: Final = re.compile(
-    r"(?:(?:factor|fattore)(?:[ ]ix)?|enfermedad|malattia|morbo)[ ](?:\(|de[ ]|di[ ]|d[ie]l[ ])?\Z"
-)
+_FEAST_BEFORE: Final = re.compile(rf"(?:{any_of('date_words.feast_before')})[ ](?:\(|de[ ]|di[ ]|d[ie]l[ ])?\Z")
 _FEAST_AFTER: Final = re.compile(r"[ ](?:factor|disease|eggs?|candy|tree|cactus|rose|island|diet|menu|cookies?)\b")
 _ALL_MONTHS: Final = frozenset((*_LONG, *_SHORT))
 _WEEKDAYS: Final = frozenset(listed("weekdays", "weekdays_en"))
@@ -215,10 +202,7 @@ _TENS_EN: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _ONES_EN: Final = "one|two|three|four|five|six|seven|eight|nine"
 _TEENS_EN: Final = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
 _NUMBER_EN: Final = rf"(?:(?:{_TENS_EN})(?:[ \-](?:{_ONES_EN}))?|{_TEENS_EN}|{_ONES_EN})"
-_ORDINAL_EN: Final = (
-    r"(?:(?:(?:twenty|thirty)[ \-])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|"
-    r"twelfth|(?:thir|four|fif|six|seven|eigh|nine)teenth|twentieth|thirtieth)"
-)
+_ORDINAL_EN: Final = f"(?:{any_of('date_words.ordinal_en')})"
 _ONES_ES: Final = "uno|dos|tr[eé]s|cuatro|cinco|s[eé]is|siete|ocho|nueve"
 _NUMBER_ES: Final = (
     rf"(?:dieci(?:s[eé]is|siete|ocho|nueve)|diez|once|doce|trece|catorce|quince|veinti(?:{_ONES_ES}|ún|dós)|veinte|"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.codes import real_date
-from models_runtime.backends.rules.gazetteers import RuleKind, either
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, strong
 
@@ -17,18 +17,8 @@ FULL: Final = re.compile(
     rf"|(?P<a>[0-9]{{1,2}})(?P<t>{_SEP})(?P<b>[0-9]{{1,2}})(?:(?P=t)|{_SEP})(?P<y>[0-9]{{4}}|'?[0-9]{{2}}))"
     r"(?![0-9]|[/\-.,][0-9])"
 )
-MEASURE: Final = re.compile(
-    r"[ ]?(?:%|mg|ml|mmhg|mm\b|cm\b|kg|mcg|µg|ug\b|g\b|gr\b|l\b|ui\b|u\b|u/|meq|mmol|mg/|bpm|lpm|x[ ]?[0-9]|°|º[cC]?|"
-    r"cc\b|ng|pg|pacientes|casos|c[eé]lulas|pazienti|hz|kcal|rpm|j\b|kv|micras|puntos|/campo|por (?:campo|mm|min)|"
-    r"cigar|unidades|veces|d[ií]as|(?:wom[ae]n|men|patients|subjects|participants|adults|children|controls|cases|"
-    r"people|deaths|events|births|samples|records|admissions|mujeres|hombres|sujetos|niños|controles|personas|"
-    r"individuos|adultos|muestras|fallecidos|donne|uomini|soggetti|controlli|casi|bambini|persone|adulti|eventi|"
-    r"decessi|campioni|interventi|euros?|dollars|passi|pasos|steps)\b)"
-)
-_BIRTH: Final = re.compile(
-    r"(?<![^\W\d_])(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|"
-    r"nat[oa] (?:[a-zà-ÿ' ]{1,30} )?il|nt\.)[ :.]*(?:el |on )?\Z"
-)
+MEASURE: Final = re.compile(f"[ ]?(?:{any_of('dates.measure')})")
+_BIRTH: Final = re.compile(rf"(?<![^\W\d_])(?:{any_of('dates.birth')})[ :.]*(?:el |on )?\Z")
 
 
 def is_birth(text: str, at: int) -> bool:
@@ -75,23 +65,10 @@ def _exists(match: re.Match[str]) -> bool:
 PART: Final = re.compile(
     rf"{FREE}(?P<a>[0-9]{{1,2}})(?P<s>[/\-.])(?P<b>[0-9]{{1,2}})(?![0-9A-Za-z]|[/\-.,:][0-9]|[ ]?[%x/])"
 )
-DATE_WORD: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:del|dal|il|al|el|dell['’]|l['’]|all['’]|dall['’]|on|from|since|until|till|before|by|d[ií]a|"
-    r"desde|hasta|fecha|data|labs?|eco|ecocardio|echo|rx|tc|tac|rm|ct|mri|ecg|intervenci[oó]n|hemocultivos?|"
-    r"urocultivos?|positivo|negativo|controlli?|control|visit|admitted|seen|filled|ingreso|alta|dimesso|exitus|cita|"
-    r"revisi[oó]n|date|d\.d\.|in data|e il|y el|dictated|transcribed|tampone|tamponi|esame|started|stopped|last|given|"
-    r"surgery|see|next|biopsy|contact|done|bx|bcx|us|transmission|return|fuera|destete|retorno|tiempo|"
-    r"dal[l]?)[ :]{0,2}(?:\()?|\()\Z"
-)
+DATE_WORD: Final = re.compile(rf"(?:(?<![a-zà-ÿ])(?:{any_of('dates.date_word')})[ :]{{0,2}}(?:\()?|\()\Z")
 # Words that come before results as often as before dates.
-_WEAK_WORD: Final = re.compile(
-    r"(?<![^\W\d_])(?:\(|positivo|negativo|control|esame|last|given|al?|y el|by|see|us|tiempo)[ :]{0,2}\Z"
-)
-_SCORE: Final = re.compile(
-    r"(?<![^\W\d_])(?:p\.?a\.?|t\.?a\.?|bp|pas|pressione|tensi[oó]n|arterial|score|eva|vas|nrs|gcs|glasgow|apgar|fuerza|forza|"
-    r"strength|power|visus|av|vision|agudeza|visi[oó]n|dolor|pain|murmur|soffio|soplo|grado|grade|stadio|estadio|"
-    r"birads|segm\w*|ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
-)
+_WEAK_WORD: Final = re.compile(rf"(?<![^\W\d_])(?:{any_of('dates.weak_word')})[ :]{{0,2}}\Z")
+_SCORE: Final = re.compile(rf"(?<![^\W\d_])(?:{any_of('dates.score')})[ :=de]{{0,4}}\Z")
 # "Hemocultivos 2/2 positivos", but "Hemocultivos 03/02 negativos"
 _RESULT: Final = re.compile(r"[ ](?:positi|negati)")
 _TIME_AFTER: Final = re.compile(r"[ ,]{1,2}(?:a las |ore |alle |h )?[0-2]?[0-9][:.][0-5][0-9](?![0-9])")
@@ -141,10 +118,8 @@ _NUMBER_BEFORE: Final = re.compile(
 )
 _MONTH_YEAR: Final = rf"{FREE}(?P<date>(?:0?[1-9]|1[0-2])[/\-]{YEAR})(?![0-9]|[/\-.][0-9])"
 _IN_YEAR: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:en(?: el)?|el|il|desde|hasta|in|nel|dal|del|al|since|until|by|from|de|a|y|e|and|circa|anno|"
-    r"año|años|year|of|to|late|early|primavera|verano|otoño|invierno|estate|autunno|inverno|spring|summer|fall|autumn|"
-    r"winter|around|before|after|sigma|triennio|biennio|ca|operat[oa]|trasplantado|trasplantada)(?: del?)?[ ]{1,2}|"
-    r"dell['’](?:anno )?|\((?:[^()]{0,40}[ ,])?|,[ ])\Z"
+    rf"(?:(?<![a-zà-ÿ])(?:{any_of('dates.in_year')})(?: del?)?[ ]{{1,2}}|dell['’](?:anno )?|\((?:[^()]{{0,40}}[ ,])?|"
+    r",[ ])\Z"
 )
 _YEAR_ALONE: Final = re.compile(
     rf"{FREE}(?P<year>{YEAR})(?P<range>[ ]?[\-–/][ ]?(?:{YEAR}|[0-9]{{2}}))?(?![0-9A-Za-z]|[.,:/\-][0-9])"
@@ -157,24 +132,16 @@ _EDITION: Final = re.compile(
 )
 # "Criteria of the American College of Rheumatology of 1990", "nomenclatura de Chapel Hill de 2012"
 _PUBLISHED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|line[ae] guida|"
-    r"cochrane|meta-?an[aá]li[sz]\w+|metaan[aá]lisis|metanalisi|consens\w*|definici[oó]n|definition|definizione|"
-    r"recomendaci\w*|recommendations?|raccomandazioni|(?:american|royal|european) (?:college|"
-    r"society))[ ](?P<between>[^.;,]{0,50}?)(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
+    f"(?<![a-zà-ÿ])(?:{any_of('dates.published')})[ ](?P<between>[^.;,]{{0,50}}?)(?:de|del|of|di|dell['’]|from|d['’])"
+    r"[ ]?\Z"
 )
 # "Recomendaciones tras el ingreso de 2019" is the year of an admission.
 _EVENT: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{either('clinical_events')})(?![a-zà-ÿ])")
 # "Of these, 1932 had an event."
-_COUNT_BEFORE: Final = re.compile(
-    r"(?:(?:of|among) (?:these|those|them|whom|which)|(?:de|entre) (?:est[oa]s|es[oa]s|ell[oa]s|l[oa]s cuales)|"
-    r"(?:di|tra|fra) (?:quest[ie]|cui|ess[ie])|overall|altogether|in total|in all|en total|in totale|complessivamente|"
-    r"(?:\A|[.;] )(?:of|among|entre|tra|fra) [^.;,]{1,36}|(?:\A|[.;] )(?:de|di) [0-9]{2,5} [^.;,]{1,36}), \Z"
-)
+_COUNT_BEFORE: Final = re.compile(rf"(?:{any_of('dates.count_before')}), \Z")
 # "Of 2010 eligible participants, 1987 completed", but "De 2010 a 2015" and "De 2015 conserva informe"
 _OPENS_COUNT: Final = re.compile(r"(?:\A|[.;] )(?:of|de|di|among|entre|tra|fra) \Z")
-_COUNTED_AFTER: Final = re.compile(
-    r"[ ](?!(?:a|al|to|through|until|till|hasta|y|e|and|en|in)\b)[a-zà-ÿ]{4}[^.;,]{0,40},[ ][0-9]"
-)
+_COUNTED_AFTER: Final = re.compile(rf"[ ](?!(?:{any_of('dates.counted_after')})\b)[a-zà-ÿ]{{4}}[^.;,]{{0,40}},[ ][0-9]")
 _EARLIER: Final = re.compile(rf"(?:(?<![0-9]){YEAR}(?:,|,? (?:y|e|and))[ ]){{1,5}}\Z")
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 

@@ -165,6 +165,17 @@ def _months() -> frozenset[str]:
 
 
 @cache
+def _phrases() -> dict[str, str]:
+    found = word_groups(_DATA / "alternatives.txt")
+    return {name: "|".join(entry.replace("_", " ") for entry in entries) for name, entries in found.items()}
+
+
+def any_of(name: str) -> str:
+    """This group of `alternatives.txt` as alternatives of a regular expression, in order."""
+    return _phrases()[name]
+
+
+@cache
 def either(*names: str) -> str:
     """The words of these groups as alternatives of a regular expression, longer words first."""
     return alternatives(listed(*names))

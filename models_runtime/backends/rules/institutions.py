@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, word_set
 from models_runtime.backends.rules.phrases import LETTER, UP, before, line_before, read_phrase
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, strong, words
 
@@ -26,9 +26,7 @@ _DAY_CARE: Final = re.compile(
     rf"[ ](?:[Dd][Ee][ ](?i:d[ií]a|salud|referencia|origen)|y|e|e[ns])(?!{LETTER}|[ ](?!ONCOL)[{UP}0-9])"
 )
 # "Nutrición Clínica" is a specialty, not a clinic.
-_SPECIALTY: Final = re.compile(
-    r"(?:Nutrici[oó]n|Historia|Gesti[oó]n|Unidad|Neurofisiolog[ií]a|Bioqu[ií]mica|Farmacolog[ií]a|Psicolog[ií]a)[ ]\Z"
-)
+_SPECIALTY: Final = re.compile(rf"(?:{any_of('institutions.specialty')})[ ]\Z")
 
 
 def headed(kind: RuleKind, *, suffix: str = "", low: bool = True) -> Finder:
@@ -65,9 +63,7 @@ def headed(kind: RuleKind, *, suffix: str = "", low: bool = True) -> Finder:
 
 _GENERAL: Final = frozenset(listed("general_es", "general_it"))
 # English names have words before "Hospital of …".
-_BEFORE_HEAD: Final = re.compile(
-    r"(?<![A-Za-z'’])(?P<lead>(?:University|Children['’]s|Memorial|Community|County|Centenario)[ ])\Z"
-)
+_BEFORE_HEAD: Final = re.compile(rf"(?<![A-Za-z'’])(?P<lead>(?:{any_of('institutions.before_head')})[ ])\Z")
 _BEFORE_END: Final = re.compile(rf"(?:(?:[{UP}][A-Za-z'’\-]*|(?:St|Mt|Ft|[{UP}])\.|of|the|and|&)[ ]){{1,6}}\Z")
 _PIECES: Final = re.compile(r"[^ ]+")
 
@@ -130,11 +126,7 @@ def _opens_no_name(word: str) -> bool:
 
 
 # "40 mg PO BID" is not a hospital (presidio ospedaliero).
-_BY_MOUTH: Final = (
-    r"PO[ ](?:[BTQ]\.?I\.?D|Q[A-Z]{1,3}\b|Q[0-9]|PRN|STAT|NOW|HS|AC|PC|X|(?i:daily|nightly|once|twice|thrice|every|"
-    r"each|at|as|in|for|with|when|before|after|per|intake|challenge|contrast|diet|fluids?|meds|medications?|antibiotics?|"
-    r"tabs?|tablets?|caps?|morning|bedtime|breakfast|dose)\b)"
-)
+_BY_MOUTH: Final = f"PO[ ](?:{any_of('institutions.by_mouth')})"
 _NAMED: Final = rf"[{UP}]{LETTER}{{2,}}+(?:[ ](?:(?:de|di|del|della|la|las|los)[ ]){{0,2}}[{UP}]{LETTER}+){{0,3}}"
 _BACTERIA: Final = re.compile(r"(?:[Pp]ylori|[Ii]nfluenzae)")
 
@@ -152,16 +144,9 @@ def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
 
 _INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=[{UP}])(?!Sig|Dott)")
 _SOCIO: Final = r"(?i:[ ](?:ospedaliera|ospedaliero|sanitaria|usl|ulss|socio)[a-z\-]*)"
-_ADJECTIVE_ES: Final = (
-    rf"(?:[ ](?:universitario|general|clínico|comarcal|provincial|regional|civil|militar|infantil)(?=[ ][{UP}]))?"
-)
-_ADJECTIVE: Final = (
-    r"(?:[ ](?:militare|civile|provinciale|regionale|maggiore|generale|pediatrico|universitario|infantile|ospedaliero)"
-    r"(?=[ ]))?"
-)
-_COMPLEX: Final = (
-    r"[ ](?i:hospitalario|hospitalari|hospitalaria|sanitario|sanitari|asistencial|parc|universitario|hospital)"
-)
+_ADJECTIVE_ES: Final = f"(?:[ ](?:{any_of('institutions.adjective_es')})(?=[ ][{UP}]))?"
+_ADJECTIVE: Final = f"(?:[ ](?:{any_of('institutions.adjective')})(?=[ ]))?"
+_COMPLEX: Final = f"[ ](?i:{any_of('institutions.complex')})"
 _PRIMARY: Final = (
     r"(?i:[ ]de[ ](?:salud|atenci[oó]n primaria|especialidades)(?:[ ]zona)?|(?<=ambulatorio)|(?<=consultorio))"
 )

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, phrases, places, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, phrases, places, word_set
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP
 
 _PREPOSITIONS: Final = frozenset(listed("place_prepositions"))
@@ -35,10 +35,7 @@ _IN_ADDRESS: Final = listed("address_words")
 _INSTITUTION: Final = listed("institution_words")
 _NEAR_ZIP: Final = re.compile(r"[0-9]{5}[ ,.\-–]{1,3}[^0-9]{0,30}\Z")
 # What follows a place at the end of an address, soon: a country, or how to reach somebody.
-_CONTACT: Final = re.compile(
-    r"(?i)[. ,)]{1,3}(?:\(?espa[ñn]a|\(?spain|\(?usa|[^ \n]{2,40}@|[^\n]{0,24}\b(?:e-?[ ]?mail|correo|c[oó]digo postal|"
-    r"cp|tel|tlf|tfno?|fono|tel[eé]fonos?|fax|casilla)\b)"
-)
+_CONTACT: Final = re.compile(f"(?i)[. ,)]{{1,3}}(?:{any_of('located.contact')})")
 # "moderada", but not "in Boston with".
 _NOUN_AFTER: Final = re.compile(rf"[ ](?!(?:{either('after_places')})\b|[^ \n]*@)[a-zà-ÿ]{{2}}")
 _PLACE_TAIL: Final = re.compile(
@@ -55,10 +52,7 @@ _DATE_AFTER: Final = re.compile(
     rf"(?:[ ](?:de[ ])?(?:{either('months')})\b|[/.\-][0-9]{{1,2}}[/.\-][0-9])"
 )
 # As in "MoCA (Montreal) 22/30".
-_SCORE_AFTER: Final = re.compile(
-    r"\)[ ][0-9]{1,3}(?![0-9])|,[ ](?:puntuaci[oó]n|score|points?|punt[oi]|puntos|punteggio|criteri\w*|percenti\w+|"
-    r"[0-9]{1,3} (?:puntos|punti|points)\b)"
-)
+_SCORE_AFTER: Final = re.compile(rf"\)[ ][0-9]{{1,3}}(?![0-9])|,[ ](?:{any_of('located.score_after')})")
 # Up to two words between, none of which begins another phrase: "Boston bowel preparation score".
 _NAMED_TAIL: Final = re.compile(
     rf"(?:[ ](?:and|y|e|or|o)[ ][{UP}]{LETTER}+)?[ ](?:(?!(?:{either('after_places')})\b){LETTER}+[ ]){{0,2}}?"

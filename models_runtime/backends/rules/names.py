@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, word_set
 from models_runtime.backends.rules.phrases import ALL_GIVEN as ALL_GIVEN
 from models_runtime.backends.rules.phrases import (
     APOSTROPHE,
@@ -22,21 +22,12 @@ from models_runtime.backends.rules.phrases import (
 from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, strong, words
 
-_TITLE: Final = (
-    r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|sig\.?(?:ra|na|"
-    r"r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md|consulente|reperibile)"
-)
+_TITLE: Final = f"(?i:{any_of('names.title')})"
 _TITLES: Final = re.compile(
     rf"(?:{_TITLE}(?:[.:]{{1,2}}[ ]?|[ ]{{1,2}})){{0,3}}+(?=[{UP}]|de |del |della |d['’]|von |van )"
 )
-_FIELD_GAP: Final = re.compile(
-    r"(?: ?\(?(?i:a|s|es|or|del paciente|paziente|responsable|clínico|clinico|radiologo|curante|completo|e nome|"
-    rf"y apellidos|y nombre|e cognome)\)?){{0,2}} ?:{SPACE}{{0,6}}"
-)
-_STAFF_GAP: Final = re.compile(
-    r"(?: (?i:por|clínico|clinico|responsable|radiologo|curante|richiedente|physician|by|provider|estensore|"
-    rf"del servicio|tutor|de guardia|inviante|de referencia|relatore))?[ ]?:{SPACE}{{0,6}}"
-)
+_FIELD_GAP: Final = re.compile(rf"(?: ?\(?(?i:{any_of('names.field_gap')})\)?){{0,2}} ?:{SPACE}{{0,6}}")
+_STAFF_GAP: Final = re.compile(f"(?: (?i:{any_of('names.staff_gap')}))?[ ]?:{SPACE}{{0,6}}")
 _CONTACT_GAP: Final = re.compile(
     rf"(?: (?i:legal|de emergencia|principal|d'emergenza|legale))?[ ]?:{SPACE}{{0,6}}"
     rf"(?:(?i:{either('relations')})(?:,|:)?[ ])?"
@@ -87,11 +78,7 @@ def _contact(text: str, start: int, end: int) -> Iterator[Found]:
             yield at, stop, kind
 
 
-_STAFF_TITLE: Final = re.compile(
-    r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?(?![a-zà-ÿ])|dr\.?[ ]?ssa\.?|dra\.?|dres\.|dr\.?ª?|prof\.?[ ]?ssa|"
-    r"prof(?:esora?|essor(?:essa)?|\.)?|doctora?|dottor(?:e|essa)?|avv(?:ocato|\.)|lic\.|consigliere|"
-    r"magistrato):?[ ]{0,2}"
-)
+_STAFF_TITLE: Final = re.compile(f"(?i:{any_of('names.staff_title')}):?[ ]{{0,2}}")
 _PERSON_TITLE: Final = re.compile(
     r"(?:[Ss]ig\.?[ ]?(?:ra|na|r)?\.?|[Ss]ignor(?:a|ina)?|[Ss]ra?\.?|[Ss]rta\.?|[Dd]on|[Dd]oña|D\.ª?|Dña\.?|Dª\.?|"
     r"Mr\.?|Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"
@@ -243,9 +230,7 @@ _WITH_AID: Final = re.compile(r"[ ](?:for|in|at|with|to|use|used|per|para|en|con
 _PHRASE_AFTER: Final = re.compile(rf",[ ](?:{SMALL_LETTER}|[0-9])")
 _BED: Final = re.compile(r"[ ](?:in[ ])?(?:cama|letto|bed|room|hab\.?|stanza|habitaci[oó]n)[ ]?[0-9]")
 _VERB_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")
-_NUMBER_AFTER: Final = re.compile(
-    r"[ ][0-9](?![0-9]{0,2}[ \-]?(?:yo|y/o|y\.o|M|F|years?|yrs?|años|anni|aa|a\.)(?![a-z]))"
-)
+_NUMBER_AFTER: Final = re.compile(rf"[ ][0-9](?![0-9]{{0,2}}[ \-]?(?:{any_of('names.number_after')})(?![a-z]))")
 
 
 def _is_verb(word: str, following: str) -> bool:
@@ -256,10 +241,7 @@ def _is_verb(word: str, following: str) -> bool:
     return word not in GIVEN_OR_SURNAMES and word.endswith(_VERB_ENDINGS) and bool(_NUMBER_AFTER.match(following))
 
 
-_USER: Final = (
-    r"(?i)(?:user(?:name)?|utente|usuario|login|cod|(?:transcribed|typed)(?:[ ]by|[ ][0-9/]{4,10})?)[.:]?[ ]{0,2}/?"
-    r"(?P<user>[a-z]{2,12}[0-9]{1,5})(?![a-z0-9])"
-)
+_USER: Final = f"(?i)(?:{any_of('names.user')})[.:]?[ ]{{0,2}}/?(?P<user>[a-z]{{2,12}}[0-9]{{1,5}})(?![a-z0-9])"
 
 _PATIENT: Final = words("pz paz pt pte pac pcte re")
 RULES: Final = (

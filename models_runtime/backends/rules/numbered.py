@@ -5,16 +5,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.dates import MEASURE
-from models_runtime.backends.rules.gazetteers import RuleKind, either
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either
 from models_runtime.backends.rules.phrases import LETTER, after, before, digits
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
 
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
 """Words and signs for "number"."""
-END: Final = (
-    r"(?![0-9A-Za-z]|[.,][0-9]|[\-/](?:[0-9]|[A-Z]{1,3}(?![A-Za-z]))|[ ]?(?:%|mg\b|ml\b|UI\b|IU\b|units\b|"
-    r"euros?\b|dollars\b))"
-)
+END: Final = rf"(?![0-9A-Za-z]|[.,][0-9]|[\-/](?:[0-9]|[A-Z]{{1,3}}(?![A-Za-z]))|[ ]?(?:{any_of('numbered.end')}))"
 # Around a code in small letters: no word of small letters that stands apart.
 _NO_WORD: Final = "(?![a-z]+[ ])"
 _NO_LAST_WORD: Final = "".join(f"(?<![ ][a-z]{{{length}}})" for length in range(1, 5))
@@ -46,12 +43,7 @@ _AFTER_SIGN: Final = re.compile(
 _AFTER_HASH: Final = re.compile(r"#[:.]?[ ]?(?P<letters>[A-Z]{0,3}-?)\Z")
 _REST: Final = re.compile(rf"[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){{0,4}}{END}")
 # Laws, standards and forms have numbers too, and "the number 48210" counts something.
-LAW: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:legge|l\.|d\.?[ ]?lgs\.?|decreto|dpcm|dpr|d\.?m\.?|regolamento|direttiva|delibera|dgr|circolare|"
-    r"nota|ley|real decreto|rd|directiva|reglamento|resolución|norma|iso|une|uni|en|act|regulation|directive|rule|law|"
-    r"omb|cas|ce|ue|cee|eu|ec|art\.?|artículo|articolo|aic|form|cat|catálogo|catalogo|chapter|section|the|an?|un|este|"
-    r"this)(?:[ ]\([a-z]{2,3}\))?[ ,]{1,2}\Z"
-)
+LAW: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('numbered.law')})(?:[ ]\([a-z]{{2,3}}\))?[ ,]{{1,2}}\Z")
 # An order of a government has the year after its number: "Orden nº 1355/2018", but "Orden nº 44817".
 ORDER: Final = re.compile(r"(?<![a-zà-ÿ])orden[ ,]{1,2}\Z")
 _WITH_YEAR: Final = re.compile(r"[^/]*/(?:19|20)[0-9]{2}")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, listed, places, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, listed, places, word_set
 from models_runtime.backends.rules.phrases import (
     ALL_GIVEN,
     APOSTROPHE,
@@ -121,13 +121,7 @@ def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
             yield name.start(), name.end(), RuleKind.STAFF
 
 
-NOT_BEFORE: Final = re.compile(
-    r"(?<![^\W\d_])(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|"
-    r"policlinico|san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|"
-    r"enfermedad de|morbo di|malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|"
-    r"t[eé]cnica de|maniobra de|camino de|cammino di|tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|"
-    r"acueducto del|cisura de|scissura di|polígono de|circolo di|asa de|manovra di)[ ]?\Z"
-)
+NOT_BEFORE: Final = re.compile(rf"(?<![^\W\d_])(?:{any_of('persons.not_before')})[ ]?\Z")
 _SURNAME_FIRST: Final = re.compile(rf"(?:\A|\n|[ ]{{2}})(?P<name>[{UP}]{LETTER}+(?:-[{UP}]{LETTER}+)?,[ ])\Z")
 
 
@@ -196,10 +190,7 @@ _SEX_AFTER: Final = re.compile(
     r"[ ,]{1,2}(?:de[ ]|con[ ]|y[ ]de[ ])?(?:[0-9]{1,3}|[a-zéó]{2,12}(?:[ ]y[ ][a-zéó]{2,7})?)[ ]"
     r"(?:años|meses|mes|d[ií]as|semanas|horas|y )"
 )
-_SEX_BEFORE: Final = re.compile(
-    r"(?:paciente|sexo|lactante|actual:|ingreso:|paciente:|cl[ií]nico:|antecedentes:|reci[eé]n nacid[oa]|trata de "
-    r"un[a]?|adolescente|prematur[oa]|neonat[oa]|escolar)[ :]{0,3}(?:una?[ ])?\Z"
-)
+_SEX_BEFORE: Final = re.compile(rf"(?:{any_of('persons.sex_before')})[ :]{{0,3}}(?:una?[ ])?\Z")
 
 
 # "El niño presentaba": in a note on a child, the child is the patient.
@@ -214,16 +205,11 @@ def _sex(text: str, start: int, end: int) -> Iterator[Found]:
         yield start, end, RuleKind.SEX
 
 
-_TRAIT: Final = (
-    r"(?i)(?P<trait>raza[ ](?:blanca|negra|cauc[aá]sica|asi[aá]tica|gitana|mestiza)|"
-    r"(?:casad|solter|viud|divorciad)[oa]|lactante|hij[oa][ ]únic[oa])(?![a-zà-ÿ])"
-)
+_TRAIT: Final = f"(?i)(?P<trait>{any_of('persons.trait')})(?![a-zà-ÿ])"
 
 
 _COUNT: Final = re.compile(r"(?<![a-zà-ÿ])(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|[0-9]{1,2})[ ]\Z")
-_SIDE: Final = re.compile(
-    r"[ ](?:matern[oa]s?|patern[oa]s?|mayor(?:es)?|menor(?:es)?|gemel[oa]s?|políticos?|var[oó]n(?:es)?)(?![a-zà-ÿ])"
-)
+_SIDE: Final = re.compile(f"[ ](?:{any_of('persons.side')})(?![a-zà-ÿ])")
 _MEDICAL: Final = re.compile(r"(?:m[eé]dic[oa] de|antecedentes|soluci[oó]n|c[eé]lulas?)[ ]\Z")
 _OWN: Final = re.compile(r"(?<![a-zà-ÿ])(?:sus|los|otros|varios|resto de|dos|tres|por|a)[ ]\Z")
 
@@ -238,15 +224,10 @@ def _family(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _WORK_BEFORE: Final = re.compile(
-    r"(?:(?:años|anni|aa|year-old|yo|old|retired|former|de profesi[oó]n|profesi[oó]n:?|professione:?|occupation:?|"
-    r"trabaja(?:ba|do|dor)?(?: como| de| en)?|works as an?|worked as an?|is an?|was an?|lavora come|come|ex|già|"
-    r"jubilad[oa]|como|en activo|casad[oa]|edad|marido|cónyuge)[,]?[ ](?:di professione[ ]|de profesi[oó]n[ ]|una?[ ]|"
-    r"an?[ ]|retired[ ]|former[ ]|ex[ \-])?|(?:,|\()[ ]?(?:ex[ \-]?|retired |former )?)\Z"
+    rf"(?:(?:{any_of('persons.works_as')})[,]?[ ](?:{any_of('persons.no_work')})?|(?:,|\()[ ]?(?:ex[ \-]?|retired |"
+    r"former )?)\Z"
 )
-_WORK_MORE: Final = re.compile(
-    r"[ ](?:driver|de profesión|agrícola|(?:pre)?jubilad[oa]|de autobús|de enfermería|profesional|metalmeccanico|edile|"
-    r"agricolo|reporter|worker)(?![a-zà-ÿ])"
-)
+_WORK_MORE: Final = re.compile(f"[ ](?:{any_of('persons.work_more')})(?![a-zà-ÿ])")
 _DRIVER: Final = r"(?i)(?<![a-z])(?P<work>(?:school[ ]bus|bus|truck|taxi|delivery)[ ]driver)(?![a-z])"
 _WORK_FIELD: Final = (
     r"(?i)(?:de profesi[oó]n|profesi[oó]n[ ]?:|professione[ ]?:|di professione|occupation[ ]?:|trabaja(?:ba)?[ ]como|"

@@ -9,7 +9,7 @@ import unicodedata
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, any_of, either, listed, word_set
 
 UP: Final = "".join(chr(code) for code in range(0x41, 0x180) if chr(code).isupper())
 """Latin capital letters, for a character class."""
@@ -166,10 +166,7 @@ def after(text: str, at: int, length: int = 24) -> str:
 
 
 # Endings of diagnoses, procedures and drugs in Italian, Spanish and English, that names don't have.
-_ENDINGS: Final = (
-    r"\w{3,}(?:itis|osis|a?emia|patia|pathy|algia|ectom(?:y|ia)|otomy|scop(?:y|ia)|grafia|terapia|therapy|"
-    r"plast(?:y|ia)|statina?|cil?lina?|micina?|mycin|prazol[eo]?|olol[eo]?|sartan|xaban|gliptina?|[zx]umab|ximab)"
-)
+_ENDINGS: Final = rf"\w{{3,}}(?:{any_of('phrases.endings')})"
 
 
 def is_clinical_word(word: str) -> bool:

@@ -6,7 +6,16 @@ from functools import cache
 from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
-from models_runtime.backends.rules.gazetteers import RuleKind, alternatives, either, is_month, listed, places, word_set
+from models_runtime.backends.rules.gazetteers import (
+    RuleKind,
+    alternatives,
+    any_of,
+    either,
+    is_month,
+    listed,
+    places,
+    word_set,
+)
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import (
     GIVEN_OR_SURNAMES,
@@ -117,15 +126,8 @@ def _field(kind: RuleKind) -> Finder:
 
 _LONGEST_CODE: Final = 5
 _PERSONS: Final = GIVEN | GIVEN_OR_SURNAMES
-_CALL: Final = re.compile(
-    r"\b(?:calls?|messages?|letter|e-?mail|text|voicemail|visit|request|report|note|input|help)[ ]\Z"
-)
-_FROM: Final = re.compile(
-    r"(?i:natural(?: y residente)? (?:de|en)|residente (?:en|in|a)|residenti (?:in|a)|procedente de|vive (?:sola? "
-    r")?(?:en|a)|viv[ií]a en|nacid[oa] en|oriund[oa] de|originari[oa] (?:de|di)|nat[oa] (?:a|ad|in)|domiciliat[oa] "
-    r"(?:in|a)|proveniente da|abita a|lives in|living in|born in|native of|resident of|from|trasladad[oa] desde|viaje "
-    rf"a|viajado a|emigr\w+ (?:de|a|desde)|sbarcat[oa] a|rientrat[oa] da)[ ](?P<town>{TOWN})"
-)
+_CALL: Final = re.compile(rf"\b(?:{any_of('places.call')})[ ]\Z")
+_FROM: Final = re.compile(f"(?i:{any_of('places.from')})[ ](?P<town>{TOWN})")
 
 
 def _from(text: str, start: int, end: int) -> Iterator[Found]:
@@ -224,11 +226,7 @@ _TOWN_BRACKET: Final = re.compile(
 
 
 # Words before a town that need not be listed.
-_OF_TOWN: Final = re.compile(
-    r"(?:nat[oa] (?:a|ad|in)|residente (?:a|ad|in)|abita (?:a|ad|in)|vive (?:a|ad|in)|domiciliat[oa] (?:a|ad|in)|"
-    r"comune di|frazione di|ospedale di|tribunale di|provenient[ei] da|trasferit[oa] (?:a|ad|in)|sede di|cittadina di|"
-    r"originari[oa] di|[0-9]{5}|[0-9]{1,4}(?:/[a-z])?,|(?:ospedale|comune|presidio|asl|asst) [^.;:()]{3,30},)[ ]\Z"
-)
+_OF_TOWN: Final = re.compile(rf"(?:{any_of('places.of_town')})[ ]\Z")
 
 
 def _starts(town: str) -> list[int]:
@@ -287,9 +285,7 @@ _NO_TOWNS: Final = word_set("not_names").union(
 _LINK: Final = re.compile(r"[ ](?:y|e|i)[ ]")
 _NAMED_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})")
 # "Malattie Infettive", "Atención Primaria", "Neuropediatría"
-_FIELD_OF_WORK: Final = re.compile(
-    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a|iatrics|ología|ción|zione|tion|mente|ores|ive)\Z"
-)
+_FIELD_OF_WORK: Final = re.compile(rf"\w+(?:{any_of('places.field_of_work')})\Z")
 _OF: Final = frozenset({"de", "del", "di", "dal", "dalla", "dall", "da", "from", "desde"})
 _FROM_WORDS: Final = frozenset({"from", "desde", "da", "dal", "dalla"})
 _PHRASE_ENDS: Final = re.compile(r"[\n.;:,!?()]")

@@ -16,6 +16,7 @@ from models_runtime.backends.rules.gazetteers import (
     NAMES,
     RuleKind,
     alternatives,
+    any_of,
     either,
     is_month,
     listed,
@@ -240,9 +241,7 @@ _DAY: Final = re.compile(r"(?<![0-9.,/\-])[0-9]{1,2}(?:st|nd|rd|th|[ºª°])?(?:
 _MONTH_NEXT: Final = re.compile(rf"(?:(?:de|of)[ ])?{_MONTH}(?!{LETTER})", re.IGNORECASE)
 _MONTH_LAST: Final = re.compile(rf"(?<!{LETTER}){_MONTH}\.?,?(?:[ ](?:de|del|of))?\Z", re.IGNORECASE)
 _DAY_OR_YEAR: Final = re.compile(r"(?:[0-9]{1,2}(?:st|nd|rd|th)?,?|(?:19|20)[0-9]{2})(?![0-9A-Za-z/%]|[.):]|[ ]?[mµ]g)")
-_CALLED: Final = re.compile(
-    r"(?:tel|tlf|tfno|phone|fono|cell|mobile|m[oó]vil|fax)[a-zé]{0,5}[^\n]{0,20}[0-9)]\Z|\+[0-9][0-9 ]*\Z"
-)
+_CALLED: Final = re.compile(rf"(?:{any_of('reading.called')})[a-zé]{{0,5}}[^\n]{{0,20}}[0-9)]\Z|\+[0-9][0-9 ]*\Z")
 _AREA: Final = re.compile(r"(?<![0-9.,/\-])\(?[0-9]{3}\)?\Z")
 _AREA_NEXT: Final = re.compile(r"[0-9]{3}[\-. ][0-9]{4}(?![0-9])")
 _EXCHANGE: Final = re.compile(r"(?<![0-9.,/\-])\(?[0-9]{3}\)?[\-. ][0-9]{3}\Z")

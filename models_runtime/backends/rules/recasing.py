@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from models_runtime.backends.rules.bare import GIVEN
-from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
+from models_runtime.backends.rules.gazetteers import any_of, either, listed, places, word_set
 from models_runtime.backends.rules.names import ALL_GIVEN, GIVEN_OR_SURNAMES
 from models_runtime.backends.rules.phrases import LETTER, is_clinical_word
 
@@ -187,13 +187,7 @@ _GAP: Final = re.compile(r"[ ]{1,2}|\.[ ]|-")
 _ENDS: Final = re.compile(r"[ ]*+(?:[.,;:)(\r]|\Z)|[ ](?:y|e|and)[ ]")
 # "vancouver b1", "ann arbor iiia": a grade of a classification. "guinea pig": an animal.
 _NO_PLACE: Final = re.compile(r"[ ](?:pigs?|[ivx]{1,4}[a-c]?|[a-z][0-9]\w*|[a-z])(?!\w)")
-_FROM: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:natural(?: y vecin[oa])? de|viv(?:e|[ií]a) (?:en|a)|resid(?:e|ente|enti) (?:en|a|in)|"
-    r"proced(?:e|ente) de|nacid[oa] en|vecin[oa] de|originari[oa] d[ei]|oriund[oa] de|viajes? (?:reciente )?a|"
-    r"viaggio (?:recente )?(?:a|in)|trasladad[oa] (?:de|desde|a)|trasferit[oa] (?:a|da)|nat[oa] (?:a|ad|in)|"
-    r"abita (?:a|in)|proveniente da|lives in|living in|born in|moved to|native of|resident of|"
-    r"(?:llegad|vuelt|venid)[oa] de|regres\w+ de|travel(?:ed)? to|from)[ ]\Z"
-)
+_FROM: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('recasing.from')})[ ]\Z")
 
 
 def recased(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN, is_word
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, places, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, places, word_set
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import (
     ALL_GIVEN,
@@ -270,10 +270,7 @@ def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _AFTER_WORD: Final = re.compile(rf"(?:(?<=[EeIi]nf)\.)?[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_NAME_ENDS}")
-FIELD_OF_WORK: Final = re.compile(
-    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|ment|mente|ing|ists?|tà|ance|"
-    r"tura)\Z"
-)
+FIELD_OF_WORK: Final = re.compile(rf"\w+(?:{any_of('running.field_of_work')})\Z")
 
 
 def _announced(kind: RuleKind, ahead: re.Pattern[str], pattern: re.Pattern[str] = _AFTER_WORD) -> Finder:
@@ -303,9 +300,7 @@ _PATIENT_BEFORE: Final = re.compile(r"(?<![a-zà-ÿ])(?:el|la|il|the|this|esta|e
 _SAYS_BEFORE: Final = re.compile(
     r"(?:\A|[.:;\n(¿][ ]?|(?<![a-zà-ÿ])(?:nos|me|y|que|como|ci|mi|e|che|come|lo)[ ])\Z", re.IGNORECASE
 )
-_SAYS_AFTER: Final = re.compile(
-    rf"[ ]{_NAME}(?=[ ](?:que|si|cuándo|cuánto|cómo|dónde|por qué|che|se|quando|perché|dove|come)[ ])"
-)
+_SAYS_AFTER: Final = re.compile(f"[ ]{_NAME}(?=[ ](?:{any_of('running.says_after')})[ ])")
 
 
 def _says(text: str, start: int, end: int) -> Iterator[Found]:

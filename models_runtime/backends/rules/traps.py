@@ -4,7 +4,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, alternatives, either, listed, phrases, places, word_set
+from models_runtime.backends.rules.gazetteers import (
+    RuleKind,
+    alternatives,
+    any_of,
+    either,
+    listed,
+    phrases,
+    places,
+    word_set,
+)
 from models_runtime.backends.rules.phrases import LETTER, UP, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
@@ -31,14 +40,7 @@ def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 # Towns that are eponyms too: "llegó de Glasgow" and "from Glasgow", but "escala de Glasgow".
-_ARRIVED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:viv\w+|resid\w+|estudi\w+|trabaj\w+|nacid[oa]|naci[oó])[ ]en|"
-    r"(?:lleg\w+|vien\w+|vino|proced\w+|regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|"
-    r"(?:viaj\w+|mud\w+)[ ]a|desde|(?:afueras|cerca|alrededores|lejos)[ ]de|(?:vicino|dintorni)[ ](?:a|di)|"
-    r"(?:viv\w+|abit\w+|nat[oa]|resident[ei]|lavor\w+|stud\w+)[ ]a|(?:torn\w+|arriv\w+|rientr\w+|vien\w+|venut[oa]|"
-    r"trasferit[oa]|provenient[ei]|giunt[oa])[ ]da|(?:liv\w+|works?|worked|born|stud\w+|raised|grew up)[ ]in|from|"
-    r"(?:mov\w+|travel\w*|flew|flown|returned)[ ](?:back[ ])?to)[ ]\Z"
-)
+_ARRIVED: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('traps.arrived')})[ ]\Z")
 
 
 def _eponym(text: str, start: int, end: int) -> Iterator[Found]:
@@ -57,10 +59,8 @@ _TOWN_AFTER: Final = re.compile(
     rf"[0-9]{{1,2}}(?:[./][0-9]{{1,2}})?(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
 )
 _TOWN_BEFORE: Final = re.compile(
-    rf"(?<!{LETTER})(?:(?:{either('eponym_heads', 'town_heads')})(?:[ ](?:[a-e]|[ivx]{{1,4}}[ab]?|"
-    rf"{LETTER}{{4,14}}))?[ ]|"
-    r"(?:según|secondo|segun|por|per|according to|as per|modified|rev\.|tipo|type)[ ])(?:(?:de|di|of|the|los|las|la|el|"
-    r"quello|que)[ ]){0,3}\Z"
+    f"(?<!{LETTER})(?:(?:{either('eponym_heads', 'town_heads')})(?:[ ](?:[a-e]|[ivx]{{1,4}}[ab]?|{LETTER}{{4,14}})"
+    rf")?[ ]|(?:{any_of('traps.town_before')})[ ])(?:(?:de|di|of|the|los|las|la|el|quello|que)[ ]){{0,3}}\Z"
 )
 
 
@@ -82,12 +82,8 @@ _PAIR: Final = re.compile(
     rf"(?:(?P<brand>{either('brand_names')})|(?P<surnames>{either('eponym_pairs')})|{either('eponym_names')})(?:['’]s)?(?!{LETTER})"
 )
 _PAIR_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_name_tails', 'eponym_tails')})(?!{LETTER}|[ ]for[ ])")
-_PAIR_ENDS: Final = re.compile(
-    rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ](?:[0-9IV]{{1,3}}(?!\w)|negati|positi|normal|absent|n/a)"
-)
-_PAIR_BEFORE: Final = re.compile(
-    r"(?:posici[oó]n de|posizione di|modified|modificad[oa]|bilateral|possible|suspected)[ ]\Z"
-)
+_PAIR_ENDS: Final = re.compile(rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ](?:{any_of('traps.pair_ends')})")
+_PAIR_BEFORE: Final = re.compile(rf"(?:{any_of('traps.pair_before')})[ ]\Z")
 
 
 def _pair(text: str, start: int, end: int) -> Iterator[Found]:
@@ -100,10 +96,7 @@ def _pair(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), RuleKind.TRAP
 
 
-_FRACTION: Final = (
-    r"(?<![0-9/.,\-])(?P<value>[1-4]/[2-5])(?=[ ](?:proximal|distal|medi[oa]s?|superior|inferior|extern[oa]|intern[oa]|"
-    r"inferiore|superiore|prossimale|distale|anterior|posterior|middle|upper|lower|of|del|della|de|di|dell)(?![0-9]))"
-)
+_FRACTION: Final = rf"(?<![0-9/.,\-])(?P<value>[1-4]/[2-5])(?=[ ](?:{any_of('traps.fraction')})(?![0-9]))"
 # "6-7/10" on a scale of pain.
 _RANGE: Final = r"(?<![0-9/.,\-])(?P<value>[0-9]{1,2}[\-–][0-9]{1,2}/(?:10|100|5|6|4))(?![0-9/\-])"
 
