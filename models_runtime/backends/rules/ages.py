@@ -12,7 +12,6 @@ from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, patt
 _COMPOUND: Final = f"{any_of('ages.compound')}"
 _NUMBERS: Final = f"{_COMPOUND}|{either('numbers_es', 'numbers_it', 'numbers_en')}"
 _UNIT: Final = f"(?:{any_of('ages.unit')})"
-_UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|giorni|aa|years?|yrs?|months?|a\.?(?![a-z])"
 _AGE_AFTER: Final = (
     r"(?:[ ](?:y|e|and)[ ](?:medio|media|(?P<also>[0-9]{1,2})|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
     rf"\+?[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
@@ -133,10 +132,6 @@ _OLD_IN_WORDS: Final = (
 _AGED_IN_WORDS: Final = (
     rf"(?i)aged?(?:[ ]of|[ ]?:)?[ ](?P<whole>(?P<number>{_NUMBERS}))(?![a-zà-ÿ\-]|[ ](?:to|or|hours?)\b)"
 )
-_FIELD: Final = (
-    rf"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{{0,3}}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ ]{{0,3}}(?:{_UNITS_FIELD}))?"
-    r"(?:[ ]?(?:y|e)?[ ]?[0-9]{1,2}[ ](?:meses|mesi|d[ií]as|giorni))?)(?![0-9a-zA-Z])"
-)
 
 
 def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None) -> Finder:
@@ -189,26 +184,6 @@ def _decade(text: str, start: int, end: int) -> Iterator[Found]:
 _FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
-    strong("age.field", _both(_FIELD), 80, words("edad età eta age anni")),
-    Rule(
-        "age.field.bare",
-        _both(
-            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|(?<=di )aa|(?<=[a-zà-ÿ], "
-            r")anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|[ ]?(?:to|mg))",
-            check=_plausible,
-        ),
-        62,
-    ),
-    Rule(
-        "age.born",  # "DOB: 1/4/1929 (92)"
-        _both(
-            r"(?i:dob|birth|born|nacimiento|nac|nat[oa]|nascita)\.?(?: il)?[ ]?:?[ ]{1,3}[0-9]{1,4}[./\-][0-9]{1,2}"
-            r"[./\-][0-9]{1,4}[ ]\((?P<whole>(?P<number>[0-9]{1,3}))\)",
-            check=_plausible,
-        ),
-        70,
-        words("dob birth born nacimiento nac nato nata nascita"),
-    ),
     Rule(
         "age.person",
         _age,
@@ -216,44 +191,16 @@ RULES: Final = (
         _FIGURES.union(listed("numbers_es", "numbers_it", "numbers_en"), words("hundred cento cien ciento"))
         | {f"novant{unit}" for unit in (*listed("ages_it_units"), "uno", "atré", "acinque", "asette", "otto", "anove")},
     ),
-    Rule(
-        "age.cell",  # "Corinne Wade | 39 | MRN A0093217"
-        _both(rf"(?<={LETTER}[ ][|][ ])(?P<whole>(?P<number>[1-9][0-9]))(?=[ ][|][ ](?:MRN|NHC|DOB|SIP|NHS|[MFHV]\b))"),
-        56,
-        (DIGITS[2],),
-    ),
-    Rule(
-        "age.until",  # "en seguimiento hasta los 18."
-        _both(r"(?i:desde los|hasta los|fino ai)[ ](?P<whole>(?P<number>[1-9][0-9]))(?=[.,;)\n]|\Z)(?![.,][0-9])"),
-        56,
-        words("desde hasta fino"),
-    ),
     Rule("age.bare", _bare, 56, (DIGITS[2],), language="en"),
     Rule("age.decade", _decade, 60, language="en"),
     strong("age.old.words", _both(_OLD_IN_WORDS), 70, (*listed("numbers_en"), "hundred"), language="en"),
     Rule("age.aged.words", _both(_AGED_IN_WORDS), 61, words("age aged"), language="en"),
     strong("age.old", _both(_OLD, check=_plausible), 70, _FIGURES),
-    strong("age.enne", _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])"), 70, _FIGURES),
     Rule(
         "age.enne.words",
         _worded,
         60,
         frozenset(f"{ten}{unit}enne" for ten in listed("ages_it") for unit in ("", *listed("ages_it_units"))),
-    ),
-    Rule(
-        "age.sex",
-        _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9])(?:[ ]?yo[ ]?)?[MF])(?=[ ,.]|\Z)(?![.][0-9])"),
-        55,
-        language="en",
-    ),
-    Rule(
-        "age.short",
-        _both(
-            rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]?)[ ]?(?:aa|a\.|a(?=[,.])))(?=[ ,;).]*(?:\Z|[\n,;)]|ric|con|che|"
-            rf"qu|acc))",
-            check=lambda match: int(match["number"]) >= 14,
-        ),
-        50,
     ),
     Rule(
         "age.brackets",

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -23,9 +22,7 @@ from models_runtime.backends.rules import (
     date_words,
     dates,
     en,
-    es,
     institutions,
-    it,
     names,
     numbered,
     persons,
@@ -47,7 +44,7 @@ from models_runtime.backends.rules.gazetteers import (
 )
 from models_runtime.backends.rules.phrases import before, words_of
 from models_runtime.backends.rules.reading import Tables, read, tables
-from models_runtime.backends.rules.rule import Hit, Rule, scan
+from models_runtime.backends.rules.rule import Hit, Rule, declared, scan, shape
 
 # Decisions of courts: what stays readable when a decision is published (Salierno et al. 2024, section 3).
 #
@@ -110,7 +107,6 @@ VERSION: Final = "2"
 FAMILIES: Final = (
     abroad,
     ages,
-    bare,
     running,
     coded,
     codes,
@@ -119,18 +115,19 @@ FAMILIES: Final = (
     dates,
     institutions,
     names,
-    numbered,
     persons,
     places,
     reading,
     streets,
     traps,
+    bare,
+    en,
+    numbered,
 )
-BY_LANGUAGE: Final = {"it": it.RULES, "es": es.RULES, "en": en.RULES}
-LANGUAGES: Final = tuple(BY_LANGUAGE)
+LANGUAGES: Final = ("it", "es", "en")
 RULES: Final[tuple[Rule, ...]] = (
     *(rule for family in FAMILIES for rule in family.RULES),
-    *(replace(rule, language=code) for code, rules in BY_LANGUAGE.items() for rule in rules),
+    *declared("shapes", shape),
 )
 
 

@@ -16,7 +16,7 @@ from models_runtime.backends.rules.gazetteers import (
 )
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
-from models_runtime.backends.rules.rule import Finder, Found, Rule, strong
+from models_runtime.backends.rules.rule import Finder, Found, Rule, rows, strong
 
 _COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names", "eponym_given")).union(
     open_given("es", "it"),
@@ -35,7 +35,7 @@ _FINDING: Final = re.compile(f"[ ](?:{any_of('bare.finding')})(?![a-z])")
 _POSSESSIVE: Final = re.compile(rf"['’]s[ ](?={SMALL_LETTER})")
 
 
-def given_names(language: str, *, described: str, figures: str, pronouns: Iterable[str] = ()) -> tuple[Rule, ...]:
+def _given_names(language: str, *, described: str, figures: str, pronouns: Iterable[str] = ()) -> Iterator[Rule]:
     """The rules of a language for given names alone, with its words around names (`it.does` and so on in words.txt):
 
     `does`: verbs of which only a person is the subject ("riferisce"). `has`: verbs that other subjects have too ("è").
@@ -46,11 +46,9 @@ def given_names(language: str, *, described: str, figures: str, pronouns: Iterab
     names that are pronouns of this language.
     """
     names, name = GIVEN.difference(pronouns), f"name.aged.{language}"
-    return (
-        Rule(f"name.bare.{language}", alone(language), 28, names, capital=True),
-        strong(name, aged(described, known=False), 45),
-        strong(f"{name}.figures", aged(figures, known=True), 45),
-    )
+    yield Rule(f"name.bare.{language}", alone(language), 28, names, capital=True, language=language)
+    yield strong(name, aged(described, known=False), 45, language=language)
+    yield strong(f"{name}.figures", aged(figures, known=True), 45, language=language)
 
 
 def _own(language: str) -> frozenset[str]:
@@ -162,4 +160,7 @@ def aged(expression: str, *, known: bool) -> Finder:
     return find
 
 
-RULES: Final = (Rule("name.bare.led", _led, 32, GIVEN, capital=True),)
+RULES: Final = (
+    Rule("name.bare.led", _led, 32, GIVEN, capital=True),
+    *(rule for language, words in rows("given").items() for rule in _given_names(language, **words)),
+)

@@ -2,7 +2,7 @@
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from stdnum import luhn as luhn_sum
@@ -15,7 +15,7 @@ from stdnum.it import codicefiscale
 
 from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.phrases import before
-from models_runtime.backends.rules.rule import CODE_TRIGGER, Finder, Found, strong
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, declared, strong
 
 # Checks of numbers with a check digit, and of dates. Each function takes the number as written, with separators.
 #
@@ -113,62 +113,39 @@ def ipv4(number: str) -> bool:
     return len(parts) == 4 and all(part.isdigit() and int(part) < 256 for part in parts)
 
 
-def _valid(kind: RuleKind, expression: str, check: Callable[[str], bool], *, after: str = "") -> Finder:
+_CHECKS: Final[Mapping[str, Callable[[str], bool]]] = {
+    check.__name__: check
+    for check in (looks_like_codice_fiscale, dni, cif, ssn, nass, nhs, tessera_sanitaria, partita_iva, iban, luhn)
+}
+
+
+def _valid(kind: RuleKind, expression: str, check: str, after: str = "") -> Finder:
     """A code at the trigger, a whole token that passes its check. `after` must match the end of the text before it."""
     code = re.compile(rf"(?<![0-9A-Za-z.\-/])(?:{expression})(?![0-9A-Za-z])")
-    context = re.compile(after) if after else None
+    context, passes = re.compile(after), _CHECKS[check]
 
     def find(text: str, start: int, end: int) -> Iterable[Found]:
         match = code.match(text, start)
-        if match is None or (context and not context.search(before(text, start, 30))):
+        if match is None or not context.search(before(text, start, 30)):
             return ()
-        return [(*match.span(), kind)] if check(match[0]) else ()
+        return [(*match.span(), kind)] if passes(match[0]) else ()
 
     return find
 
 
-_TAX_LETTER: Final = "[0-9LMNPQRSTUVlmnpqrstuv]"
-_TAX_CODE: Final = (
-    rf"[A-Za-z]{{6}}[ ]?{_TAX_LETTER}{{2}}[A-Za-z]{_TAX_LETTER}{{2}}[ ]?[A-Za-z]{_TAX_LETTER}{{3}}[A-Za-z]"
-)
+_LETTERS: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{3}[ ]?[A-Za-z]{3}[ ]?\Z")
+_REST: Final = re.compile(r"[0-9]{2}[ ]?[A-Za-z][0-9]{2}[ ]?[A-Za-z][0-9]{3}[A-Za-z](?![0-9A-Za-z])")
+
+
+def _tax_code(text: str, start: int, end: int) -> Iterator[Found]:
+    """A tax code in small letters or in groups, `RSS MRA 80A01 H501U`, by the digits of the year in it."""
+    rest = _REST.match(text, start)
+    letters = _LETTERS.search(text[max(0, start - 9) : start]) if rest else None
+    if rest and letters and looks_like_codice_fiscale(letters[0] + rest[0]):
+        yield start - len(letters[0]), rest.end(), RuleKind.NATIONAL
+
 
 RULES: Final = (
-    # A wrong check letter is accepted: notes have misread and invented codes, and no word has this form.
-    strong("id.national.cf", _valid(RuleKind.NATIONAL, _TAX_CODE, looks_like_codice_fiscale), 85, (CODE_TRIGGER,)),
-    strong(
-        "id.national.dni",
-        _valid(
-            RuleKind.NATIONAL, r"(?:[0-9]{8}|[XYZxyz][\- ]?[0-9]{7}|[0-9]{1,2}\.[0-9]{3}\.[0-9]{3})[\- ]?[A-Za-z]", dni
-        ),
-        82,
-    ),
-    strong("id.national.cif", _valid(RuleKind.NATIONAL, r"[A-Z][\- ]?[0-9]{7}[0-9A-J]", cif), 70, capital=True),
-    strong("id.social.ssn.form", _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{3}-[0-9]{2}-[0-9]{4}", ssn), 70),
-    strong(
-        "id.social.nass.checked", _valid(RuleKind.SOCIAL_SECURITY, r"[0-9]{2}[ /\-]?[0-9]{8}[ /\-]?[0-9]{2}", nass), 68
-    ),
-    strong(
-        "id.nhs", _valid(RuleKind.RECORD, r"[0-9]{3}[ \-]?[0-9]{3}[ \-]?[0-9]{4}", nhs, after=r"nhs[^0-9]{0,12}\Z"), 81
-    ),
-    strong("id.card.italy", _valid(RuleKind.HEALTH_CARD, r"[0-9]{20}", tessera_sanitaria), 80),
-    strong(
-        "id.national.piva.checked",
-        _valid(RuleKind.NATIONAL, r"[0-9]{11}", partita_iva, after=r"(?:p\.? ?iva|partita iva|vat)[^0-9]{0,8}\Z"),
-        80,
-    ),
-    strong(
-        "id.account.iban",
-        _valid(RuleKind.ACCOUNT, r"[A-Z]{2}[0-9]{2}(?:[ ]?[0-9A-Z]{1,4}){3,8}+", iban),
-        85,
-        capital=True,
-    ),
-    strong(
-        "id.account.card",
-        _valid(
-            RuleKind.ACCOUNT,
-            r"[3-6][0-9]{3}[ \-]?(?:[0-9]{4}[ \-]?[0-9]{4}[ \-]?[0-9]{4}|[0-9]{6}[ \-]?[0-9]{4,5})",
-            luhn,
-        ),
-        82,
-    ),
+    *declared("checked", _valid, strong=True),
+    strong("id.national.cf.it", _tax_code, 85, (DIGITS[2],), language="it"),
 )

@@ -8,7 +8,7 @@ from models_runtime.backends.rules.codes import ipv4
 from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind, any_of
 from models_runtime.backends.rules.phrases import after, before, digits
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, declared, pattern, shape, strong, words
 
 # Letters of any script, and the names that stand for them in ASCII: "klinik-köln.de", "xn--kln-una.xn--p1ai".
 _SIGN: Final = r"(?:[^\W_]|[\u0300-\u036f])"
@@ -289,17 +289,10 @@ def _inside(text: str, start: int, end: int) -> Iterator[Found]:
         yield at, match.end(), RuleKind.PHONE
 
 
-_URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
-
 RULES: Final = (
+    *declared("urls", shape),
     strong("contact.email", _email, 90, words("@")),
     strong("contact.email.spelled", _spelled, 89),
-    strong(
-        "contact.url.scheme", pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL), 90
-    ),
-    strong(
-        "contact.url.www", pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL), 90
-    ),
     strong(
         "contact.ip",
         pattern(

@@ -124,7 +124,6 @@ def _weekday(text: str, start: int, end: int) -> Iterator[Found]:
 
 _NIGHT: Final = re.compile(r"(?:noche|tarde|madrugada|mañana|notte|night)(?: del| of| tra il)[ ]\Z")
 _ON_DAY: Final = re.compile(r"(?:\bel|desde el|hasta el|\bil|\bdal|\bal)[ ]\Z")
-_SHORT_WEEKDAY: Final = r"(?P<date>Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun)\b"
 _FEAST: Final = rf"(?i)(?<!\w)(?P<date>{any_of('date_words.feast')})(?!\w)"
 # The disease and the factor named after Christmas: "enfermedad de Christmas".
 _FEAST_BEFORE: Final = re.compile(rf"(?:{any_of('date_words.feast_before')})[ ](?:\(|de[ ]|di[ ]|d[ie]l[ ])?\Z")
@@ -263,26 +262,6 @@ RULES: Final = (
     Rule("date.month", _month_alone, 40, _LONG),
     strong("date.weekday.dated", _weekday_dated, 77, _WEEKDAYS),
     Rule("date.weekday", _weekday, 44, _WEEKDAYS),
-    Rule(
-        "date.weekday.short",
-        pattern(
-            rf"{_SHORT_WEEKDAY}(?=[ ](?:night|morning|am\b|pm\b|afternoon|evening|call|[0-9]{{1,2}}/)|[,.)\n]|[ ]*$)"
-            r"(?!,?[ ][0-9]{2,3}%)",
-            date=RuleKind.LOOSE_DATE,
-        ),
-        40,
-        listed("weekdays_short"),
-        language="en",
-    ),
-    Rule(
-        "date.weekday.short.by",
-        pattern(
-            rf"(?:by|[Ss]ince|on|until|this|next|last)[ ]{_SHORT_WEEKDAY}(?![ ]?[0-9]{{2,3}}%)",
-            date=RuleKind.LOOSE_DATE,
-        ),
-        41,
-        language="en",
-    ),
     Rule("date.feast", pattern(_FEAST, check=_is_feast, date=RuleKind.LOOSE_DATE), 46),
     Rule(
         "date.day_of",

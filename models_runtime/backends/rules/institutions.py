@@ -1,12 +1,12 @@
 """Hospitals and care centers, by the form of their names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, word_set
 from models_runtime.backends.rules.phrases import LETTER, UP, before, line_before, read_phrase
-from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, strong, words
+from models_runtime.backends.rules.rule import Finder, Found, Rule, declared, pattern, strong, words
 
 # "University of Wisconsin solution", "Maryland Hospital score"
 _NO_INSTITUTION: Final = re.compile(
@@ -68,24 +68,20 @@ _BEFORE_END: Final = re.compile(rf"(?:(?:[{UP}][A-Za-z'’\-]*|(?:St|Mt|Ft|[{UP}
 _PIECES: Final = re.compile(r"[^ ]+")
 
 
-_GENERAL_EN: Final = frozenset(listed("general_en"))
-
-
 # "American College of Gastroenterology" is a society, whose guidelines are cited.
 _SOCIETIES: Final = frozenset({"college", "society", "academy", "association", "board"})
 _SOCIETY: Final = re.compile(r"(?:American|Royal|European|International|National|Canadian|British)[ ]\Z")
 
 
 def ended(
-    kind: RuleKind, tail: str = "", *, least: int = 1, general: frozenset[str] = _GENERAL_EN, lead: str = ""
+    kind: RuleKind, tail: str = "", *, least: int = 1, general: Collection[str] = ("general_en",), lead: str = ""
 ) -> Finder:
     """An institution that ends with the trigger word ("Mercy Hospital"): the capitalized words before it belong to it.
 
     `tail` (a pattern) must follow the trigger word, and at least `least` words must precede it. `lead` (a pattern) must
-    match the end of the text before the whole name. `general`: words that make no name alone.
+    match the end of the text before the whole name. `general`: groups of words that make no name alone.
     """
-    leading = re.compile(lead)
-    more = re.compile(tail)
+    leading, more, no_names = re.compile(lead), re.compile(tail), frozenset(listed(*general))
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         match = more.match(text, end) if text[start].isupper() else None
@@ -102,7 +98,7 @@ def ended(
             return
         if pieces and text[start:end].isupper() and text[start:end] != "VAMC" and not pieces[0][1].isupper():
             return  # "Normales RX"
-        if len(pieces) >= least and any(piece.lower() not in general for _, piece in pieces):
+        if len(pieces) >= least and any(piece.lower() not in no_names for _, piece in pieces):
             yield pieces[0][0], match.end(), kind
 
     return find
@@ -125,9 +121,6 @@ def _opens_no_name(word: str) -> bool:
     return dotted or word[0].islower() or word.lower().rstrip(".") in listed("not_first_en") or word == "&"
 
 
-# "40 mg PO BID" is not a hospital (presidio ospedaliero).
-_BY_MOUTH: Final = f"PO[ ](?:{any_of('institutions.by_mouth')})"
-_NAMED: Final = rf"[{UP}]{LETTER}{{2,}}+(?:[ ](?:(?:de|di|del|della|la|las|los)[ ]){{0,2}}[{UP}]{LETTER}+){{0,3}}"
 _BACTERIA: Final = re.compile(r"(?:[Pp]ylori|[Ii]nfluenzae)")
 
 
@@ -143,13 +136,6 @@ def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=[{UP}])(?!Sig|Dott)")
-_SOCIO: Final = r"(?i:[ ](?:ospedaliera|ospedaliero|sanitaria|usl|ulss|socio)[a-z\-]*)"
-_ADJECTIVE_ES: Final = f"(?:[ ](?:{any_of('institutions.adjective_es')})(?=[ ][{UP}]))?"
-_ADJECTIVE: Final = f"(?:[ ](?:{any_of('institutions.adjective')})(?=[ ]))?"
-_COMPLEX: Final = f"[ ](?i:{any_of('institutions.complex')})"
-_PRIMARY: Final = (
-    r"(?i:[ ]de[ ](?:salud|atenci[oó]n primaria|especialidades)(?:[ ]zona)?|(?<=ambulatorio)|(?<=consultorio))"
-)
 
 
 # Universities, institutes, authorities, companies and named places other than hospitals.
@@ -175,107 +161,11 @@ def _company(text: str, start: int, end: int) -> Iterator[Found]:
         yield pieces[0][0], form.end(), RuleKind.ORGANIZATION
 
 
-_KNOWN: Final = "INPS|INAIL|INPDAP|INSALUD|SACYL|SESCAM|Osakidetza|OSAKIDETZA|SERGAS"
-
-
 RULES: Final = (
-    strong("org.hospital", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE_ES), 79),
-    strong("org.hospital.complex", headed(RuleKind.HOSPITAL, suffix=_COMPLEX), 79),
-    strong("org.hospital.clinic", headed(RuleKind.HOSPITAL, low=False), 78, capital=True),
+    *declared("headed", headed),
+    *declared("ended", ended),
     strong("org.hospital.initials", _initialled, 78, words("h c"), capital=True),
-    strong("org.hospital.it", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE), 79),
-    Rule(
-        "org.hospital.it.short",
-        pattern(
-            rf"(?!{_BY_MOUTH})(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})",
-            name=RuleKind.HOSPITAL,
-        ),
-        78,
-        capital=True,
-        language="it",
-    ),
-    strong("org.hospital.it.azienda", headed(RuleKind.HOSPITAL, suffix=_SOCIO), 79),
-    strong("org.hospital.it.casa", headed(RuleKind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"), 78),
-    Rule("org.hospital.en", ended(RuleKind.HOSPITAL), 61, capital=True, language="en"),
-    Rule(
-        "org.hospital.en.center",
-        ended(
-            RuleKind.HOSPITAL,
-            r"(?i:[ ](?:center|centre|ctr|clinic|system|medicine|practice|home|hospital|associates|group))\b|"
-            r"(?<=Family)[ ]Med\b|(?:(?<=Behavioral)|(?<=Behavioural))[ ]Health\b|(?<=Community)[ ]E[DR]\b",
-        ),
-        62,
-        capital=True,
-        language="en",
-    ),
-    Rule(
-        "org.hospital.en.general",
-        ended(RuleKind.HOSPITAL, r"(?=[.,;)\n]|[ ](?:on|for|in|with|and|ED|ER)\b)", least=2),
-        44,
-        capital=True,
-        language="en",
-    ),
-    Rule(  # "transferred to Mercy General"
-        "org.hospital.en.there",
-        ended(
-            RuleKind.HOSPITAL,
-            r"(?!['’\-]|[ ][A-Z])",
-            lead=r"(?i:transfer|taken|admit|brought|sent|refer|discharg|airlift|flown|seen|treat|present|went|surgery|stay)"
-            r"[a-z]{0,6}(?:[ ][a-z]{1,12}){0,2}[ ](?:to|from|at)[ ](?:the[ ])?\Z",
-        ),
-        62,
-        words("general"),
-        capital=True,
-        language="en",
-    ),
-    strong("org.hospital.it.osp", headed(RuleKind.HOSPITAL, suffix=r"(?:ed)?\.(?=[ ])"), 79, words("osp osped")),
-    strong("org.center.es", headed(RuleKind.CARE_CENTER, suffix=_PRIMARY), 79),
-    Rule(
-        "org.center.cs",
-        pattern(rf"(?P<name>(?:CS|CAP|CRE)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})", name=RuleKind.CARE_CENTER),
-        56,
-        capital=True,
-        language="es",
-    ),
-    Rule(
-        "org.hospital.virgin",  # "ingresa en Virgen de la Vega"
-        headed(RuleKind.HOSPITAL, suffix=r"[ ]del?(?:[ ](?:la|las|los))?(?=[ ])", low=False),
-        45,
-        words("virgen"),
-        capital=True,
-        language="es",
-    ),
-    strong("org.university", headed(RuleKind.ORGANIZATION, low=False), 58, capital=True),
-    Rule("org.institute", headed(RuleKind.ORGANIZATION, low=False), 57, capital=True),
-    Rule(
-        "org.center.other",
-        headed(RuleKind.ORGANIZATION, low=False, suffix=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
-        55,
-        capital=True,
-    ),
-    Rule("org.court", headed(RuleKind.ORGANIZATION, low=False), 50, capital=True),
-    Rule("org.university.en", ended(RuleKind.ORGANIZATION), 54, capital=True, language="en"),
-    Rule(
-        "org.business.en",
-        ended(RuleKind.ORGANIZATION, general=frozenset(listed("general_en", "technique_words"))),
-        53,
-        capital=True,
-        language="en",
-    ),
-    Rule(
-        "place.named.en",
-        ended(
-            RuleKind.PLACE,
-            lead=r"(?:^|[ (])(?:at|in|near|on|off|over|under|from|to|the|of|by|outside|around|across|along|past|"
-            r"through|for)[ ]\Z",
-        ),
-        40,
-        capital=True,
-        language="en",
-    ),
-    Rule("place.county.en", ended(RuleKind.PLACE), 40, capital=True, language="en"),
     Rule("org.company", _company, 53),
-    Rule("org.known", pattern(rf"(?P<name>{_KNOWN})(?!{LETTER})", name=RuleKind.ORGANIZATION), 45),
     Rule(
         "org.maker",
         pattern(rf"(?P<name>{either('makers')})(?!{LETTER}|-)", name=RuleKind.MAKER),

@@ -20,7 +20,7 @@ from models_runtime.backends.rules.phrases import (
     read_name,
 )
 from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
-from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, strong, words
+from models_runtime.backends.rules.rule import Finder, Found, Rule, strong, words
 
 _TITLE: Final = f"(?i:{any_of('names.title')})"
 _TITLES: Final = re.compile(
@@ -241,8 +241,6 @@ def _is_verb(word: str, following: str) -> bool:
     return word not in GIVEN_OR_SURNAMES and word.endswith(_VERB_ENDINGS) and bool(_NUMBER_AFTER.match(following))
 
 
-_USER: Final = f"(?i)(?:{any_of('names.user')})[.:]?[ ]{{0,2}}/?(?P<user>[a-z]{{2,12}}[0-9]{{1,5}})(?![a-z0-9])"
-
 _PATIENT: Final = words("pz paz pt pte pac pcte re")
 RULES: Final = (
     strong("name.field.patient", _field(RuleKind.PATIENT, _FIELD_GAP, comma=True), 71),
@@ -256,9 +254,5 @@ RULES: Final = (
     Rule("name.role.en", _role(alone=True), 57, words("rn ofc fellow"), language="en"),
     strong("name.patient.field", _patient_field, 79, _PATIENT),
     strong("name.patient", _patient, 57, _PATIENT),
-    strong("name.user", pattern(_USER, user=RuleKind.USER), 59),
     # "Contact: @jdoe"; e-mail addresses have more before the sign.
-    strong(
-        "name.handle", pattern(r"(?<![\w.@/])@(?P<user>[A-Za-z][\w.]{1,28}\w)(?!@)", user=RuleKind.USER), 59, words("@")
-    ),
 )

@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either
 from models_runtime.backends.rules.phrases import LETTER, after, before, digits
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, declared, pattern, strong, words
 
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
 """Words and signs for "number"."""
@@ -17,19 +17,17 @@ _NO_WORD: Final = "(?![a-z]+[ ])"
 _NO_LAST_WORD: Final = "".join(f"(?<![ ][a-z]{{{length}}})" for length in range(1, 5))
 
 
-def numbered(
-    name: str, code: str, kind: RuleKind, *, triggers: str = "", middle: str = "", capital: bool = False
-) -> Rule:
-    """A rule for a code after a word: `Passaporto n. YA4410278`. `middle`: an expression for words after the trigger.
+def _after_word(kind: RuleKind, code: str, middle: str = "") -> Finder:
+    """A finder of a code after a word: `Passaporto n. YA4410278`. `middle`: for words after the trigger.
 
     Between the word and the code there may be a word or sign for "number", a colon and blanks. The code is written as
     `code` has it, or in small letters: then no word of small letters stands apart in it, because "plate from 2019" and
-    "carta di 123456" have no code. `capital`: the word has a capital letter.
+    "carta di 123456" have no code.
     """
     gap = rf"(?:[ ]?{SIGN}(?![a-z]))?[ ]?[:.]?[ ]{{0,2}}"
     either_case = rf"(?P<code>{code}|{_NO_WORD}(?i:{code}){_NO_LAST_WORD})"
     expression = rf"(?<![A-Za-z]-)(?i:{LETTER}+{middle}{gap})(?<![A-Za-z0-9]){either_case}{END}"
-    return strong(name, pattern(expression, code=kind), 78, words(triggers), capital=capital)
+    return pattern(expression, code=kind)
 
 
 _CODE: Final = r"[A-Z]{0,4}[\-/]?[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){0,4}"
@@ -110,39 +108,22 @@ def is_count(text: str, sign: int, start: int, end: int) -> bool:
 
 
 # What may come between the word and its number.
-_GAP: Final = re.compile(
+_GAP: Final = (
     r"(?i)[ \xa0]{0,3}(?:(?:n[ºo°ª.]{0,3}|nº\.?|num(?:ero)?\.?|núm(?:ero)?\.?|nr\.?|no\.?|number|code|cod(?:ice)?\.?|"
     r"id|#|is|del paciente|paziente|cl[ií]nica|colegiado|sanitari[oa]|cl\.|"
     r"iban)(?![a-z])[ \xa0]?)?+[.:#=\-]{0,2}[ \xa0]{0,3}(?:(?:n[ºo°.]{1,3}|nr\.?|#)[ ]{0,2})?(?:nhc-(?=[0-9]))?"
 )
-# "MR-5023060" may be any code.
-_UNJOINED: Final = re.compile(r"(?i)[ ]{0,2}(?:no\.?|number|n[º.])?[ ]?[.:#=]{0,2}[ ]{0,2}")
-_OF_PATIENT: Final = re.compile(r"(?i)[ ](?:paziente|paciente|patient|pz)[ ]?[.:#]?[ ]{0,2}")
-_PATIENT_ID: Final = re.compile(r"(?i)[ ](?:id|number|no\.?)[ ]?[.:#]{1,2}[ ]{0,2}")
-_HOSPITAL_NO: Final = re.compile(r"(?i)[ ](?:no\.?|number|#)[ ]?:?[ ]{0,2}(?=[A-Z0-9])")
-_LAST_FOUR: Final = re.compile(r"(?i)[ ]4(?: of ssn)?[ ]?[:#]?[ ]{1,2}")
-_ENDING: Final = re.compile(
-    r"(?i)(?:[ ](?:security|number|no\.?|#)){0,2}[ ](?:ending|ends)(?:[ ](?:in|with))?[ :]{1,2}"
-)
-_CASE_GAP: Final = re.compile(
-    r"(?i)(?:[ ]?(?:n[ºo°.]{0,2}|nr\.?|num(?:ero)?\.?|#|number))?[ ]?[.:]?[ ]{0,2}(?=[0-9A-Z])"
-)
-_NUMBERED: Final = re.compile(r"(?i)[ ]?\(?(?:n[ºo°.]{1,2}|nr\.?|#|number|núm\.?|num\.?|no\.)[ ]?(?=[0-9A-Z])")
+_CASE_GAP: Final = r"(?i)(?:[ ]?(?:n[ºo°.]{0,2}|nr\.?|num(?:ero)?\.?|#|number))?[ ]?[.:]?[ ]{0,2}(?=[0-9A-Z])"
 _MORE_CODE: Final = re.compile(r"[^\W\d_]|[\-/][0-9]")
-_MAYBE: Final = re.compile(r"[ ]?[.:]?[ ]?")
 _ANY_CODE: Final = r"(?:[A-Z]{0,4}[\-/ ]?)?[0-9][0-9A-Z]*(?:[\-/.][0-9A-Z]+)*"
-_GROUPED: Final = r"[0-9][0-9A-Z]*(?:[ ]?[\-/. ][ ]?[0-9]{1,10}(?![0-9]*[a-zµ%°])){0,4}+"
-_PLAIN: Final = r"[A-Z]{0,3}-?[0-9]{4,}(?:[\-/][0-9]+)*"
 
 
-def _named(
-    kind: RuleKind, code: str = _ANY_CODE, *, least: int = 4, gap: re.Pattern[str] = _GAP, apart: bool = False
-) -> Finder:
+def _named(kind: RuleKind, code: str = _ANY_CODE, *, least: int = 4, gap: str = _GAP, apart: bool = False) -> Finder:
     """A code after the trigger word and a gap, with at least `least` digits. `apart`: the gap must not be empty."""
-    number = re.compile(code)
+    number, space = re.compile(code), re.compile(gap)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        between = gap.match(text, end)
+        between = space.match(text, end)
         if between is None or (apart and between.end() == end):
             return
         match = number.match(text, between.end())
@@ -185,62 +166,12 @@ def _policy(text: str, start: int, end: int) -> Iterable[Found]:
 
 
 RULES: Final = (
-    strong("id.record.nhc", _named(RuleKind.RECORD, least=3), 80, words("nhc nhcl hcn")),
-    strong("id.record.mrn", _named(RuleKind.RECORD), 80, words("mrn medrec")),
-    strong("id.record.mr", _named(RuleKind.RECORD, _ANY_CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 80),
-    strong("id.record.nhs", _named(RuleKind.RECORD, _GROUPED, least=10), 80, words("nhs")),
-    strong("id.record.history", _named(RuleKind.RECORD, _PLAIN), 80, words("historia historial hc")),
-    strong("id.record.chart", _named(RuleKind.RECORD, _PLAIN), 80, words("cartella chart record")),
-    strong("id.record.of", _named(RuleKind.RECORD, _PLAIN, gap=_OF_PATIENT), 80, words("id")),
-    strong("id.record.patient", _named(RuleKind.RECORD, _PLAIN, gap=_PATIENT_ID), 80),
-    strong("id.record.hospital", _named(RuleKind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 81),
-    strong("id.card", _named(RuleKind.HEALTH_CARD), 80, words("cipa cip cipe sip")),
-    strong("id.social.nass", _named(RuleKind.SOCIAL_SECURITY, _GROUPED), 80, words("nass nss")),
-    strong(
-        "id.social.ssn",
-        _named(RuleKind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}[\- ][0-9X*]{2}[\- ])?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
-        78,
-    ),
-    strong("id.social.last", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 78),
-    strong("id.social.ending", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 78),
-    strong(
-        "id.national.word", _named(RuleKind.NATIONAL, r"(?:[A-Z]{1,2}[ ]?)?[0-9][0-9.]{4,9}[\- ]?[A-Z]?", least=5), 78
-    ),
-    strong("id.national.piva", _named(RuleKind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 79),
-    strong(
-        "id.account",
-        _named(RuleKind.ACCOUNT, r"(?:[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}|[A-Z]{0,2}[0-9]{5,}(?:[\-/][0-9]+)*)", least=5),
-        70,
-    ),
-    strong("id.license.col", _named(RuleKind.LICENSE, _GROUPED), 80),
-    strong("id.license", _named(RuleKind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"), 78),
-    strong("id.episode", _named(RuleKind.EPISODE, r"[A-Z]{0,3}-?[0-9]{3,}(?:[\-/][0-9]+)*"), 79),
+    *declared("named", _named, strong=True),
     strong("id.plan", _PLAN, 78, words("member póliza poliza mutua subscriber insurance afiliado")),
     strong("id.plan.policy", _policy, 78, words("policy")),
-    strong("id.device", _named(RuleKind.DEVICE, r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*", apart=True), 76),
-    strong("id.vehicle", _named(RuleKind.VEHICLE, r"[A-Z]{0,3}[\- ]?[0-9]{3,4}[\- ]?[A-Z]{0,3}", least=3), 74),
     strong("id.case", _case, 60, words("caso case")),
-    strong(
-        "id.case.number",
-        _named(RuleKind.CASE, r"(?:[A-Z]{1,3}-?)?[0-9]+[A-Z]{0,3}(?:[\-/][0-9A-Z]+)*", gap=_NUMBERED, least=2),
-        65,
-    ),
-    strong(
-        "id.case.code",
-        _named(
-            RuleKind.CASE,
-            r"[A-Z]{1,4}-?[0-9][0-9A-Z]*(?:-[0-9]+)*|[A-Z]{2}-(?:[A-Z]{2}-)?[0-9]{2}-[0-9]+|[0-9]{2,}-[0-9]{3,}",
-            gap=re.compile(r"[ ]?#?[.:]?[ ]?"),
-            apart=True,
-        ),
-        64,
-    ),
-    strong(
-        "id.case.word",
-        _named(RuleKind.CASE, r"[0-9]{3,}(?:/[A-Z0-9]+)?(?![0-9]|[.,/][0-9])", gap=_MAYBE, least=3, apart=True),
-        63,
-    ),
     Rule("id.number.sign", _signed, 44, words("n nº nª nr núm num número numero number id")),
     Rule("id.number.no", _no, 44, words("no")),
     Rule("id.number.hash", _hashed, 44, DIGITS[2:]),
+    *declared("numbered", _after_word, rank=78, strong=True),
 )

@@ -16,7 +16,7 @@ from models_runtime.backends.rules.phrases import (
     is_service,
     read_name,
 )
-from models_runtime.backends.rules.rule import Found, Rule, pattern, strong, words
+from models_runtime.backends.rules.rule import Found, Rule, strong, words
 
 _FIRST_WORD: Final = re.compile(rf"{LETTER}+")
 _RELATION_GAP: Final = re.compile(
@@ -205,9 +205,6 @@ def _sex(text: str, start: int, end: int) -> Iterator[Found]:
         yield start, end, RuleKind.SEX
 
 
-_TRAIT: Final = f"(?i)(?P<trait>{any_of('persons.trait')})(?![a-zà-ÿ])"
-
-
 _COUNT: Final = re.compile(r"(?<![a-zà-ÿ])(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|[0-9]{1,2})[ ]\Z")
 _SIDE: Final = re.compile(f"[ ](?:{any_of('persons.side')})(?![a-zà-ÿ])")
 _MEDICAL: Final = re.compile(r"(?:m[eé]dic[oa] de|antecedentes|soluci[oó]n|c[eé]lulas?)[ ]\Z")
@@ -228,12 +225,6 @@ _WORK_BEFORE: Final = re.compile(
     r"former )?)\Z"
 )
 _WORK_MORE: Final = re.compile(f"[ ](?:{any_of('persons.work_more')})(?![a-zà-ÿ])")
-_DRIVER: Final = r"(?i)(?<![a-z])(?P<work>(?:school[ ]bus|bus|truck|taxi|delivery)[ ]driver)(?![a-z])"
-_WORK_FIELD: Final = (
-    r"(?i)(?:de profesi[oó]n|profesi[oó]n[ ]?:|professione[ ]?:|di professione|occupation[ ]?:|trabaja(?:ba)?[ ]como|"
-    r"works as an?|lavora come|trabajador[a]? en)[ ]{0,2}"
-    r"(?P<work>[a-zà-ÿ]{4,20}(?:[ ](?:de|en|di|del)[ ][a-zà-ÿ]{3,16})?)"
-)
 
 
 def _work(text: str, start: int, end: int) -> Iterator[Found]:
@@ -252,15 +243,7 @@ RULES: Final = (
     strong("name.born", _born, 58, words("nato nata nacido nacida born")),
     Rule("name.ranked", _ranked, 58, words("r mir adjunto adjunta attending resident residente fellow")),
     Rule("name.given", _given, 43, ALL_GIVEN, capital=True),
-    strong(
-        "sex.field",
-        pattern(r"(?i)(?:sexo|sesso|sex|gender)[ ]?:[ ]{0,3}(?P<sex>[a-zà-ÿ]{1,10})(?![a-zà-ÿ])", sex=RuleKind.SEX),
-        60,
-    ),
     Rule("sex.word", _sex, 35, language="es"),
-    Rule("trait.word", pattern(_TRAIT, trait=RuleKind.TRAIT), 36, language="es"),
     Rule("family.word", _family, 33, language="es"),
     Rule("work.word", _work, 34, listed("work_es", "work_it", "work_en")),
-    Rule("work.driver", pattern(_DRIVER, work=RuleKind.PROFESSION), 37),
-    Rule("work.field", pattern(_WORK_FIELD, work=RuleKind.PROFESSION), 36),
 )

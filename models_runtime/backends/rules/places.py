@@ -27,7 +27,7 @@ from models_runtime.backends.rules.phrases import (
     cut_town,
     is_service,
 )
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, strong, words
 from models_runtime.backends.rules.running import FIELD_OF_WORK
 
 _FIRST: Final = re.compile(rf"{LETTER}+")
@@ -259,13 +259,6 @@ def _british_code(text: str, start: int, end: int) -> Iterator[Found]:
             yield match.start(), match.end(), RuleKind.ZIP
 
 
-_ZIP_VALUE: Final = (
-    r"(?:(?i:cp|cap|zip(?: code)?)[ ]?[:.]{1,2}[ ]{0,4}(?P<zip>[A-Z]{0,2}-?[0-9]{2,8}(?:[ -][0-9]{3,4})?)(?![0-9])|"
-    # Without a colon, as in addresses of some countries: "Código postal 1426", "C.P. 40140-276".
-    r"(?:C\.[ ]?P\.|CP|(?i:c[óo]digo postal))[ ](?P<named>[0-9]{4,5}(?:-[0-9]{3})?)(?![0-9]|[.,][0-9]))"
-)
-
-
 # Towns, listed or not, after what somebody does there: lives, was born, works, comes from, spends the summer.
 
 
@@ -346,7 +339,6 @@ RULES: Final = (
     Rule("place.city_region", _city_region, 31, by_first_word(), capital=True),
     Rule("place.line_town", _line_town, 31, by_first_word(), capital=True, language="es"),
     Rule("place.province", _province, 47, capital=True, language="it"),
-    strong("place.zip.field", pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP), 68),
     Rule("place.zip.uk", _british_code, 60, DIGITS[1:3], language="en"),
     strong("place.stay", _staying, 33, _OF | _IN),
 )

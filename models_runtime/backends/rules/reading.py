@@ -361,7 +361,7 @@ def _is_name(left: str, right: str, token: str) -> bool:
 _ABROAD: Final = frozenset(rule.id for rule in other_languages.RULES)
 # Contacts, numbers with check digits, dates in figures and long numbers look alike in all languages.
 _ANYWHERE: Final = _ABROAD.union(
-    (rule.id for family in (codes, contacts) for rule in family.RULES),
+    (rule.id for family in (codes, contacts) for rule in family.RULES if not rule.language),
     ("date.figures", "date.numeral", "date.row", "id.form"),
 )
 

@@ -5,11 +5,15 @@ look a bounded distance ahead and behind, and repeat without ambiguity, so the t
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, groups
+from models_runtime.backends.rules.phrases import LETTER, UP
 
 CODE_TRIGGER: Final = "?code"
 """Trigger for every word of six letters, because an Italian tax code begins with six letters."""
@@ -76,6 +80,39 @@ def pattern(expression: str, *, check: Callable[[re.Match[str]], bool] | None = 
         return [(*match.span(group), kind) for group, kind in groups.items() if match.start(group) < match.end(group)]
 
     return find
+
+
+_PROPERTIES: Final = frozenset({"rank", "triggers", "strong", "capital", "language"})
+
+
+@cache
+def _tables() -> dict[str, dict[str, dict[str, Any]]]:
+    text = (Path(__file__).with_name("data") / "rules.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text.replace(r"\p{Lu}", UP).replace(r"\p{L}", LETTER))
+
+
+def rows(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """The rows of a table of `rules.toml`, by their ids."""
+    return _tables()[name]
+
+
+def declared(name: str, make: Callable[..., Finder], **common: Any) -> Iterator[Rule]:
+    """The rules of a table of `rules.toml`. `make` gets all of a row that is no property of the rule.
+
+    `common`: the properties that the rules of the table share.
+    """
+    for id, row in rows(name).items():
+        given = {key: RuleKind(row[key]) if key == "kind" else row[key] for key in row if key not in _PROPERTIES}
+        yield Rule(id, make(**given), **common | {key: row[key] for key in row if key in _PROPERTIES})
+
+
+def shape(expression: str, kinds: Mapping[str, str], limits: Sequence[int] = ()) -> Finder:
+    """A finder that matches an expression at the trigger word. `kinds`: the kind of each named group.
+
+    `limits`: the least and the greatest number that the group `number` may have.
+    """
+    check = (lambda match: limits[0] <= int(match["number"]) <= limits[1]) if limits else None
+    return pattern(expression, check=check, **{name: RuleKind(kind) for name, kind in kinds.items()})
 
 
 def nothing(text: str, start: int, end: int) -> Iterable[Found]:

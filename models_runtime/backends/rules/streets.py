@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, TOWN, UP, cut_town
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, strong, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, strong, words
 
 _CAP: Final = rf"[{UP}]{LETTER}*+(?:[{APOSTROPHE}\-·]{LETTER}++)*+"
 _STEP: Final = re.compile(
@@ -208,11 +208,6 @@ def _number_before_zip(text: str, start: int, end: int) -> Iterator[Found]:
             yield found.start("number"), found.end("number"), RuleKind.STREET
 
 
-_BOX: Final = (
-    r"(?i)(?P<street>p\.?[ ]?o\.?[ ]?box[ ]{1,2}[0-9]{1,6}|"
-    r"(?:apartado|apdo\.?)(?:[ ](?:de[ ])?correos)?[ ,]{1,2}(?:n[ºo°.]{1,2}[ ]?)?[0-9]{1,6})(?![0-9])"
-)
-
 RULES: Final = (
     strong("street.field", _field, 80),
     strong("street.c", _abbreviated(_SLASH), 79, words("c")),
@@ -220,7 +215,6 @@ RULES: Final = (
     strong("street.es", _typed(number=False), 79, listed("street_types_es")),
     strong("street.it", _typed(number=True), 79, listed("street_types_it")),
     strong("street.en", _english, 79, DIGITS[1:6]),
-    strong("street.box", pattern(_BOX, street=RuleKind.STREET), 79, words("apartado apdo p po")),
     Rule("street.number", _number_before_zip, 29, (DIGITS[5],)),
     Rule("street.untyped", _before_zip, 52, (DIGITS[5],)),
 )

@@ -15,7 +15,7 @@ from models_runtime.backends.rules.gazetteers import (
     word_set,
 )
 from models_runtime.backends.rules.phrases import LETTER, UP, before
-from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
+from models_runtime.backends.rules.rule import Found, Rule
 
 _HEADED: Final = re.compile(
     rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|positivo|"
@@ -96,10 +96,6 @@ def _pair(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), RuleKind.TRAP
 
 
-_FRACTION: Final = rf"(?<![0-9/.,\-])(?P<value>[1-4]/[2-5])(?=[ ](?:{any_of('traps.fraction')})(?![0-9]))"
-# "6-7/10" on a scale of pain.
-_RANGE: Final = r"(?<![0-9/.,\-])(?P<value>[0-9]{1,2}[\-–][0-9]{1,2}/(?:10|100|5|6|4))(?![0-9/\-])"
-
 _CYPRUS: Final = re.compile(r"(?:(?<![a-z])(?:a|da|verso|per|isola di|repubblica di)[ ])\Z")
 
 
@@ -111,8 +107,6 @@ def _drug(text: str, start: int, end: int) -> Iterator[Found]:
 
 RULES: Final = (
     Rule("trap.eponym.town", _town, triggers=_TOWNS_FIRST, capital=True),
-    Rule("trap.fraction", pattern(_FRACTION, value=RuleKind.TRAP), triggers=(DIGITS[1],)),
-    Rule("trap.range", pattern(_RANGE, value=RuleKind.TRAP), triggers=DIGITS[1:3]),
     Rule("trap.drug", _drug, triggers=word_set("drugs")),
     Rule("trap.eponym.head", _headed, triggers=listed("eponym_heads")),
     Rule("trap.eponym.tail", _tailed, triggers=listed("eponym_tails")),
@@ -125,19 +119,4 @@ RULES: Final = (
         capital=True,
     ),
     Rule("trap.eponym.word", _eponym, triggers=word_set("eponyms")),
-    Rule(
-        "trap.pressure",
-        pattern(
-            r"(?i)(?:pa|ta|bp|pas|pad)[ :.=]{0,3}(?:[a-zà-ÿ]{2,10}[ ]){0,2}(?P<value>[0-9]{2,3}/[0-9]{2,3})",
-            value=RuleKind.TRAP,
-        ),
-    ),
-    Rule(
-        "trap.measure",
-        pattern(
-            r"(?<![0-9\-/.,])(?P<value>[0-9]{1,4}(?:[.,][0-9]+)?(?:[/\-][0-9]{1,3})?)[ ]?(?:mg|mcg|µg|g|gr|kg|ml|cc|"
-            r"l|cm|mm|mmHg|UI|U|IU|mEq|mmol|meq|%|bpm|lpm|rpm|cm3|mm3|x|dl|ng|pg|Gy|kcal)(?![A-Za-zà-ÿ])",
-            value=RuleKind.TRAP,
-        ),
-    ),
 )
