@@ -1,11 +1,9 @@
 """Attributes from file to file: import, gold, frozen version, export; what the labels lack is reported."""
 
 import re
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -96,12 +94,6 @@ def test_an_import_twice_and_with_other_attributes(project):
     report = take(project, ANN.replace("past", "current"))
     assert [line["code"] for line in report["refused"]] == ["other-reading"]
     assert attributes() == WANTED
-
-
-def test_a_label_set_gets_its_attributes_by_command(project):
-    out = StringIO()
-    call_command("rename_label", "covid", "AGE", "--attributes", "Family", "Status: a | b c", stdout=out)
-    assert Label.objects.get(name="AGE").attributes == [{"name": "Family"}, {"name": "Status", "values": ["a", "b c"]}]
 
 
 # Work that files or archives brought is marked wherever its author is shown.

@@ -16,11 +16,6 @@ NEW = {"name": "Ward seven", "label_set": "i2b2-2014", "format": "auto"}
 
 
 @pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
-@pytest.fixture
 def ward(world):
     """A project of mia with more notes than a pilot has, before anybody was added."""
     project = make.make_project("ward", distribution="list")

@@ -48,11 +48,6 @@ def archived(world):
     return world
 
 
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
 def url(name, *args):
     return reverse(name, args=["covid", *args])
 

@@ -31,11 +31,6 @@ def busy(world):
     return world
 
 
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
 def test_managers_see_the_projects_events_newest_first(busy, mia):
     html = check_page(mia.get(AUDIT))
     assert html.count("<tr>") == 8

@@ -19,11 +19,6 @@ ADD = "/projects/covid/categories/new"
 
 
 @pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
-@pytest.fixture
 def place(world):
     return make.label_of(world.project, "CITY").category
 

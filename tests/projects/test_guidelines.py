@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from django.utils import timezone
 
 from annotations.core.templatetags.markdown import markdown
@@ -12,11 +11,6 @@ from tests.worlds.checks import check_page
 
 PAGE = "/projects/covid/guidelines/"
 EDIT, BESIDE = f"{PAGE}edit/", f"{PAGE}beside"
-
-
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
 
 
 def write(client, text, seen=0, do="save", **options):

@@ -16,11 +16,6 @@ PAGE = "/projects/covid/labels/"
 
 
 @pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
-@pytest.fixture
 def city(world):
     return label_of(world.project, "CITY")
 

@@ -63,11 +63,6 @@ def test_merging_moves_spans_drops_duplicates_and_keeps_frozen_gold(world, proje
 
 
 @pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
-@pytest.fixture
 def address(city):
     return f"/projects/covid/labels/{city.pk}/delete/"
 

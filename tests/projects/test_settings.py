@@ -19,11 +19,6 @@ PAGE = "/projects/covid/settings/"
 FILL = f"{PAGE}fill"
 
 
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
 def values(**over):
     known = {"name": "Ward", "language": "IT", "distribution": "some", "annotators_per_note": 3}
     return known | {"second_review": "off", "planted_share": 0} | over

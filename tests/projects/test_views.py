@@ -2,7 +2,6 @@
 
 from unittest.mock import patch
 
-import pytest
 from django.urls import reverse
 
 from annotations.core.access import enter
@@ -14,11 +13,6 @@ from tests.worlds.checks import check_page
 
 NEW = {"name": "Ward seven", "label_set": "i2b2-2014", "language": "it"}
 COVID, ADD = "/projects/covid/", reverse("project_new")
-
-
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
 
 
 # ── The list ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -84,9 +84,11 @@ def errors_of(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
     elsewhere = make.make_set(
         make.make_note(world.project, "x"), world.run, [(0, 1, "DATE")], submitted=True
     ).spans.get()
+    own = make.make_set(world.note, world.ann, [(0, 5, "PATIENT")], submitted=True).spans.get()
     foreign = make.label_of(world.other, "CITY").pk
     return [
         ({"suggestion": elsewhere.pk}, "suggestion"),
+        ({"suggestion": own.pk}, "suggestion"),
         ({"suggestion": 10**9}, "suggestion"),
         ({"act": "add", **at, "quote": "Luigi"}, "quote"),
         ({"act": "add", **at, "end": 10_000}, "outside"),

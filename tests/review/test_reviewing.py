@@ -91,14 +91,6 @@ def test_correcting_records_what_was_changed(world):
     assert world.provenance(6)["changed"] == ["bounds"]
 
 
-def test_a_missed_span_is_added_and_removed(world):
-    bounds = (13, 20, world.label("AGE"))
-    world.do(Act.ADD, bounds=bounds, quote="54 anni")
-    assert world.gold() == [(13, 20, "AGE")] and world.provenance(13)["from"] == "reviewer:rita"
-    world.do(Act.REMOVE, bounds=bounds)
-    assert world.gold() == []
-
-
 def test_undo_and_redo_without_limit(world):
     world.accept()
     world.do(Act.CORRECT, suggestion=world.place.pk, bounds=(24, 30, world.label("CITY")), quote="Torino")
@@ -116,14 +108,6 @@ def test_undo_and_redo_without_limit(world):
     assert world.gold() == seen[0]
     with pytest.raises(ServiceError, match="nothing to redo"):
         world.do(Act.REDO)
-
-
-def test_a_suggestion_of_another_note_or_author_is_refused(world):
-    elsewhere = make_set(make_note(world.project, "x"), world.run, [(0, 1, "DATE")], submitted=True).spans.get()
-    anna = make_set(world.note, make_member(world.project), [(0, 5, "PATIENT")], submitted=True).spans.get()
-    for span in (elsewhere, anna):
-        with pytest.raises(ServiceError, match="does not belong"):
-            world.do(Act.ACCEPT, suggestion=span.pk)
 
 
 def test_a_suggestion_that_is_already_in_gold_needs_no_decision(world):

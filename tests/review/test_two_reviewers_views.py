@@ -73,29 +73,6 @@ def test_the_setting_and_the_waiting_notes(two):
         assert shown.context["open"] == count
 
 
-def test_blind_review_then_comparison_then_finished(two):
-    first_review(two)
-    waiting = page(two, "rev")
-    assert "Waiting for second reviewer" in check_page(waiting) and data_of(waiting)["finished"]
-    second = page(two, "mia")
-    check_page(second)
-    data = data_of(second)
-    assert (data["stage"], data["between"]["outcome"], data["open"]) == ("second", None, 2)
-    for who, stage, code in (("rev", "waiting", "waiting"), ("mia", "first", "moved")):
-        refused = post(two, who, "review_finish", stage=stage)
-        assert (refused.status, refused.json["error"]) == (409, code)
-    decide(two, "mia", "accept", two.name)
-    decide(two, "mia", "reject", two.place)
-    answer = post(two, "mia", "review_finish", stage="second")
-    assert (answer.status, answer.json["next"], answer.json["stage"]) == (200, None, "resolving")
-    assert answer.json["between"]["outcome"]["suggestions"][str(two.place.pk)]
-    assert "different from first reviewer" in check_page(page(two, "mia"))
-    assert post(two, "mia", "review_finish", stage="resolving").json["next"]
-    assert Review.objects.get().finished_by == two.mia
-    html = check_page(two.clients["mia"].get(url(two, "acceptance")))
-    assert "Agreement between two reviewers" in html and ">blind<" in html
-
-
 # ── The list of notes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 LINE = re.compile(

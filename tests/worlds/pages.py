@@ -44,3 +44,9 @@ def world(made_world: SimpleNamespace | None, db: None) -> SimpleNamespace:
 @pytest.fixture
 def sign_in() -> "type":
     return signed_in
+
+
+@pytest.fixture
+def mia(world: SimpleNamespace, sign_in: "type") -> Client:
+    """The browser of the world's manager."""
+    return sign_in(world.mia)

@@ -1,7 +1,5 @@
 """Which locations are open, decided or changed: examples and properties."""
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +14,6 @@ from annotations.agreement.rules.adjudication import (
 )
 from annotations.agreement.rules.disagreement import majority
 from annotations.text.spans import Span
-from annotations.text.tokens import Token, split_at, tokenize
-from tests.text.strategies import LABELS, apart, spans_of, texts
 
 NAME, LONG, CITY = Span(6, 11, "P"), Span(0, 11, "P"), Span(20, 26, "C")
 
@@ -170,46 +166,3 @@ TIES = [
 @pytest.mark.parametrize(("text", "annotation_sets"), TIES)
 def test_ties_are_left_open(text: str, annotation_sets: list[list[Span]]) -> None:
     assert majority(text, annotation_sets) is None
-
-
-@st.composite
-def annotation_sets(draw: st.DrawFn) -> tuple[str, list[list[Span]]]:
-    """A text with up to five annotation sets, each without overlapping spans."""
-    text = draw(texts(10))
-    made = [apart(draw(spans_of(text, 5, LABELS[:2]))) for _ in range(draw(st.integers(0, 5)))]
-    return text, made
-
-
-def tag(token: Token, annotation_set: list[Span]) -> tuple[str, Span | None]:
-    for span in annotation_set:
-        if span.start <= token.start and token.end <= span.end:
-            return span.label, span
-    return "O", None
-
-
-@given(annotation_sets())
-def test_against_a_plain_count(made: tuple[str, list[list[Span]]]) -> None:
-    """More than half of the annotators per token and label; a new span where most of them start one."""
-    text, sets = made
-    tokens = split_at(tokenize(text), [edge for spans in sets for s in spans for edge in (s.start, s.end)])
-    expected: list[list] = []
-    before = "O"
-    is_open = False
-    for token in tokens:
-        tags = [tag(token, spans) for spans in sets]
-        counts = Counter(label for label, _ in tags)
-        winner = next((label for label, count in counts.items() if 2 * count > len(sets)), None)
-        is_open = is_open or (winner is None and bool(set(counts) - {"O"}))
-        if winner in (None, "O"):
-            before = "O"
-            continue
-        begins = sum(span is not None and label == winner and span.start == token.start for label, span in tags)
-        if before == winner and 2 * begins <= counts[winner]:
-            expected[-1][1] = token.end
-        else:
-            expected.append([token.start, token.end, winner])
-        before = winner
-    spans = [Span(*each) for each in expected]
-    assert majority(text, sets) == (None if is_open else spans)
-    for spans in sets[:1]:
-        assert majority(text, [spans] * 3) == spans

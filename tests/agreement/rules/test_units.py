@@ -170,13 +170,6 @@ def test_alpha_is_judged_by_its_interval_too():
     assert {pair: verdict(*pair) for pair in judged} == judged
 
 
-def test_cohen_by_hand():
-    """20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: Po = 0.7, Pe = 0.5 · 0.6 + 0.5 · 0.4 = 0.5, kappa 0.4."""
-    both = cohen(Counter({("y", "y"): 20, ("y", "n"): 5, ("n", "y"): 10, ("n", "n"): 15, ("y", None): 7}), 0, 1)
-    assert (both.units, both.observed.value) == (50, 0.7)
-    assert both.kappa.value == pytest.approx(0.4)
-
-
 # ── By hand ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_shares_with_and_without_unmarked_units():
     """AAB has a majority, AB- has none; OO and OOO are unmarked."""

@@ -14,10 +14,10 @@ from annotations.projects.services.projects import archive_project, restore_proj
 from tests import factories as make
 from tests.ops.archives.archived_world import archive_of, changed, files_of, full_project
 from tests.worlds.checks import check_page
-from tests.worlds.pages import sign_in
+from tests.worlds.pages import mia, sign_in
 from tests.worlds.programs import Program
 
-__all__ = ["sign_in"]
+__all__ = ["mia", "sign_in"]
 pytestmark = pytest.mark.django_db(transaction=True)
 EXPORT, START = (reverse(name, args=["covid"]) for name in ("archive_export", "archive_start"))
 IMPORT = reverse("archive_import")
@@ -26,11 +26,6 @@ IMPORT = reverse("archive_import")
 @pytest.fixture
 def world():
     return full_project()
-
-
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
 
 
 def upload(client, archive, **fields):

@@ -16,9 +16,9 @@ from annotations.ops.rules import read_hosts
 from annotations.ops.selectors.webhooks import KINDS
 from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.webhooks import add_webhook
-from tests.worlds.pages import made_world, sign_in, world
+from tests.worlds.pages import made_world, mia, sign_in, world
 
-__all__ = ["made_world", "sign_in", "world"]
+__all__ = ["made_world", "mia", "sign_in", "world"]
 
 
 @dataclass
@@ -105,11 +105,6 @@ def tls_receiver(tmp_path: Path, settings, monkeypatch) -> Iterator[Receiver]:
     yield made
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
 
 
 @pytest.fixture

@@ -110,18 +110,6 @@ def send(client, opened, password):
     client.post(opened.redirect_chain[-1][0], {"password1": password, "password2": password}, follow=True)
 
 
-def test_a_link_sets_a_new_password_once(client, project, boss, anna):
-    path = link(project, anna, boss)
-    opened = client.get(path, follow=True)
-    assert opened.status_code == 200
-    send(client, opened, "a-brand-new-secret")
-    client.logout()
-    client.get(path, follow=True)
-    send(client, opened, "yet-another-secret")
-    anna.refresh_from_db()
-    assert anna.check_password("a-brand-new-secret"), "the link worked twice"
-
-
 @pytest.mark.parametrize("by", ["manager", "command line"])
 def test_a_link_is_void_once_the_account_has_other_rights(client, project, boss, anna, by):
     """The holder of the link was entitled to the account with the rights that it had then."""
