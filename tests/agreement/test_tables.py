@@ -111,13 +111,10 @@ def test_the_table_has_the_alpha_of_the_page(raw, sign_in, unit, granularity):
 def test_the_rows(raw, sign_in):
     client = sign_in(raw.rev)
     assert rows_of(client.get(f"{CSV}?unit=entity"))[1:] == [
-        ["n1", "8", "10", "AGE", "AGE", "O"],
-        ["n1", "8", "15", "O", "O", "AGE"],
-        ["n2", "0", "3", "O", "HOSPITAL", ""],
-        ["n2", "0", "10", "HOSPITAL", "O", ""],
-        ["n2", "4", "10", "O", "CITY", ""],
+        ["n1", "8", "10", "AGE", "AGE", "O"], ["n1", "8", "15", "O", "O", "AGE"], ["n2", "0", "3", "O", "HOSPITAL", ""],
+        ["n2", "0", "10", "HOSPITAL", "O", ""], ["n2", "4", "10", "O", "CITY", ""],
         ["n3", "12", "14", "O", "HOSPITAL", "CITY"],
-    ]
+    ]  # fmt: skip
     assert Event.objects.get(verb=FILE_DOWNLOADED).data == {"agreement": "entity"}
     # Unknown values mean the default, as on the page.
     assert rows_of(client.get(f"{CSV}?unit=word&granularity=x")) == rows_of(client.get(f"{CSV}?unit=token"))

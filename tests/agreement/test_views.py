@@ -134,11 +134,8 @@ def test_without_figures_the_page_says_why(read, sign_in):
     AnnotationSet.objects.update(version=7)
     html = check_page(client.get(url))
     for words in (
-        "undefined",
-        "All values are the same",
-        "No labels were used",
-        "No estimate. Nobody marked anything.",
-    ):
+        "undefined", "All values are the same", "No labels were used", "No estimate. Nobody marked anything.",
+    ):  # fmt: skip
         assert words in html
     assert not re.search(r"\bnan\b", html, re.IGNORECASE)
     for unit in ("marked", "entity"):

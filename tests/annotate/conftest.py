@@ -86,17 +86,10 @@ def make_world() -> SimpleNamespace:
     ann, ben, cas = (make.make_member(project, user=name) for name in ("ann", "ben", "cas"))
     note = make.make_note(project, TEXT, "caso-001", annotators=[ann, ben])
     return SimpleNamespace(
-        project=project,
-        note=note,
-        ann=ann,
-        ben=ben,
-        cas=cas,
-        rev=make.make_member(project, "reviewer", "rev"),
-        vic=make.make_member(project, "viewer", "vic"),
-        mia=make.make_member(project, "manager", "mia"),
-        out=make.make_user("out"),
-        labels=label_ids(project),
-    )
+        project=project, note=note, ann=ann, ben=ben, cas=cas, rev=make.make_member(project, "reviewer", "rev"),
+        vic=make.make_member(project, "viewer", "vic"), mia=make.make_member(project, "manager", "mia"),
+        out=make.make_user("out"), labels=label_ids(project),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

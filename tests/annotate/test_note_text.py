@@ -69,11 +69,8 @@ def test_a_span_over_lines_and_crossing_spans() -> None:
     pieces = re.findall(r'<span class="(span[^"]*)".*?aria-label="([^"]*)" data-span="(\d)"( data-label)?', drawn)
     two = html.escape(LABELS[1]["name"])
     assert [(piece, name, bool(chip)) for _, name, piece, chip in pieces] == [
-        ("2", two, False),
-        ("1", "ONE", False),
-        ("2", f"{two}, continued", True),
-        ("1", "ONE, continued", True),
-    ]
+        ("2", two, False), ("1", "ONE", False), ("2", f"{two}, continued", True), ("1", "ONE, continued", True),
+    ]  # fmt: skip
     assert ["is-continued" in classes for classes, *_ in pieces] == [True, True, False, False]
 
 

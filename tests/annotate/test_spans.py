@@ -61,11 +61,9 @@ def test_a_replay_has_no_second_effect(world: SimpleNamespace, kind: str) -> Non
     data = {
         "create": create(world.note, world.labels, "Rossi", "PATIENT"),
         "relabel": alter("relabel", span, label=world.labels["HOSPITAL"]),
-        "resize": alter("resize", span, start=start, end=end, quote="Torino dal"),
-        "delete": alter("delete", span),
-        "undo": step("undo"),
-        "redo": step("redo"),
-    }[kind]
+        "resize": alter("resize", span, start=start, end=end, quote="Torino dal"), "delete": alter("delete", span),
+        "undo": step("undo"), "redo": step("redo"),
+    }[kind]  # fmt: skip
     if kind == "redo":
         do(world, step("undo"))
         do(world, step("undo"))

@@ -33,13 +33,11 @@ def test_names_of_projects_labels_and_others(name):
         lambda: update_project(project=project, actor=None, name=name),
         lambda: add_label(label_set=project.label_set, category=label.category, name=name, actor=None),
         lambda: update_label(label=label, actor=None, name=name),
-        lambda: update_label(label=label, actor=None, placeholder=name),
-        lambda: parse_written_as(f"run:{name}"),
+        lambda: update_label(label=label, actor=None, placeholder=name), lambda: parse_written_as(f"run:{name}"),
         lambda: parse_written_as(f"annotator:{name}"),
         lambda: start_run(project=project, backend="rules", actor=None, name=name, key="1"),
-        lambda: good_model_name(name),
-        lambda: split_version(version=None, seed=name, shares={}, actor=None),
-    ]
+        lambda: good_model_name(name), lambda: split_version(version=None, seed=name, shares={}, actor=None),
+    ]  # fmt: skip
     for number, way in enumerate(ways):
         with pytest.raises(ServiceError, match=r"U\+") as caught:
             way()

@@ -317,13 +317,10 @@ KINDS = {
     }.items()
 }
 SPECIAL = {
-    "help_page": "help/annotator/",
-    "account_reset_password_from_key": "accounts/password/reset/key/1-set-password/",
-    "admin:app_list": "admin/annotations/",
-    "admin/(?P<url>.*)$": "admin/nowhere/",
-    "admin:auth_user_password_change": "admin/annotations/user/{user}/password/",
-    "admin:view_on_site": "admin/r/0/0/",
-}
+    "help_page": "help/annotator/", "account_reset_password_from_key": "accounts/password/reset/key/1-set-password/",
+    "admin:app_list": "admin/annotations/", "admin/(?P<url>.*)$": "admin/nowhere/",
+    "admin:auth_user_password_change": "admin/annotations/user/{user}/password/", "admin:view_on_site": "admin/r/0/0/",
+}  # fmt: skip
 
 
 def kind_of(name: str) -> str:

@@ -112,15 +112,8 @@ NAMES = _names()
 # related row; also lookups that are forbidden.
 LIST_NAMES = ("q", "o", "p", "e", "all", "id", "id__in", "pk", "password__startswith", "x__y", "_facets")
 FORM_NAMES = (
-    "_popup",
-    "_to_field",
-    "_changelist_filters",
-    "_source_model",
-    "app_label",
-    "model_name",
-    "field_name",
-    "term",
-)
+    "_popup", "_to_field", "_changelist_filters", "_source_model", "app_label", "model_name", "field_name", "term",
+)  # fmt: skip
 
 
 @dataclass
@@ -244,11 +237,9 @@ def queries(found: Offered, name: str) -> Iterator[str]:
 
 # Malformed values by the converter of a URL's part.
 PARTS = {
-    "int": (str(2**31), str(2**63 - 1), str(2**63), HUGE),
-    "str": ("%00", "%ED%A0%80", "x" * 5_000, "..%2F..%E2%80%AE"),
-    "path": ("%00", "%ED%A0%80", "x" * 5_000, "9" * 400, "_5f"),
-    "slug": ("x" * 5_000, "0"),
-}
+    "int": (str(2**31), str(2**63 - 1), str(2**63), HUGE), "str": ("%00", "%ED%A0%80", "x" * 5_000, "..%2F..%E2%80%AE"),
+    "path": ("%00", "%ED%A0%80", "x" * 5_000, "9" * 400, "_5f"), "slug": ("x" * 5_000, "0"),
+}  # fmt: skip
 
 
 def spoiled_paths(name: str, world: World) -> Iterator[str]:
@@ -275,11 +266,9 @@ def json_objects(world: World, person: int) -> dict[str, list[dict[str, Any]]]:
     talk = {"change_id": one, "person": person}
     return {
         "changes": [
-            change | span | {"kind": "create"},
-            change | {"kind": "create_many", "spans": [span]},
+            change | span | {"kind": "create"}, change | {"kind": "create_many", "spans": [span]},
             change | {"kind": "resize", "span": 1, "seen": seen, "start": 0, "end": 2, "quote": "Ma"},
-            change | {"kind": "relabel", "span": 1, "seen": seen, "label": ids["label"]},
-            change | {"kind": "undo"},
+            change | {"kind": "relabel", "span": 1, "seen": seen, "label": ids["label"]}, change | {"kind": "undo"},
         ],
         "start_annotations": [{"person": person}],
         "submit": [{"version": 0, "person": person}],
@@ -320,7 +309,7 @@ def json_objects(world: World, person: int) -> dict[str, list[dict[str, Any]]]:
         ],
         "adjudicate_cause": [{"start": 0, "end": 11, "kind": "AB", "present": True, "person": person}],
         "adjudicate_finish": [{"person": person}],
-    }
+    }  # fmt: skip
 
 
 def json_cases(objects: list[dict[str, Any]]) -> Iterator[str]:

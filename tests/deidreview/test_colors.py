@@ -50,12 +50,9 @@ TEXT = [
     *[("text", f"{kind}-tint") for kind in ("accent", "ok", "warn", "danger")],
     *[(kind, f"{kind}-tint") for kind in ("ok", "warn", "danger")],
     *[(kind, ground) for kind in ("accent", "danger") for ground in ("canvas", "surface")],
-    ("accent-strong", "accent-tint"),
-    ("on-accent", "accent"),
-    ("on-accent", "accent-strong"),
-    ("on-danger", "danger"),
+    ("accent-strong", "accent-tint"), ("on-accent", "accent"), ("on-accent", "accent-strong"), ("on-danger", "danger"),
     ("on-danger", "danger-strong"),
-]
+]  # fmt: skip
 # The contrast of frames and focus rings: 3 to 1.
 PARTS = [(part, ground) for part in ("control-line", "focus") for ground in ("canvas", "surface")]
 OF_SPANS = [("text", "span-tint"), ("text", "span-tint-strong"), ("chip-text", "chip-bg")]

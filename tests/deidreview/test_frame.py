@@ -19,16 +19,13 @@ from tests.factories import make_author, make_member, make_note, make_project, m
 pytestmark = pytest.mark.django_db
 # The second level by first-level name, for a manager.
 SECOND = {
-    "Overview": [],
-    "Notes": ["List", "Import", "Search", "Flagged"],
-    "Guidelines": ["Text", "Amendments", "Labels", "For agents"],
-    "Agreement": ["Figures", "Disagreements"],
-    "Adjudicate": ["By note", "By majority"],
-    "Review": ["By note", "By string", "In bulk", "Acceptance"],
+    "Overview": [], "Notes": ["List", "Import", "Search", "Flagged"],
+    "Guidelines": ["Text", "Amendments", "Labels", "For agents"], "Agreement": ["Figures", "Disagreements"],
+    "Adjudicate": ["By note", "By majority"], "Review": ["By note", "By string", "In bulk", "Acceptance"],
     "Models": ["Loop", "Runs", "Trained", "Backends", "Compare", "Refinements", "Injected errors"],
     "Gold": ["Gold set", "Versions", "Statistics", "Scores", "Judges", "Export"],
     "Release": ["Releases", "Feeds", "Policies", "Audits", "Surrogates", "Records", "Schemas"],
-}
+}  # fmt: skip
 # What other roles don't see, of both levels.
 FOR_MANAGERS = {"For agents", "Injected errors", "Refinements", "Import", "Labels"}
 LESS = {

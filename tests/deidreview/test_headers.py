@@ -25,14 +25,11 @@ def malformed(request):
 
 
 urlpatterns = [
-    path("broken", broken),
-    path("closed", closed),
-    path("malformed", malformed),
-    path("json", lambda request: JsonResponse({})),
-    path("stream", lambda request: StreamingHttpResponse([b"a"])),
+    path("broken", broken), path("closed", closed), path("malformed", malformed),
+    path("json", lambda request: JsonResponse({})), path("stream", lambda request: StreamingHttpResponse([b"a"])),
     path("cached", lambda request: HttpResponse(headers={"Cache-Control": "public, max-age=3600"})),
     path("", include("deidreview.urls")),
-]
+]  # fmt: skip
 handler400 = "deidreview.views.bad_request"
 handler403 = "deidreview.views.forbidden"
 handler404 = "deidreview.views.not_found"
@@ -74,13 +71,8 @@ def test_headers_and_content_security_policy(admin, url):
 def test_a_page_has_nothing_inline(admin):
     """The policy would block inline scripts, styles and handlers."""
     for url in (
-        "/accounts/login/",
-        "/accounts/password/change/",
-        "/accounts/2fa/",
-        "/nowhere",
-        "/broken",
-        "/malformed",
-    ):
+        "/accounts/login/", "/accounts/password/change/", "/accounts/2fa/", "/nowhere", "/broken", "/malformed",
+    ):  # fmt: skip
         for client in (admin, Client(raise_request_exception=False)):
             page = client.get(url).content.decode()
             assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", page), url

@@ -107,10 +107,8 @@ def marked(world):
     """A run and an annotator whose sets a file brought, a run from here, and gold."""
     done = {"project": world.project, "state": ImportState.DONE, "finished_at": timezone.now()}
     for kind, name, spec in (
-        ("run", "theirs", "run:theirs"),
-        ("annotator", "jeff", "annotator:jeff"),
-        ("run", "here-1", ""),
-    ):
+        ("run", "theirs", "run:theirs"), ("annotator", "jeff", "annotator:jeff"), ("run", "here-1", ""),
+    ):  # fmt: skip
         author = make.make_author(world.project, kind=kind, name=name)
         made = make.make_set(world.note, author, [(0, 11, "PATIENT")], submitted=True)
         if spec:

@@ -20,10 +20,8 @@ TEXTS = {
     "vuoto": "Nessun nome qui.",
 }
 SPANS = {
-    "uno": [(0, 9, "PATIENT"), (37, 39, "PATIENT")],
-    "reparto/due": [(11, 21, "DATE"), (31, 36, "DOCTOR")],
-    "vuoto": [],
-}
+    "uno": [(0, 9, "PATIENT"), (37, 39, "PATIENT")], "reparto/due": [(11, 21, "DATE"), (31, 36, "DOCTOR")], "vuoto": [],
+}  # fmt: skip
 # Text alone; the tags of these formats stand for no character of a note.
 SAME_READER = {"iob1": "conll2003", "bioes": "conll2003"}  # one reader finds the scheme from the tags
 HOLD_SPANS = sorted(set(FORMATS) - {"text"})

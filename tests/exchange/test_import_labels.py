@@ -27,11 +27,9 @@ from tests.worlds.managing import run, staged, upload, zip_of
 
 TEXT = b"Anna Neri a Roma"
 FILES = {
-    "uno.txt": TEXT,
-    "uno.ann": b"T1\tPATIENTS 0 4\tAnna\nT2\tpatients 5 9\tNeri\nT3\tDRAGON 12 16\tRoma\n",
-    "due.txt": b"Anna Bianchi",
-    "due.ann": b"T1\tPATIENT 0 4\tAnna\nT2\tPATIENTS 5 12\tBianchi\n",
-}
+    "uno.txt": TEXT, "uno.ann": b"T1\tPATIENTS 0 4\tAnna\nT2\tpatients 5 9\tNeri\nT3\tDRAGON 12 16\tRoma\n",
+    "due.txt": b"Anna Bianchi", "due.ann": b"T1\tPATIENT 0 4\tAnna\nT2\tPATIENTS 5 12\tBianchi\n",
+}  # fmt: skip
 SKIPPED = {"PATIENTS": "skip", "DRAGON": "skip"}
 
 
@@ -210,11 +208,8 @@ def test_labels_with_an_equals_sign(world, tmp_path, capsys):
     (tmp_path / "uno.ann").write_text(rows)
     words = ["covid", str(tmp_path), "--as=gold", "--json"]
     options = [
-        f"--add-label=A={category.name}",
-        "--skip-label=A=B",
-        "--map-label=A=B=C=PATIENT",
-        "--map-label=ROLE=CITY",
-    ]
+        f"--add-label=A={category.name}", "--skip-label=A=B", "--map-label=A=B=C=PATIENT", "--map-label=ROLE=CITY",
+    ]  # fmt: skip
     call_command("import_documents", *words, *options, f"--add-label=ROLE=DOCTOR={category.code}")
     lines = json.loads(capsys.readouterr().out)["labels"]
     assert [(lines[name]["do"], lines[name]["label"]) for name in names] == [

@@ -275,13 +275,10 @@ BESIDE = ["a.txt", "a.ann", "a.conll", "a.jsonl", "a.xml", "a.b.txt"]
 @pytest.mark.parametrize(
     ("named", "taken"),
     [
-        ("a.jsonl", ["a.jsonl"]),
-        ("a.xml", ["a.xml"]),
-        ("a.ann", ["a.ann", "a.txt"]),
-        ("a.conll", ["a.conll", "a.txt"]),
-        ("a.txt", ["a.ann", "a.conll", "a.txt"]),
+        ("a.jsonl", ["a.jsonl"]), ("a.xml", ["a.xml"]), ("a.ann", ["a.ann", "a.txt"]),
+        ("a.conll", ["a.conll", "a.txt"]), ("a.txt", ["a.ann", "a.conll", "a.txt"]),
     ],
-)
+)  # fmt: skip
 def test_the_files_of_a_path(tmp_path, named, taken):
     for name in BESIDE:
         (tmp_path / name).write_text("")

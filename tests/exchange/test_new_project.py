@@ -64,10 +64,8 @@ def test_own_labels_have_the_type_of_what_they_identify(mia):
     assert list(found) == [("Case number", "id"), ("Judge", "staff"), ("Date", "date")]
     assert labels_without_kind(Project.objects.get(name="Ward seven")) == []
     for lines, words in (
-        ("Court", "Line 1: Say what “Court” identifies"),
-        ("Date\nDATE = id", "same name"),
-        ("", "at least"),
-    ):
+        ("Court", "Line 1: Say what “Court” identifies"), ("Date\nDATE = id", "same name"), ("", "at least"),
+    ):  # fmt: skip
         assert words in check_page(create(mia, name="Other", label_set="own", own_labels=lines))
     assert create(mia, name="Third", label_set="empty").status_code == 302
 

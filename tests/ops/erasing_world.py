@@ -134,13 +134,8 @@ class Meanwhile:
         assert self._done.is_set() and not self._errors
         assert models.Document.objects.filter(project=self._world.project).count() == 3
         for model in (
-            models.AnnotationSet,
-            models.GoldVersionNote,
-            LlmAnswer,
-            JudgedNote,
-            RunItem,
-            models.Comparison,
+            models.AnnotationSet, models.GoldVersionNote, LlmAnswer, JudgedNote, RunItem, models.Comparison,
             models.RewrittenNote,
-        ):
+        ):  # fmt: skip
             assert not model.objects.filter(document_id=self._world.notes[0].pk).exists()
         assert not models.Figures.objects.exists() and not models.StoredFile.objects.exists()

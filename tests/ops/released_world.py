@@ -44,13 +44,9 @@ def policy(project, slug, action):
 
 def prepared(world, action, **about):
     release = start_release(
-        project=world.project,
-        set_spec="gold:1",
-        keep_names=True,
-        policy=policy(world.project, f"all-{action}", action),
-        actor=world.mia,
-        **about,
-    )
+        project=world.project, set_spec="gold:1", keep_names=True,
+        policy=policy(world.project, f"all-{action}", action), actor=world.mia, **about,
+    )  # fmt: skip
     work(release.job_id)
     release.refresh_from_db()
     assert release.state == models.ReleaseState.PREPARED, release.job.error

@@ -52,14 +52,10 @@ def clinic(before, settings, sign_in):
 def test_pages_that_need_sealed_data_say_so_and_others_open(clinic):
     person, entity = KnownPerson.objects.get(), SurrogateEntity.objects.first()
     asked = [
-        ("get", "known/", {}),
-        ("get", "known/lists.csv", {}),
-        ("post", f"known/patients/{person.pk}/", {"do": "show"}),
-        ("get", "surrogates/", {}),
-        ("get", f"surrogates/{entity.pk}/", {}),
-        ("get", "surrogates/?q=Rossi", {}),
+        ("get", "known/", {}), ("get", "known/lists.csv", {}), ("post", f"known/patients/{person.pk}/", {"do": "show"}),
+        ("get", "surrogates/", {}), ("get", f"surrogates/{entity.pk}/", {}), ("get", "surrogates/?q=Rossi", {}),
         ("post", f"surrogates/{entity.pk}/change", {"do": "draw", "version": entity.version}),
-    ]
+    ]  # fmt: skip
     for method, address, data in asked:
         answer = getattr(clinic.client, method)(f"/projects/covid/{address}", data, follow=True)
         assert answer.status_code in (200, 422, 503), (address, answer.status_code)
@@ -75,14 +71,8 @@ def test_pages_that_need_sealed_data_say_so_and_others_open(clinic):
     address = f"/projects/covid/notes/{note}/surrogates"
     assert clinic.client.post(address, json.dumps(spans), content_type="application/json").status_code == 409
     for address in (
-        "",
-        "notes/",
-        f"notes/{note}/",
-        "releases/",
-        "releases/1/",
-        "releases/1/findings/",
-        "known/patients/",
-    ):
+        "", "notes/", f"notes/{note}/", "releases/", "releases/1/", "releases/1/findings/", "known/patients/",
+    ):  # fmt: skip
         assert clinic.client.get(f"/projects/covid/{address}").status_code == 200, address
 
 

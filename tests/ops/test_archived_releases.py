@@ -61,16 +61,14 @@ def test_services_refuse_what_pages_would_ask_for(clinic):
     entity = SurrogateEntity.objects.first()
     of_open = {"release": clinic.open, "actor": clinic.mia}
     for act in (
-        lambda: answer_chosen(answer="allow", **of_open),
-        lambda: answer_chosen(answer="replace", **of_open),
+        lambda: answer_chosen(answer="allow", **of_open), lambda: answer_chosen(answer="replace", **of_open),
         lambda: start_release_export(format="text", leave_out=True, **of_open),
-        lambda: sign(terms=TERMS, accepted=(), everything=True, **of_open),
-        lambda: withdraw(**of_open),
+        lambda: sign(terms=TERMS, accepted=(), everything=True, **of_open), lambda: withdraw(**of_open),
         lambda: plan_audit(choices=Choices(target=0.5, planted=0.0), **{**of_open, "release": unsigned(clinic)}),
         lambda: make_release(clinic.project, clinic.mia),
         lambda: change(project=clinic.project, entity=entity.pk, version=entity.version, act="lock", actor=clinic.mia),
         lambda: erase_patient(project=clinic.project, patient_id="P-1", actor=clinic.mia),
-    ):
+    ):  # fmt: skip
         with pytest.raises(ProjectArchived):
             act()
     assert Release.objects.count() == 2 and Certificate.objects.count() == 1 and not AuditPlan.objects.exists()

@@ -172,14 +172,9 @@ def fill_the_rest(world):
 
 # Accounts outlive the project, and certificates are verified with the keys.
 STAYING = (
-    models.User,
-    models.ProviderAccount,
-    models.ProviderSession,
-    models.ProvisionedUser,
-    models.ProvisionedGroup,
-    models.Event,
-    models.SigningKey,
-)
+    models.User, models.ProviderAccount, models.ProviderSession, models.ProvisionedUser, models.ProvisionedGroup,
+    models.Event, models.SigningKey,
+)  # fmt: skip
 
 
 @committed

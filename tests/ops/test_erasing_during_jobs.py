@@ -295,15 +295,12 @@ def of(store):
 
 STORING = {
     "an export": (exporting, "unerased", of(lambda world: work(an_export(world).pk))),
-    "a score": (scoring, "unerased", of(a_score)),
-    "a comparison": (beside, "unerased", of(a_comparison)),
+    "a score": (scoring, "unerased", of(a_score)), "a comparison": (beside, "unerased", of(a_comparison)),
     "agreement": (agreeing, "unerased", of(agreement)),
     "comparisons": (comparing, "hold", of(lambda world: comparing.bring_up_to_date(world.project))),
-    "gold of many": (making, "hold", gold_of_all),
-    "a run": (jobs, "hold", of(a_run)),
-    "a calibration": (calibrating, "unerased", a_calibration),
-    "an answer": (llm, "hold", an_answer),
-}
+    "gold of many": (making, "hold", gold_of_all), "a run": (jobs, "hold", of(a_run)),
+    "a calibration": (calibrating, "unerased", a_calibration), "an answer": (llm, "hold", an_answer),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", STORING)

@@ -12,24 +12,20 @@ from annotations.models import Document, Event, Project, Stale
 
 # The tables of a project that `erase_patient` empties, besides notes and rows that cascade from notes.
 EMPTIED = {
-    "annotations.Figures": "all of the project",
-    "annotations.NoteIndex": "what the notes say; other notes stay",
-    "annotations.Search": "all of the project",
-    "annotations.KnownPerson": "the row of the patient",
+    "annotations.Figures": "all of the project", "annotations.NoteIndex": "what the notes say; other notes stay",
+    "annotations.Search": "all of the project", "annotations.KnownPerson": "the row of the patient",
     "annotations.KnownUpload": "all of the project",
     "annotations.SurrogateEntity": "those that no other note mentions; of others, what only the notes say",
     "annotations.SurrogateKey": "with its entity, or with what only the notes say of it",
     "annotations.StoredFile": "uploads, exports, and originals of the notes; a manager is asked to retire models",
-    "annotations.StoredChunk": "with its file",
-    "annotations.Delivery": "those about the notes",
+    "annotations.StoredChunk": "with its file", "annotations.Delivery": "those about the notes",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
     "annotations.Stale": "those of the notes",
     "models_runtime.FeedFile": "names of files of the notes, and of the patient's other files; a keyed hash stays",
     "annotations.PublishedDecision": "pairs of the notes, those with a note as candidate, and those not compared yet",
     "annotations.Recording": "with its note; an erasure waits for the job that makes the note",
-    "annotations.RecordingBlock": "with its recording",
-    "annotations.AudioRegion": "with its recording",
-}
+    "annotations.RecordingBlock": "with its recording", "annotations.AudioRegion": "with its recording",
+}  # fmt: skip
 # Text columns in tables that stay, with the reason. "listed" means shown at an erasure (ops.selectors.free_texts).
 STAYS = {
     "annotations.Project": {

@@ -92,17 +92,15 @@ def test_types_and_sites_from_a_file(world, mia):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "empty"),
-        (b"who,what\ncaso-001,P1\n", "needs the column name, and patient_id, type or site"),
+        (b"", "empty"), (b"who,what\ncaso-001,P1\n", "needs the column name, and patient_id, type or site"),
         (b"name,ward\na,b\n", "needs the column name, and patient_id, type or site"),
         (b"name,patient_id\ncaso-001,\xff\n", "not UTF-8"),
-        (b"name,patient_id\ncaso-001," + b"x" * 81 + b"\n", "line 2"),
-        (b"name,type\na," + 81 * b"x" + b"\n", "line 2"),
+        (b"name,patient_id\ncaso-001," + b"x" * 81 + b"\n", "line 2"), (b"name,type\na," + 81 * b"x" + b"\n", "line 2"),
         (b"name,patient_id\ncaso-001,a\0b\n", "NUL"),
         (b"name,patient_id\ncaso-001," + b"x" * 200_000 + b"\n", "line 2"),
         (b'name,patient_id\n"caso-001,P1\n', "not a readable CSV"),
     ],
-)
+)  # fmt: skip
 def test_files_that_are_refused(world, mia, content, words):
     response = send(mia, content)
     assert response.status_code == 422 and words in check_page(response)

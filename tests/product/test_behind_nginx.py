@@ -50,10 +50,8 @@ class Browser:
             line = http.client.HTTPConnection(**target)
         headers = {
             "Cookie": "; ".join(f"{name}={one.value}" for name, one in self._cookies.items()),
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Referer": f"https://127.0.0.1{path}",
-            **self.headers,
-        }
+            "Content-Type": "application/x-www-form-urlencoded", "Referer": f"https://127.0.0.1{path}", **self.headers,
+        }  # fmt: skip
         line.request(method, path, urlencode(form) if form else None, headers)
         answer = line.getresponse()
         page = answer.read().decode()

@@ -49,11 +49,9 @@ def test_a_first_command_prepares_nothing_that_somebody_uses(manage, environ, tm
     done = create(manage)
     assert done.returncode == 1 and lines(done)[-1].endswith("manage.py prepare"), done.stderr
     elsewhere = create(
-        manage,
-        DATABASE_URL=f"sqlite:///{tmp_path}/shared.sqlite3",
-        DEIDREVIEW_DATA=str(tmp_path / "new"),
+        manage, DATABASE_URL=f"sqlite:///{tmp_path}/shared.sqlite3", DEIDREVIEW_DATA=str(tmp_path / "new"),
         DEIDREVIEW_SECRET_KEY="k" * 50,
-    )
+    )  # fmt: skip
     assert elsewhere.returncode == 1 and lines(elsewhere)[-1].endswith("manage.py prepare")
 
     running = tmp_path / "running"
@@ -81,12 +79,9 @@ def test_without_a_key_a_shared_database_is_not_touched(manage):
 
 def test_a_database_that_is_away_is_one_line(manage):
     done = manage(
-        "createsuperuser",
-        "--noinput",
-        "--username=ann",
-        DATABASE_URL="postgres://nobody@127.0.0.1:1/none",
+        "createsuperuser", "--noinput", "--username=ann", DATABASE_URL="postgres://nobody@127.0.0.1:1/none",
         DEIDREVIEW_SECRET_KEY="k" * 50,
-    )
+    )  # fmt: skip
     assert done.returncode == 1
     assert len(lines(done)) == 1 and "does not answer" in lines(done)[0]
 
@@ -110,16 +105,12 @@ def test_two_that_prepare_at_once(environ, tmp_path, same_folder):
     folders = [tmp_path / "data", tmp_path / ("data" if same_folder else "other")]
     both = [
         subprocess.Popen(
-            [sys.executable, "manage.py", "prepare"],
-            cwd=ROOT,
+            [sys.executable, "manage.py", "prepare"], cwd=ROOT,
             env={**environ, "DEIDREVIEW_DATA": str(folder), "DEIDREVIEW_SECRET_KEY": "k" * 50},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
         for folder in folders
-    ]
+    ]  # fmt: skip
     outputs = [one.communicate(timeout=HANGS)[0] for one in both]
     assert [one.returncode for one in both] == [0, 0], outputs
     assert sum("Created the" in output for output in outputs) == 1

@@ -76,23 +76,10 @@ def test_a_socket_left_by_a_killed_server_is_no_obstacle(tmp_path):
 
 
 REFUSED = [
-    "EVAL return 0",
-    "EVALSHA aaaa 0",
-    "SCRIPT LOAD return",
-    "FUNCTION LIST",
-    "FCALL a 0",
-    "MODULE LOAD /tmp/module.so",
-    "CONFIG SET dir /tmp",
-    "CONFIG GET dir",
-    "DEBUG SLEEP 0",
-    "REPLICAOF 127.0.0.1 1",
-    "SLAVEOF 127.0.0.1 1",
-    "MIGRATE 127.0.0.1 1 key 0 10",
-    "ACL SETUSER default +@all",
-    "MONITOR",
-    "SHUTDOWN NOSAVE",
-    "FLUSHALL",
-]
+    "EVAL return 0", "EVALSHA aaaa 0", "SCRIPT LOAD return", "FUNCTION LIST", "FCALL a 0", "MODULE LOAD /tmp/module.so",
+    "CONFIG SET dir /tmp", "CONFIG GET dir", "DEBUG SLEEP 0", "REPLICAOF 127.0.0.1 1", "SLAVEOF 127.0.0.1 1",
+    "MIGRATE 127.0.0.1 1 key 0 10", "ACL SETUSER default +@all", "MONITOR", "SHUTDOWN NOSAVE", "FLUSHALL",
+]  # fmt: skip
 
 
 def test_neither_scripts_nor_modules_nor_settings(program, tmp_path):

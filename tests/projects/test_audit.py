@@ -42,13 +42,10 @@ def test_managers_see_the_projects_events_newest_first(busy, mia):
 
 def test_filters_by_verb_and_person(busy, mia):
     rows = {
-        f"?verb={NOTE_READ}": 2,
-        f"?person={busy.ann.pk}": 2,
-        "?person=0": 5,
-        f"?person={busy.ann.pk}&verb={NOTE_READ}": 2,
-        f"?person={busy.ann.pk}&verb={PROJECT_CHANGED}": 0,
+        f"?verb={NOTE_READ}": 2, f"?person={busy.ann.pk}": 2, "?person=0": 5,
+        f"?person={busy.ann.pk}&verb={NOTE_READ}": 2, f"?person={busy.ann.pk}&verb={PROJECT_CHANGED}": 0,
         "?verb=nonsense&person=x": 7,
-    }
+    }  # fmt: skip
     for query, expected in rows.items():
         html = check_page(mia.get(AUDIT + query))
         assert max(html.count("<tr>") - 1, 0) == expected, query
@@ -96,13 +93,10 @@ def test_things_show_by_name_and_never_by_id(world, mia):
     ]
     lines = {line.id: line.details for line in audit_page(world.project, Filter()).lines}
     assert [lines[event.pk] for event in events] == [
-        "format: brat, as: run, author: rules-7, notes: 2",
-        "label: PATIENT, notes: 1",
-        "act: accept, rule: kind threshold; runs rules-7; label PATIENT; least 0.5",
-        "first: rev, run: rules-7",
-        "author: rules-7, backend: crf-9, notes: 3",
-        "model: crf-9",
-    ]
+        "format: brat, as: run, author: rules-7, notes: 2", "label: PATIENT, notes: 1",
+        "act: accept, rule: kind threshold; runs rules-7; label PATIENT; least 0.5", "first: rev, run: rules-7",
+        "author: rules-7, backend: crf-9, notes: 3", "model: crf-9",
+    ]  # fmt: skip
     html = check_page(mia.get(AUDIT))
     assert "rules-7" in html and "model: crf-9" in html
 
@@ -116,13 +110,11 @@ def test_erased_notes_keep_their_number(busy, mia):
 
 def test_details_as_text():
     for data, words in (
-        ({"notes": 1234, "reason": ""}, "notes: 1,234"),
-        ({"before": None, "after": [3, 9, 1]}, "3–9 PATIENT"),
+        ({"notes": 1234, "reason": ""}, "notes: 1,234"), ({"before": None, "after": [3, 9, 1]}, "3–9 PATIENT"),
         ({"before": {"name": "A"}, "after": {"name": "B"}}, "before: name A, after: name B"),
         ({"documents": list(range(40))}, "documents: 40"),
         ({"notes": [4, 5], "bounds": [0, 11]}, "bounds: 0 11, notes: 2"),
-        ({"flag": 8, "reason": "unsure"}, "reason: unsure"),
-        ({"set": 8}, "deleted annotation set 8"),
+        ({"flag": 8, "reason": "unsure"}, "reason: unsure"), ({"set": 8}, "deleted annotation set 8"),
         ({"reason": "x" * 300}, f"reason: {'x' * 119}…"),
-    ):
+    ):  # fmt: skip
         assert details(data, {1: "PATIENT"}, {}) == words

@@ -111,13 +111,11 @@ def during_a_job(world, city):
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        (annotated, "Spans: 1, in notes: 1"),
-        (with_changes_that_can_be_undone, "people can still undo"),
-        (merged_into, "1 label that was merged into it"),
-        (frozen, "Gold versions: 1"),
+        (annotated, "Spans: 1, in notes: 1"), (with_changes_that_can_be_undone, "people can still undo"),
+        (merged_into, "1 label that was merged into it"), (frozen, "Gold versions: 1"),
         (during_a_job, "Jobs are running"),
     ],
-)
+)  # fmt: skip
 def test_a_used_label_is_kept_and_says_where_it_is_used(world, mia, city, address, use, words):
     use(world, city)
     shown, answer = check_page(mia.get(address)), mia.post(address)

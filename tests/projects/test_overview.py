@@ -212,13 +212,10 @@ def test_each_step_knows_that_it_is_done(world, sign_in, run, tmp_path):
     todo = [
         lambda: models.Project.objects.update(guidelines="Mark names."),
         lambda: (submit(world, world.ann), submit(world, world.ben)),
-        lambda: figures_of(project=project, unit=ComparedUnit.CHARACTER),
-        lambda: adjudicate(world, world.note),
-        lambda: golden(world, world.note),
-        lambda: frozen(world),
-        lambda: make.make_set(world.note, run, submitted=True),
-        lambda: finish(world.note, run),
-    ]
+        lambda: figures_of(project=project, unit=ComparedUnit.CHARACTER), lambda: adjudicate(world, world.note),
+        lambda: golden(world, world.note), lambda: frozen(world),
+        lambda: make.make_set(world.note, run, submitted=True), lambda: finish(world.note, run),
+    ]  # fmt: skip
     for number, act in enumerate(todo, start=2):
         assert open_steps(client) == STEPS[number:]
         act()

@@ -57,13 +57,10 @@ def test_settings_are_changed(world, mia):
 
 def test_errors_keep_what_was_typed(world, mia):
     wrong = {
-        "name": ["", "x" * 121],
-        "language": ["italian!"],
-        "distribution": ["nobody"],
-        "annotators_per_note": [0, 21, "x", HUGE],
-        "idle_days": ["0", "366", "x"],
+        "name": ["", "x" * 121], "language": ["italian!"], "distribution": ["nobody"],
+        "annotators_per_note": [0, 21, "x", HUGE], "idle_days": ["0", "366", "x"],
         "notes_per_annotator": ["0", "-1", "x", "1000001", 2**31, HUGE],
-    }
+    }  # fmt: skip
     for name, some in wrong.items():
         for value in some:
             response = mia.post(PAGE, values(name="Ward nine") | {name: value})

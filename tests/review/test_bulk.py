@@ -166,10 +166,8 @@ def test_finished_notes_are_left_alone_by_the_act_and_by_its_undo(world):
 def test_impossible_plans_are_refused(world):
     elsewhere = make_project()
     for rule, code in (
-        ({"label": label_of(elsewhere, "CITY").pk}, "label"),
-        ({"to": 10**9}, "label"),
-        ({"least": 0.99}, "none"),
-    ):
+        ({"label": label_of(elsewhere, "CITY").pk}, "label"), ({"to": 10**9}, "label"), ({"least": 0.99}, "none"),
+    ):  # fmt: skip
         with pytest.raises(ServiceError) as refused:
             world.plan(**rule)
         assert refused.value.code == code

@@ -189,12 +189,10 @@ def test_the_log_lists_the_decisions_in_both_formats(decided):
     answer = decided.client.get(url("decisions_export", "jsonl"))
     rows = [json.loads(line) for line in b"".join(answer).decode().splitlines()]
     assert [(r["reviewer"], r["act"], r["before"], r["after"], r["over"]) for r in rows] == [
+        ("rev", "accept", "open", "accepted", None), ("mia", "reject", "accepted", "rejected", "rev"),
+        ("rev", "correct", "open", "accepted", None), ("rev", "accept", "open", "accepted", None),
         ("rev", "accept", "open", "accepted", None),
-        ("mia", "reject", "accepted", "rejected", "rev"),
-        ("rev", "correct", "open", "accepted", None),
-        ("rev", "accept", "open", "accepted", None),
-        ("rev", "accept", "open", "accepted", None),
-    ]
+    ]  # fmt: skip
     assert {row["bulk"] for row in rows[3:]} == {str(decided.bulk.pk)}
     corrected = rows[2]["suggested_label"], rows[2]["label"], rows[2]["gold_added"]
     assert corrected == ("HOSPITAL", "CITY", [[44, 50, "CITY"]])

@@ -87,18 +87,13 @@ def errors_of(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
     own = make.make_set(world.note, world.ann, [(0, 5, "PATIENT")], submitted=True).spans.get()
     foreign = make.label_of(world.other, "CITY").pk
     return [
-        ({"suggestion": elsewhere.pk}, "suggestion"),
-        ({"suggestion": own.pk}, "suggestion"),
-        ({"suggestion": 10**9}, "suggestion"),
-        ({"act": "add", **at, "quote": "Luigi"}, "quote"),
+        ({"suggestion": elsewhere.pk}, "suggestion"), ({"suggestion": own.pk}, "suggestion"),
+        ({"suggestion": 10**9}, "suggestion"), ({"act": "add", **at, "quote": "Luigi"}, "quote"),
         ({"act": "add", **at, "end": 10_000}, "outside"),
         ({"act": "add", **at, "start": 5, "end": 6, "quote": " "}, "white"),
-        ({"act": "add", **at, "label": foreign}, "label"),
-        ({"act": "correct", **at, "label": 10**9}, "label"),
-        ({"act": "remove", **at}, "moved"),
-        ({"act": "undo"}, "nothing"),
-        ({"act": "redo"}, "nothing"),
-    ]
+        ({"act": "add", **at, "label": foreign}, "label"), ({"act": "correct", **at, "label": 10**9}, "label"),
+        ({"act": "remove", **at}, "moved"), ({"act": "undo"}, "nothing"), ({"act": "redo"}, "nothing"),
+    ]  # fmt: skip
 
 
 def test_every_error_gives_a_reason_and_the_current_state(suggested, sign_in):

@@ -46,10 +46,8 @@ def test_the_command_prints_recall_precision_and_all_or_nothing_recall_after_eac
     rows = table()["by_pass"]
     assert [row["passes"] for row in rows] == [1, 2, 3]
     assert [(row["exact"]["precision"], row["exact"]["recall"]) for row in rows] == [
-        (1, pytest.approx(2 / 6)),
-        (1, pytest.approx(3 / 6)),
-        (pytest.approx(3 / 4), pytest.approx(3 / 6)),
-    ]
+        (1, pytest.approx(2 / 6)), (1, pytest.approx(3 / 6)), (pytest.approx(3 / 4), pytest.approx(3 / 6)),
+    ]  # fmt: skip
     tolerant = [row["tolerant"]["same_category"] for row in rows]
     assert [rates["right"] for rates in tolerant] == [2, 3, 3] and [rates["gold"] for rates in tolerant] == [6, 6, 6]
     ages = [row["categories"]["C3"]["tolerant_category"]["share"] for row in rows]

@@ -70,18 +70,15 @@ def test_what_is_wrong_with_an_act(world, rita):
     desk = rita.get(world.path).json()
     span = {"start": 44, "end": 50, "label": "CITY"}
     for act, more, field in (
-        ("wrong", {}, "act"),
-        ("annotator", {}, "annotator"),
-        ("annotator", {"annotator": 9}, "annotator"),
-        ("own", {}, "span"),
-        ("own", {"span": span}, "span.quote"),
+        ("wrong", {}, "act"), ("annotator", {}, "annotator"), ("annotator", {"annotator": 9}, "annotator"),
+        ("own", {}, "span"), ("own", {"span": span}, "span.quote"),
         ("own", {"span": span | {"quote": "Milano"}}, "span.quote"),
         ("own", {"span": span | {"label": "NOWHERE", "quote": "Torino"}}, "span.label"),
         ("own", {"span": span | {"end": 5000, "quote": "Torino"}}, "span.start"),
         ("attribute", {"span": span}, "attribute"),
         ("attribute", {"span": span, "attribute": {"name": "Family", "value": False}}, "attribute.value"),
         ("drop", {}, "span"),
-    ):
+    ):  # fmt: skip
         assert fields(decide(rita, world, desk, CITY, act, **more)) == {field}, (act, more)
     assert fields(rita.post(f"{world.path}/decide", {"act": "majority"})) == {"seen"}
     assert decide(Program(world.rosa), world, desk, NAME, "majority").status_code == 200

@@ -20,12 +20,9 @@ from tests.deidreview.test_api_matrix import build_world_with_spans
 from tests.worlds.programs import Program
 
 CHECKS = [
-    not_a_server_error,
-    checks.status_code_conformance,
-    checks.content_type_conformance,
-    checks.response_headers_conformance,
-    checks.response_schema_conformance,
-]
+    not_a_server_error, checks.status_code_conformance, checks.content_type_conformance,
+    checks.response_headers_conformance, checks.response_schema_conformance,
+]  # fmt: skip
 ROUTES = api().operations
 # By day one route of each module.
 BY_DAY = set({ROUTES[name].view_func.__module__: name for name in sorted(ROUTES)}.values())

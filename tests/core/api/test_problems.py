@@ -28,13 +28,11 @@ def raw(world, method="POST", path="/projects", body=b"", content_type="applicat
 
 def test_bodies(world):
     for body, status, code in (
-        (b"{", 400, "malformed"),
-        (b'{"name": "a\\u0000"}', 400, "malformed"),
-        (b'{"name": 1, "name": 2}', 400, "malformed"),
-        (b'{"name": "Anna Bianchi"}', 422, "invalid"),
+        (b"{", 400, "malformed"), (b'{"name": "a\\u0000"}', 400, "malformed"),
+        (b'{"name": 1, "name": 2}', 400, "malformed"), (b'{"name": "Anna Bianchi"}', 422, "invalid"),
         (b'{"name": ["Anna Bianchi"], "label_set": "meddocan"}', 422, "invalid"),
         (b'{"name": "Anna Bianchi", "label_set": "none"}', 422, "invalid"),
-    ):
+    ):  # fmt: skip
         found = problem(raw(world, body=body))
         assert (found["status"], found["code"]) == (status, code)
 

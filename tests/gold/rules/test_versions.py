@@ -140,10 +140,8 @@ def test_no_patient_ever_changes_to_another_part(rounds: list[list[int]], chance
 
 def test_shares_are_checked() -> None:
     assert rules.check_shares({"train": 80, "test": 20}) == {
-        rules.Split.TRAIN: 80,
-        rules.Split.DEV: 0,
-        rules.Split.TEST: 20,
-    }
+        rules.Split.TRAIN: 80, rules.Split.DEV: 0, rules.Split.TEST: 20,
+    }  # fmt: skip
     for wrong in ({"train": 80}, {"train": 120, "test": -20}, {"dev": 50, "test": 50}, {"train": 90, "valid": 10}):
         with pytest.raises(rules.SplitError):
             rules.check_shares(wrong)

@@ -48,10 +48,8 @@ def test_a_message_is_signed_as_standard_webhooks_says_and_sent_once(made, deliv
     (got,) = receiver.received
     at = delivery.created_at.isoformat(timespec="seconds")
     assert got.json == {
-        "type": "job.done",
-        "timestamp": at,
-        "data": {"project": "covid", "link": "/projects/covid/jobs/1/"},
-    }
+        "type": "job.done", "timestamp": at, "data": {"project": "covid", "link": "/projects/covid/jobs/1/"},
+    }  # fmt: skip
     assert got.headers["webhook-id"] == str(delivery.key)
     signed = f"{got.headers['webhook-id']}.{got.headers['webhook-timestamp']}.".encode() + got.body
     secret = base64.b64decode(made.secret.removeprefix("whsec_"))

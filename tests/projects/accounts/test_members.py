@@ -13,10 +13,8 @@ from tests.factories import make_member, make_note, make_project, make_set, make
 
 pytestmark = pytest.mark.django_db
 DRAFT, SUBMITTED, WITHDRAWN = (
-    models.AnnotationSetState.DRAFT,
-    models.AnnotationSetState.SUBMITTED,
-    models.AnnotationSetState.WITHDRAWN,
-)
+    models.AnnotationSetState.DRAFT, models.AnnotationSetState.SUBMITTED, models.AnnotationSetState.WITHDRAWN,
+)  # fmt: skip
 
 
 @pytest.fixture

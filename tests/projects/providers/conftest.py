@@ -60,15 +60,9 @@ def slapd() -> Iterator[Slapd]:
 def directory(slapd: Slapd, settings) -> Slapd:
     settings.SIGN_IN = (
         LdapDirectory(
-            id="ldap",
-            name="Hospital",
-            url=slapd.url,
-            bind_dn=ADMIN,
-            bind_password=PASSWORD,
-            people=PEOPLE,
-            filter="(&(uid={name})(!(employeeType=left)))",
-            group_base=GROUPS,
+            id="ldap", name="Hospital", url=slapd.url, bind_dn=ADMIN, bind_password=PASSWORD, people=PEOPLE,
+            filter="(&(uid={name})(!(employeeType=left)))", group_base=GROUPS,
         ),
-    )
+    )  # fmt: skip
     settings.AUTHENTICATION_BACKENDS = [*settings.AUTHENTICATION_BACKENDS, DIRECTORY]
     return slapd

@@ -102,24 +102,19 @@ FORGED = {
     "another authorized party": lambda c: signed(c | {"azp": "another"}),
     "expired": lambda c: signed(c | {"exp": NOW - 3600, "iat": NOW - 7200}),
     "not yet valid": lambda c: signed(c | {"nbf": NOW + 3600}),
-    "issued in the future": lambda c: signed(c | {"iat": NOW + 3600}),
-    "no expiry": lambda c: signed(without(c, "exp")),
+    "issued in the future": lambda c: signed(c | {"iat": NOW + 3600}), "no expiry": lambda c: signed(without(c, "exp")),
     "algorithm none": lambda c: jwt.encode(c, None, "none", headers={"kid": KID}),
     "HS256 with the public key": with_public_key_as_secret,
     "HS256 with the client's secret": lambda c: jwt.encode(c, "client secret" * 4, "HS256", headers={"kid": KID}),
-    "another key": lambda c: signed(c, OTHER_KEY),
-    "unknown kid": lambda c: signed(c, OTHER_KEY, kid="key-2"),
+    "another key": lambda c: signed(c, OTHER_KEY), "unknown kid": lambda c: signed(c, OTHER_KEY, kid="key-2"),
     "its own key in the header": lambda c: signed(c, OTHER_KEY, jwk=OTHER_JWK),
     "another algorithm than the key's": lambda c: signed(c, KEY, "PS256"),
-    "changed claims": lambda c: changed(signed(c)),
-    "no signature": lambda c: signed(c).rsplit(".", 1)[0] + ".",
+    "changed claims": lambda c: changed(signed(c)), "no signature": lambda c: signed(c).rsplit(".", 1)[0] + ".",
     "no nonce": lambda c: signed(without(c, "nonce")),
     "nonce of another sign-in": lambda c: signed(c | {"nonce": oidc.nonce_of("another")}),
-    "missing sub": lambda c: signed(without(c, "sub")),
-    "sub that is a number": with_a_number,
-    "endless sub": lambda c: signed(c | {"sub": "s" * 300}),
-    "no token": lambda c: "",
-}
+    "missing sub": lambda c: signed(without(c, "sub")), "sub that is a number": with_a_number,
+    "endless sub": lambda c: signed(c | {"sub": "s" * 300}), "no token": lambda c: "",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", FORGED)

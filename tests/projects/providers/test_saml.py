@@ -167,15 +167,10 @@ def with_entities(answers, declared, used):
 
 
 FORGED = {
-    "unsigned": lambda a: response(a),
-    "only the response is signed": lambda a: sign(response(a), what="Response"),
-    "another key": lambda a: sign(response(a), OTHER),
-    "SHA-1": lambda a: sign(response(a), weak=True),
-    "changed": changed,
-    "wrapped before": wrapped_before,
-    "wrapped after": wrapped_after,
-    "wrapped in extensions": wrapped_in_extensions,
-    "wrapped in the signature": wrapped_in_signature,
+    "unsigned": lambda a: response(a), "only the response is signed": lambda a: sign(response(a), what="Response"),
+    "another key": lambda a: sign(response(a), OTHER), "SHA-1": lambda a: sign(response(a), weak=True),
+    "changed": changed, "wrapped before": wrapped_before, "wrapped after": wrapped_after,
+    "wrapped in extensions": wrapped_in_extensions, "wrapped in the signature": wrapped_in_signature,
     "the same id twice": lambda a: wrapped_before(a, ID="assertion-1"),
     "another audience": lambda a: sign(response(a, audience="https://another.example")),
     "another recipient": lambda a: sign(response(a, recipient="https://another.example/acs")),
@@ -185,8 +180,7 @@ FORGED = {
     "confirmation expired": lambda a: sign(response(a, until=at(-10))),
     "not yet valid": lambda a: sign(response(a, not_before=at(10))),
     "session over": lambda a: sign(response(a, session_until=at(-10))),
-    "not a success": lambda a: sign(response(a, status="Requester")),
-    "answers nothing": lambda a: sign(response(None)),
+    "not a success": lambda a: sign(response(a, status="Requester")), "answers nothing": lambda a: sign(response(None)),
     "answers another request": lambda a: sign(response("ONELOGIN_another")),
     "a stolen assertion of another request": lambda a: sign(response(a, irt="ONELOGIN_another")),
     "a stolen assertion of no request": lambda a: sign(response(a, irt=None)),
@@ -194,9 +188,8 @@ FORGED = {
     "empty name": lambda a: sign(response(a, name="")),
     "external entity": lambda a: with_entities(a, b'<!ENTITY x SYSTEM "file:///etc/passwd">', b"&x;"),
     "entities in entities": lambda a: with_entities(a, b'<!ENTITY a "aa"><!ENTITY b "&a;&a;">', b"&b;"),
-    "no XML": lambda a: b"abc",
-    "too long": lambda a: b"<a>" + b"x" * 300_000 + b"</a>",
-}
+    "no XML": lambda a: b"abc", "too long": lambda a: b"<a>" + b"x" * 300_000 + b"</a>",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", FORGED)

@@ -37,11 +37,9 @@ OTHER_CATEGORY: Note = ([TORINO], [Span(14, 20, "DATE")])
 
 FOUND = [
     (OTHER_LABEL, {"covered", "tolerant_any", "tolerant_category"}),
-    (OTHER_BOUNDS, {"tolerant_any", "tolerant_category", "tolerant"}),
-    (OTHER_CATEGORY, {"covered", "tolerant_any"}),
-    (([ROSSI], []), set()),
-    (([ROSSI], [ROSSI]), set(Criterion)),
-]
+    (OTHER_BOUNDS, {"tolerant_any", "tolerant_category", "tolerant"}), (OTHER_CATEGORY, {"covered", "tolerant_any"}),
+    (([ROSSI], []), set()), (([ROSSI], [ROSSI]), set(Criterion)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("note, found", FOUND)
@@ -144,12 +142,10 @@ def test_suggestions_of_any_label_mask_and_only_the_label_s_own_gold_counts():
     text = "Anna Bianchi, Roma"
     found = masked(
         [
-            (text, [(0, 12, "A"), (14, 18, "B")], [(0, 4, "B"), (5, 12, "A")]),
-            (text, [(0, 12, "A")], [(0, 11, "A")]),
-            (text, [(14, 18, "B")], [(13, 18, "A")]),
-            (text, [], [(0, 4, "A")]),
+            (text, [(0, 12, "A"), (14, 18, "B")], [(0, 4, "B"), (5, 12, "A")]), (text, [(0, 12, "A")], [(0, 11, "A")]),
+            (text, [(14, 18, "B")], [(13, 18, "A")]), (text, [], [(0, 4, "A")]),
         ]
-    )
+    )  # fmt: skip
     low, high = exact(1, 2)
     assert found["A"] == {"notes": 2, "all_found": 1, "share": 0.5, "low": low, "high": high}
     assert found["B"] == {"notes": 2, "all_found": 1, "share": 0.5, "low": low, "high": high}

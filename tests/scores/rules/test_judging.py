@@ -7,10 +7,8 @@ from annotations.text.spans import Span
 
 TP, FN, FP = judging.Judgement
 DAY, NAME, EXTRA = (
-    judging.Entity(0, 8, "DATA", True),
-    judging.Entity(10, 14, "NOME", True),
-    judging.Entity(20, 25, "NOME", False),
-)
+    judging.Entity(0, 8, "DATA", True), judging.Entity(10, 14, "NOME", True), judging.Entity(20, 25, "NOME", False),
+)  # fmt: skip
 
 
 VOTES = [

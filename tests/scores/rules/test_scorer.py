@@ -115,11 +115,9 @@ def test_errors_are_in_text_order_with_gold_and_prediction() -> None:
     errors = Scorer(LABELS, CATEGORY).add(TEXT, GOLD, PREDICTED)
     found = [(error.kind, error.start, error.end) for error in errors]
     assert found == [
-        (ErrorType.BOUNDARY, 0, 11),
-        (ErrorType.MISSED, 24, 27),
-        (ErrorType.LABEL, 38, 45),
+        (ErrorType.BOUNDARY, 0, 11), (ErrorType.MISSED, 24, 27), (ErrorType.LABEL, 38, 45),
         (ErrorType.SPURIOUS, 46, 50),
-    ]
+    ]  # fmt: skip
     assert errors[2].gold == (38, 45, "DOCTOR") and errors[2].predicted == (38, 45, "PATIENT")
     (both,) = Scorer(LABELS, CATEGORY).add(TEXT, spans((0, 11, "PATIENT")), spans((6, 13, "DOCTOR")))
     assert both.kind is ErrorType.BOTH
@@ -217,13 +215,11 @@ def notes(draw: st.DrawFn, max_size: int = 6) -> tuple[str, list[Span], list[Spa
 @pytest.mark.parametrize(
     ("gold", "predicted", "label", "binary"),
     [
-        ("PATIENT", "DOCTOR PATIENT", (2, 1, 1), (1, 1, 1)),
-        ("DOCTOR PATIENT", "PATIENT", (1, 1, 2), (1, 1, 1)),
-        ("DOCTOR PATIENT", "PATIENT DOCTOR", (2, 2, 2), (1, 1, 1)),
-        ("", "DOCTOR PATIENT", (2, 0, 0), (1, 0, 0)),
+        ("PATIENT", "DOCTOR PATIENT", (2, 1, 1), (1, 1, 1)), ("DOCTOR PATIENT", "PATIENT", (1, 1, 2), (1, 1, 1)),
+        ("DOCTOR PATIENT", "PATIENT DOCTOR", (2, 2, 2), (1, 1, 1)), ("", "DOCTOR PATIENT", (2, 0, 0), (1, 0, 0)),
         ("CITY", "DOCTOR PATIENT", (2, 0, 1), (1, 1, 1)),
     ],
-)
+)  # fmt: skip
 def test_a_token_with_two_labels_counts_for_each(gold, predicted, label, binary) -> None:
     sides = (spans(*((0, 5, one) for one in side.split())) for side in (gold, predicted))
     table = score((TEXT, *sides))

@@ -30,10 +30,8 @@ def refused(answer, status: int, kind: str | None = None) -> str:
 def test_without_the_token_everything_is_refused(configure):
     for path, authorizations in (
         ("idp/Users", ["", f"Bearer {TOKEN}x", f"Bearer {HASH}", "Bearer ", f"Basic {TOKEN}"]),
-        ("none/Users", [f"Bearer {TOKEN}"]),
-        ("", [f"Bearer {TOKEN}"]),
-        ("idp/nowhere", [""]),
-    ):
+        ("none/Users", [f"Bearer {TOKEN}"]), ("", [f"Bearer {TOKEN}"]), ("idp/nowhere", [""]),
+    ):  # fmt: skip
         for authorization in authorizations:
             answer = Client().get(f"/scim/v2/{path}", headers={"Authorization": authorization})
             refused(answer, 401)
