@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0012_candidates'),
+        ('annotations', '0013_frozen_gold'),
     ]
 
     operations = [
