@@ -17,12 +17,21 @@ from django.utils.translation import gettext as _
 from annotations.core.api.answers import answered_once
 from annotations.core.api.etags import with_etag
 from annotations.core.api.mount import match_of, operation_of
-from annotations.core.api.problems import Problem, answer, as_problem, problem_of
-from annotations.core.api.requests import SHOWN_ONCE, ApiRequest, Scope, enter, require_scope
+from annotations.core.api.routes import (
+    SHOWN_ONCE,
+    ApiRequest,
+    Problem,
+    Scope,
+    answer,
+    as_problem,
+    enter,
+    problem_of,
+    require_scope,
+)
 from annotations.core.api.tokens import token_of
 from annotations.core.entrance import entering
-from annotations.core.errors import LimitReached
 from annotations.core.requests import UPLOADS
+from annotations.core.services import LimitReached
 from annotations.projects.services.accounts import client_ip
 from annotations.text.names import MAX_ID, whole
 from deidreview import REQUEST_BYTES

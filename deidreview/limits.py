@@ -18,8 +18,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import LimitReached
 from annotations.core.sealing import OtherSecretKey
+from annotations.core.services import LimitReached
 from annotations.projects.services.accounts import client_ip
 from deidreview.views import refusal
 

@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from annotations.core.api.tokens import token_of
-from annotations.core.errors import LimitReached
+from annotations.core.services import LimitReached
 from deidreview import REQUEST_BYTES, VERSION
 from deidreview.api import bearer, count_request
 from deidreview.limits import count_address, token_windows

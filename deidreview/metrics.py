@@ -23,7 +23,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.values import MutexValue, ValueClass
 
-from annotations.core.errors import LimitReached
+from annotations.core.services import LimitReached
 from annotations.jobs.services.doorbell import QueueRow, queue_rows
 from annotations.models import Job, JobState
 from annotations.projects.services.accounts import forwarded

@@ -22,7 +22,7 @@ from ninja import Schema, UploadedFile
 from ninja.operation import Operation
 
 from annotations.core.api.mount import JSON, PREFIX, api, match_of
-from annotations.core.api.requests import ApiRequest, Scope
+from annotations.core.api.routes import ApiRequest, Scope
 from annotations.models import ApiToken, User
 
 # A path parameter, such as {slug:slug} or {int:version}.

@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from annotations.ops.services.backup import schema_state, too_old, write_backup
 from models_runtime.runs.services.runs import start_run

@@ -12,8 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
-from annotations.core.api.problems import Problem
-from annotations.core.errors import LimitReached
+from annotations.core.api.routes import Problem
+from annotations.core.services import LimitReached
 from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim import errors
 from annotations.projects.services.providers.scim.errors import provider_with

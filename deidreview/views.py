@@ -15,8 +15,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
 from annotations.core.access import SecondFactorMissing, has_app
-from annotations.core.locks import ProjectArchived
 from annotations.core.requests import wants_fragment, wants_json
+from annotations.core.services import ProjectArchived
 from annotations.jobs.services import doorbell
 from annotations.jobs.services.status import missing
 from annotations.models import Job, User

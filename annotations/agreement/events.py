@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.events import NoData, Verb
+from annotations.core.services import NoData, Verb
 from annotations.projects.events import GuidelinesChanged
 from annotations.text.attributes import Value
 from annotations.text.provenance import Provenance

@@ -18,12 +18,9 @@ from annotations.annotate.services.annotation_set import SetStatus, hand_in, reo
 from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import Note, ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, invalid, named
 from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.models import AnnotationSet, Document
 from annotations.notes.api import SpanOut, codes_of, label_coded

@@ -13,10 +13,7 @@ from annotations.audio.services.regions import decide_region, mark_region
 from annotations.audio.services.starting import start_recording
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, named
 from annotations.core.requests import takes_uploads
 from annotations.jobs.api import JobItem, started
 from annotations.models import AudioRegion, Recording, RegionDecision, RegionSort

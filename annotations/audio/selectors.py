@@ -14,8 +14,7 @@ from annotations.audio.rules.gaps import HARMLESS
 from annotations.audio.rules.intervals import Interval, muted
 from annotations.audio.rules.words import TimedWord
 from annotations.core.access import Access, note_for, sets_for
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.core.spans import own_sets
 from annotations.core.stored_files import open_stored
 from annotations.models import (

@@ -17,10 +17,9 @@ from annotations.audio.rules.sound import AudioMissing, library
 from annotations.audio.services.regions import decide_region, mark_region
 from annotations.audio.services.starting import start_recording
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, in_project, number, paged, takes_uploads
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.core.stored_files import CHUNK
 from annotations.models import AuthorKind, Recording, RegionDecision, RegionSort, StoredFile
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core import suggestions
 from annotations.core.entrance import Entrance
-from annotations.core.locks import ProjectArchived
+from annotations.core.services import ProjectArchived
 
 Found = TypeVar("Found")
 

@@ -14,10 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, SecondFactorMissing
 from annotations.core.changes import ChangeRefused
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED, FileDownloaded
-from annotations.core.locks import ProjectArchived
 from annotations.core.requests import Request, body_of
+from annotations.core.services import FILE_DOWNLOADED, FileDownloaded, ProjectArchived, ServiceError
 from annotations.core.stored_files import read_chunks
 from annotations.models import StoredFile
 

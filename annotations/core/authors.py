@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError, good_name
+from annotations.core.services import ServiceError, good_name
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Membership, Project, User
 from annotations.text.provenance import Origin
 

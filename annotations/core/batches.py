@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.changes import ChangeRefused, malformed
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 
 Change = TypeVar("Change")
 State = TypeVar("State")

@@ -22,7 +22,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field, TypeAdapter, ValidationError
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.spans import SpanItem
 from annotations.models import Event, Span
 from annotations.models.prepared import PreparedRead

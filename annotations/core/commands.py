@@ -1,6 +1,7 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -19,9 +20,8 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from annotations.core import access as core_access
-from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.forms import WholeField
-from annotations.core.locks import ProjectArchived
+from annotations.core.services import LimitReached, Progress, ProjectArchived, ServiceError
 from annotations.formats.files.csv_files import CsvRow, RowError, csv_line, csv_rows
 from annotations.formats.notes import NoteError
 from annotations.installation import PROGRAM
@@ -251,6 +251,30 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(round(value, 4)) if isinstance(value, float) else str(value)
+
+
+# Progress bars of commands. They are shown on a terminal only, on standard error; elsewhere nothing is printed.
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress]:
+    """Show a bar while the block runs. The block gets a `Progress`, which may be called as often as one likes."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    # Imported only here: rich takes a tenth of a second, which no web process and no script shall pay for.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(title, total=None)
+
+        def show(done: int, total: int) -> None:
+            bars.update(task, completed=done, total=total or None)
+
+        yield show
 
 
 class FailingCommand(BaseCommand):

@@ -8,9 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Access, Can
-from annotations.core.commands import JourneyCommand, entered, find_project, read_rows, write_rows
-from annotations.core.errors import ServiceError
-from annotations.core.progress import progress_bar
+from annotations.core.commands import JourneyCommand, entered, find_project, progress_bar, read_rows, write_rows
+from annotations.core.services import ServiceError
 from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
 from annotations.models import Document, User
 

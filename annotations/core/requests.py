@@ -19,7 +19,7 @@ from django_htmx.middleware import HtmxDetails
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.changes import ChangeRefused, LabeledBounds, not_whole
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import User
 from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole
 

@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import SET_SEEDED
+from annotations.core.services import SET_SEEDED, ServiceError
 from annotations.models import AnnotationSet, Author, AuthorKind, Event, Label, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 from annotations.text.attributes import AttributeDef, Attributes, Value, definitions_of, fitting, with_value

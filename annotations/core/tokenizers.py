@@ -1,4 +1,4 @@
-"""Tokenizers besides the default rule (`annotations.text.tokens`), for workers and commands.
+"""Tokenizers besides the default rule (`annotations.text.spans`), for workers and commands.
 
 Their code is imported on first use, so that the web process never loads it.
 """
@@ -11,8 +11,8 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from annotations.core.errors import ServiceError
-from annotations.text.tokens import Tokenizer, TokenizerError, tokenize
+from annotations.core.services import ServiceError
+from annotations.text.spans import Tokenizer, TokenizerError, tokenize
 
 
 @dataclass(frozen=True)

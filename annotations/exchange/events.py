@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.events import Verb
+from annotations.core.services import Verb
 
 NotesImported = TypedDict(
     "NotesImported",

@@ -22,9 +22,8 @@ from django.utils.translation import gettext as _
 
 from annotations import models
 from annotations.core.access import Access, Can, note_for
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
 from annotations.core.labels import label_rows
+from annotations.core.services import NOTE_DELETED, PATIENT_ERASED, ServiceError
 from annotations.exchange.rules import likely_labels
 from annotations.formats.base import LabelFinder
 from annotations.formats.documents.programs import PDFTOPPM

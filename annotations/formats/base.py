@@ -14,8 +14,7 @@ from typing import IO, Any, Final, Protocol, Self
 from annotations.formats.files.safe_names import FileNames
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8, outcome
 from annotations.text.labels import CODE, LabelSetDef
-from annotations.text.spans import Span
-from annotations.text.tokens import Tokenizer, tokenize
+from annotations.text.spans import Span, Tokenizer, tokenize
 
 HEAD: Final = 64 * 1024
 """The number of bytes at the start of a file by which a format is detected."""

@@ -21,8 +21,7 @@ from annotations.formats.base import Files, Format, LabelFinder, NoteFiles, loos
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.token_tags import TagReader, blocks, count_labels, tagged, words_of, written_tags
 from annotations.text.bio import BioEncoding, decode
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, tokens_at
+from annotations.text.spans import Span, Token, tokens_at
 
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
 HEADER: Final = b"# columns: token start end tag"

@@ -14,8 +14,7 @@ from typing import Final, Protocol
 
 from annotations.text.characters import WHITE_SPACE, Utf16, is_digit
 from annotations.text.segments import BREAK
-from annotations.text.spans import Bounds
-from annotations.text.tokens import Parts
+from annotations.text.spans import Bounds, Parts
 
 NEAR: Final = 100
 """The most characters between the expected start and the place found."""

@@ -13,8 +13,7 @@ from annotations.formats.base import Files, Format, LabelFinder, NoteFiles, spli
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.text.hashes import text_sha256
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, Tokenizer
+from annotations.text.spans import Span, Token, Tokenizer
 
 # Spaces between a span and a word that it is attached to, and the offset map that takes them out again.
 #

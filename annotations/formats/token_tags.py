@@ -14,8 +14,7 @@ from annotations.formats.notes import Loss, OutNote
 from annotations.text.bio import OUTSIDE, BioEncoding, Cause, Loser, encode, split_any_tag, split_tag
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.segments import lines, sentences
-from annotations.text.spans import Bounds
-from annotations.text.tokens import Token, Tokenizer, tokens_at
+from annotations.text.spans import Bounds, Token, Tokenizer, tokens_at
 
 _start = attrgetter("start")
 

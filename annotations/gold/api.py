@@ -14,10 +14,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can, closed_to, sets_for
 from annotations.core.api.etags import matched
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
-from annotations.core.api.problems import Problem, check, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
+from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, Username, check, named
 from annotations.gold import selectors
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold_bulk
 from annotations.gold.services.statistics import statistics_of
 from annotations.jobs.runner import Claim

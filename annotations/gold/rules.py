@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from annotations.text.bio import encode, split_tag
 from annotations.text.matching import match
-from annotations.text.spans import Span
-from annotations.text.tokens import Parts, Tokenizer, covered, split_at, tokenize
+from annotations.text.spans import Parts, Span, Tokenizer, covered, split_at, tokenize
 
 
 class Split(StrEnum):

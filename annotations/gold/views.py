@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotations.core.access import Access, Can, closed_to, sets_for
-from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
 from annotations.core.requests import Request, error_as_message, in_project, number, paged
+from annotations.core.services import ServiceError
 from annotations.core.templatetags.clusters import Cluster
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics

@@ -10,9 +10,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.requests import ApiRequest, require_any_project
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Username
+from annotations.core.api.routes import Answer, ApiRequest, ProjectRouter, Username, require_any_project
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import QueueRow, queue_rows

@@ -6,8 +6,8 @@ from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, in_project, paged
+from annotations.core.services import ServiceError
 from annotations.jobs.services import queue
 from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.jobs.services.status import status_of

@@ -10,8 +10,8 @@ from django.core.management.base import OutputWrapper
 from django.db import connection
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import progress_bar
+from annotations.core.commands import progress_bar
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.models import Job, JobState

@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.sources import NoteRow, parse_note_rows
 from annotations.ops.selectors.webhooks import KINDS
 from annotations.ops.services.webhooks.webhooks import LONGEST

@@ -1,6 +1,6 @@
 from typing import Any
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import open_stored
 from annotations.jobs.runner import Claim
 from annotations.models import Project, User

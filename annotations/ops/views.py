@@ -16,8 +16,6 @@ from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Access, Can, may_create_projects, note_for
 from annotations.core.answers import attachment
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_DELETED
 from annotations.core.forms import attempted, error_beside
 from annotations.core.requests import (
     FORM,
@@ -29,6 +27,7 @@ from annotations.core.requests import (
     ticked,
     wants_fragment,
 )
+from annotations.core.services import NOTE_DELETED, ServiceError
 from annotations.jobs.tokens import form_token
 from annotations.models import DeliveryState, Document, Webhook
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm, WebhookForm

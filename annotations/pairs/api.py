@@ -9,10 +9,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, named
 from annotations.core.requests import takes_uploads
 from annotations.jobs.api import JobItem, started
 from annotations.models import PairCandidate

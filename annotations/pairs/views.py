@@ -6,9 +6,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, number, paged, takes_uploads
+from annotations.core.services import ServiceError
 from annotations.models import PublishedState
 from annotations.pairs import selectors
 from annotations.pairs.forms import PileForm

@@ -5,7 +5,7 @@ from typing import NotRequired
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import TypedDict
 
-from annotations.core.events import NoData, Verb
+from annotations.core.services import NoData, Verb
 
 
 class ProjectCreated(TypedDict):

@@ -8,8 +8,7 @@ from typing import IO, Any
 
 from django.db import transaction
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
+from annotations.core.services import ServiceError, erasures_of, unerased
 from annotations.core.stored_files import read_chunks, store_file
 from annotations.exchange.services.writing import write_zip
 from annotations.jobs.runner import Claim

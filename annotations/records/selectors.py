@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 
 from annotations.core.access import Access
 from annotations.core.authors import gold_author_id
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

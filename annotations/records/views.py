@@ -6,10 +6,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, takes_uploads
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.records import selectors
 from annotations.records.forms import RecordReleaseForm, RecordsForm, SchemaForm
 from annotations.records.rules.plans import RecordError

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.models import Document, KnownUpload, KnownUploadState, Project, Release, ReleasedNote, ReleaseState
 from annotations.release.rules.known.master import Master, MasterError, Problem, person_of, read_csv, resources

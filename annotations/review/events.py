@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.events import Bounds, Verb
+from annotations.core.services import Bounds, Verb
 from annotations.text.attributes import Value
 from annotations.text.provenance import Provenance
 

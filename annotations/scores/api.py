@@ -12,10 +12,7 @@ from annotations.core.access import Access, Can, authors_for
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging
-from annotations.core.api.problems import Problem, invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, invalid, named
 from annotations.jobs.api import JobItem, started
 from annotations.models import CauseKind, Project
 from annotations.notes.selectors.in_context import Entry, paged_in_context

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from annotations.text.spans import Bounds, Span, check_bounds
-from annotations.text.tokens import Token, Tokenizer, covered, split_at, tokenize
+from annotations.text.spans import Bounds, Span, Token, Tokenizer, check_bounds, covered, split_at, tokenize
 
 OUTSIDE: Final = "O"
 NOBODY: Final = -1

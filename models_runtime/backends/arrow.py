@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import pyarrow
 
-from annotations.text.spans import Span, renamed
-from annotations.text.tokens import estimated
+from annotations.text.spans import Span, estimated, renamed
 from models_runtime.backends.base import Backend, BackendError, blocks, budget_of, each_alone, load
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend
 

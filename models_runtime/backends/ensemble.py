@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from annotations.text.combining import Method, VotingModel, vote
-from annotations.text.spans import Span, renamed
-from annotations.text.tokens import tokenize
+from annotations.text.spans import Span, renamed, tokenize
 from models_runtime.backends.base import Backend, BackendError, OneByOne, budget_of
 from models_runtime.backends.marginals import GivesMarginals, Marked, mean_marginals
 

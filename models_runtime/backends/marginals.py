@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from annotations.text.bio import decode, split_tag
 from annotations.text.characters import trim
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import Token, covered
+from annotations.text.spans import Bounds, Span, Token, covered
 from models_runtime.backends.base import Backend, Budget, Device, OneByOne, budget_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from annotations.text.segments import sentences
-from annotations.text.spans import Bounds
-from annotations.text.tokens import Token, covered, tokenize
+from annotations.text.spans import Bounds, Token, covered, tokenize
 
 # Only short lines are header lines: in a paragraph, a colon says little about words far behind it.
 FIELD_LINE: Final = 40

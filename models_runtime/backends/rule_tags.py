@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from annotations.text.spans import Span
-from annotations.text.tokens import covered
+from annotations.text.spans import Span, covered
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.notes import Note
 from models_runtime.backends.rules import RulesBackend

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.spans import pairs_of
 from annotations.models import AnnotationSetState, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels

@@ -14,7 +14,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Can, enter
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.rules import Patient, Split, split_patients
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Deletion, Document, GoldVersion, GoldVersionNote, Project, User

@@ -11,8 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold
+from annotations.core.services import ServiceError, hold
 from annotations.jobs.registry import load
 from annotations.models import Document, Project, Release
 from annotations.text.hashes import text_sha256

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
+from annotations.core.services import ServiceError, good_name
 from annotations.core.stored_files import read_chunks, store_file
 from annotations.jobs.registry import load as load_factory
 from annotations.models import Project, StoredFile, StoredFileKind, User

@@ -9,7 +9,7 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Author, Document, GoldVersion, Project, PublishedDecision, PublishedState
 from annotations.models import Span as SpanRow
 from annotations.pairs.selectors import FLAGGED_BELOW

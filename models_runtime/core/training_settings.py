@@ -12,7 +12,7 @@ from typing import Final, Literal
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 
 Value = int | float | str | bool
 # Values that a command accepts for a switch.

@@ -9,10 +9,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, named
 from annotations.jobs.api import JobItem, started
 from models_runtime.feeds import selectors
 from models_runtime.feeds.forms import FIELDS

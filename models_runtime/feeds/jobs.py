@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from annotations.core.errors import LimitReached, ServiceError
-from annotations.core.locks import ErasedMeanwhile, ProjectArchived
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled, ErasedMeanwhile, LimitReached, ProjectArchived, ServiceError
 from annotations.jobs.runner import Claim
 from models_runtime.feeds.selectors import feeds_rows
 from models_runtime.feeds.services.delivering import clear, deliver, sweep

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.authors import gold_sets
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.services.queue import LIVE
 from annotations.models import JobState, Project, RecordSchemaState, ReleasedNote, ReleasedNoteState, ReleaseState
 from models_runtime.feeds.rules import folders

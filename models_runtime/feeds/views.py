@@ -6,9 +6,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, render_part
+from annotations.core.services import ServiceError
 from annotations.models import Author, AuthorKind, ReleasePolicy
 from annotations.release.rules.redaction.policy import SHIPPED
 from models_runtime.feeds import selectors

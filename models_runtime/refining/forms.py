@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.errors import ServiceError
 from annotations.core.forms import WholeField, offer, suggest
+from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
 from annotations.scores.rules.judging import STANDARD, THRESHOLD

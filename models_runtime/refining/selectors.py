@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import among, in_batches
-from annotations.core.errors import ServiceError
 from annotations.core.hooks import notes_learned_from
+from annotations.core.services import ServiceError
 from annotations.core.suggestions import ProposedRemoval
 from annotations.models import Author, AuthorKind, Decision, Document, GoldVersion, GoldVersionNote, Project
 from annotations.models import Span as StoredSpan

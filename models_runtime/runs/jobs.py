@@ -15,9 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import SpanRow, insert_objects
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold, keep_labels
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled, ServiceError, hold, keep_labels
 from annotations.core.spans import as_json, stored
 from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.jobs.runner.claims import Held
@@ -26,9 +24,8 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.combining import MergedSpan
 from annotations.text.hashes import string_key, text_sha256
 from annotations.text.provenance import Doubtful
-from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in
+from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in, estimated
 from annotations.text.spans import Span as DomainSpan
-from annotations.text.tokens import estimated
 from models_runtime.backends.base import (
     Backend,
     BackendError,

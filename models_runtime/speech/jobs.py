@@ -2,7 +2,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import Claim
 from annotations.models import Recording, User
 from models_runtime.speech.services.judging import judge_gaps

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError
 from annotations.core.forms import WholeField, suggest
+from annotations.core.services import ServiceError
 from annotations.exchange.services.sources import megabytes
 from annotations.models import GoldVersion, Job
 from models_runtime.core import external

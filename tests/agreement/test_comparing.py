@@ -11,8 +11,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.disagreements import amend, change_cause
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.models import Amendment, AnnotationSet, Cause, Comparison, Difference, Event
 from annotations.notes.selectors.comments import has_seen_outcome
 from annotations.projects.services.labels import merge_labels

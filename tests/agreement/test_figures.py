@@ -12,8 +12,7 @@ from annotations.agreement.selectors.figures import content_key, shared_annotati
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import NoteTable, figures_of, kept_figures, named_notes
 from annotations.annotate.services.annotation_set import reopen, submit
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled, ServiceError
 from annotations.models import Amendment, AnnotationSet, AnnotationSetState, Category, Figures, Label
 from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make

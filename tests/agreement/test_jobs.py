@@ -13,7 +13,7 @@ from annotations.agreement.services.figures import kept_figures, start_agreement
 from annotations.core.tokenizers import KINDS
 from annotations.jobs.services.worker import perform
 from annotations.models import Figures, Job, JobState
-from annotations.text.tokens import Token
+from annotations.text.spans import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
 

@@ -18,7 +18,7 @@ from annotations.agreement.selectors.disagreements import Filters
 from annotations.agreement.selectors.sentences import sentences
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED
 from annotations.models import AnnotationSet, Event
 from tests import factories as make
 from tests.held import made_once

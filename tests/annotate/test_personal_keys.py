@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.annotate.selectors.personal import PROGRAM_KEYS, key_lines, own_labels
 from annotations.annotate.services.personal import reset_keys, set_keys
 from annotations.core.access import enter
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Event, Label, PersonalKey, User
 from annotations.projects.services.labels import merge_labels, update_label
 from annotations.text.labels import RESERVED_HOTKEYS

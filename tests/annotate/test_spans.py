@@ -10,7 +10,7 @@ from annotations.annotate.services import spans
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.annotate.services.spans import apply_change
 from annotations.core.changes import ChangeRefused, read_change
-from annotations.core.events import Verb
+from annotations.core.services import Verb
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Event, Span
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, do, made, many, merge, refused, step

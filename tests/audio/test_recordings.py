@@ -13,8 +13,7 @@ from annotations.audio.rules.sound import facts_of, peaks_of, write_muted
 from annotations.audio.selectors import muted_intervals, words_of
 from annotations.audio.services import exporting
 from annotations.audio.services.starting import start_recording
-from annotations.core.errors import ServiceError
-from annotations.core.locks import ErasedMeanwhile
+from annotations.core.services import ErasedMeanwhile, ServiceError
 from annotations.jobs.runner import HandBack
 from annotations.jobs.runner import run as work
 from annotations.models import (

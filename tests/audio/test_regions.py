@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotations.audio.selectors import muted_intervals, turns_of
 from annotations.audio.services.regions import decide_region, mark_region
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import Assignment, AudioRegion, DocumentSource, Event, JobState
 from models_runtime.backends.llm.servers import read_servers

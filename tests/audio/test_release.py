@@ -9,7 +9,7 @@ import soundfile
 from django.urls import reverse
 
 from annotations.audio.services.regions import mark_region
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.jobs.runner import run as work
 from annotations.models import (

@@ -10,7 +10,7 @@ import numpy as np
 import pycrfsuite
 import pytest
 
-from annotations.text.tokens import covered
+from annotations.text.spans import covered
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.crf import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions

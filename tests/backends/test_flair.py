@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
 
 from annotations.text.bio import as_bio, decode  # noqa: E402
-from annotations.text.tokens import Token, tokenize  # noqa: E402
+from annotations.text.spans import Token, tokenize  # noqa: E402
 from models_runtime.backends import Backend, BackendError  # noqa: E402
 from models_runtime.backends.flair import MOST_CHARACTERS, FlairBackend, _words  # noqa: E402
 from models_runtime.backends.neural.device import CPU_BUDGET  # noqa: E402

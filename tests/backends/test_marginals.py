@@ -13,8 +13,7 @@ pytest.importorskip("torch")
 
 from annotations.text.characters import trim
 from annotations.text.combining import Method, VotingModel
-from annotations.text.spans import Span
-from annotations.text.tokens import covered, tokenize
+from annotations.text.spans import Span, covered, tokenize
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend

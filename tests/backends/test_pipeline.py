@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span, SpanGroup
 
 from annotations.text.characters import WHITE_SPACE
-from annotations.text.tokens import TokenizerError
+from annotations.text.spans import TokenizerError
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.spacy_pipeline import MOST, PipelineBackend, _entities, _parts, tokenizer_of
 from tests.backends.contract import HOSTILE, BackendContract

@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 from safetensors.torch import load, save
 
-from annotations.text.tokens import tokenize
+from annotations.text.spans import tokenize
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf import word_files
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend

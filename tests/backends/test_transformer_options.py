@@ -15,8 +15,7 @@ torch = pytest.importorskip("torch")
 
 from tokenizers import Tokenizer, normalizers  # noqa: E402 - needs torch
 
-from annotations.text.spans import Span  # noqa: E402
-from annotations.text.tokens import tokenize  # noqa: E402
+from annotations.text.spans import Span, tokenize  # noqa: E402
 from models_runtime.backends import BackendError  # noqa: E402
 from models_runtime.backends.epochs import Orders  # noqa: E402
 from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotations.core.bulk import AT_ONCE, SpanRow, among, insert_object, insert_spans
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import Event, Project, Span
 from tests import factories as make
 

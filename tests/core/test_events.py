@@ -6,7 +6,7 @@ import pickle
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from annotations.core.events import NOTE_READ, SET_SEEDED, NoData, Verb, sentences
+from annotations.core.services import NOTE_READ, SET_SEEDED, NoData, Verb, sentences
 from annotations.models import Event
 from deidreview.sqlite3.base import DatabaseWrapper
 from tests import factories as make

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from annotations.core.authors import parse_written_as
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.sources import parse_patients
 from annotations.gold.services.splitting import split_version

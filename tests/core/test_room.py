@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import silent
+from annotations.core.services import ServiceError, silent
 from annotations.exchange.services import importing, staged
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.models import AnnotationSet, BulkAct, Decision, Document, Event, Project, Resolution, Span

@@ -13,7 +13,9 @@ from tests.worlds.product import ROOT
 
 CODE = """
 import sys
-from annotations.core.progress import progress_bar
+import django
+django.setup()
+from annotations.core.commands import progress_bar
 with progress_bar("Deciding") as show:
     for done in range(4):
         show(done, 3)

@@ -17,7 +17,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotations.core.progress import silent
+from annotations.core.services import silent
 from annotations.core.stored_files import store_file
 from annotations.core.suggestions import add_strings, tally_of
 from annotations.exchange.services.exporting import run_export

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from django.http import HttpResponse
 
-from annotations.core.events import FILE_DOWNLOADED, NOTE_READ
+from annotations.core.services import FILE_DOWNLOADED, NOTE_READ
 from annotations.gold.services.making import freeze
 from annotations.models import Author, Document, Event
 from tests.deidreview import test_api_matrix as api_matrix

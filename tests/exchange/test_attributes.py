@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.exporting import export_to_path
 from annotations.exchange.services.importing import import_files
 from annotations.gold.selectors import has_changed

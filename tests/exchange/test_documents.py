@@ -7,8 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import silent
+from annotations.core.services import ServiceError, silent
 from annotations.core.stored_files import delete_expired, read_chunks
 from annotations.exchange.selectors import has_pages, places_in
 from annotations.exchange.services import reading, staged

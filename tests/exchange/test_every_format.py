@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from annotations.core.progress import silent
+from annotations.core.services import silent
 from annotations.exchange.services import staged
 from annotations.exchange.services.importing import import_files, run_import
 from annotations.formats import FORMATS

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.exchange.services.exporting import export_to_path
 from annotations.exchange.services.label_mappings import labels_of_mapping

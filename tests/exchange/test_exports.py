@@ -6,9 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
-from annotations.core.progress import silent
+from annotations.core.services import FILE_DOWNLOADED, ServiceError, silent
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.exchange.services.importing import import_path

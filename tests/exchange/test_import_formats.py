@@ -8,8 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import silent
+from annotations.core.services import ServiceError, silent
 from annotations.exchange.services import reading, staged
 from annotations.exchange.services.importing import import_files, run_import
 from annotations.models import Document, Import, Span

@@ -4,7 +4,7 @@ import pytest
 
 from annotations import models
 from annotations.core import suggestions
-from annotations.core.progress import Canceled, silent
+from annotations.core.services import Canceled, silent
 from annotations.exchange.services import import_plan, importing, reading, staged
 from annotations.projects.services.labels import merge_labels
 from tests.exchange.brat_files import ANN, TEXT, Killed, brat, many, run_until, spans_of, stage, zipped

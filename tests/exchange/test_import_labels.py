@@ -9,8 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import silent
+from annotations.core.services import ServiceError, silent
 from annotations.exchange.services import reading
 from annotations.exchange.services.importing import run_import
 from annotations.exchange.services.label_choices import MOST_LABELS, unknown_of

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services import importing
 from annotations.exchange.services.importing import undo_import
 from annotations.exchange.services.sources import FileSource, ZipSource

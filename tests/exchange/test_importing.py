@@ -3,7 +3,7 @@
 import pytest
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services import importing
 from tests.exchange.brat_files import brat, codes, spans_of
 from tests.factories import make_member, make_project, make_set

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.events import LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
 from annotations.exchange.selectors import open_labels, seen_of, suggested_codes
 from annotations.exchange.services.label_mappings import change_mapping

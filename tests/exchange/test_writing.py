@@ -10,7 +10,7 @@ from annotations.core.tokenizers import KINDS, TokenizerKind
 from annotations.exchange.services.importing import import_files
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, StoredFile
-from annotations.text.tokens import Token
+from annotations.text.spans import Token
 from tests import factories as make
 from tests.exchange.brat_files import files_of, spans_of
 from tests.worlds.checks import check_page

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 from fhir.resources.R4B.bundle import Bundle
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import (
     Certificate,

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Certificate, Document, LeakFinding, Release
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import answer_chosen

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from annotations.formats import FORMATS, detected, writer
 from annotations.formats.base import LoadedFiles
 from annotations.formats.notes import NoteError, OutNote
-from annotations.text.spans import Span, SpanError, overlaps
-from annotations.text.tokens import Token
+from annotations.text.spans import Span, SpanError, Token, overlaps
 from tests.formats.helpers import BINARY, NAMES, SPAN_FORMATS, WHOLE, read_all, read_one, refused, write_one
 from tests.text.strategies import texts_with_spans
 

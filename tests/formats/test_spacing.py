@@ -7,8 +7,7 @@ from hypothesis import given
 
 from annotations.formats import FORMATS, writer
 from annotations.formats.base import Format
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Span, Token, tokenize
 from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
 from tests.text.strategies import texts_with_apart_spans, texts_with_spans
 

@@ -7,8 +7,7 @@ from annotations.formats.base import LabelFinder
 from annotations.formats.notes import NoteError
 from annotations.formats.span_rules import SpanTaker
 from annotations.formats.token_tags import align, blank, rebuilt
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Span, Token, tokenize
 from tests.formats.helpers import NAMES, said
 from tests.text.strategies import texts
 

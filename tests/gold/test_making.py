@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import PATIENT_ERASED
-from annotations.core.progress import silent
+from annotations.core.services import PATIENT_ERASED, ServiceError, silent
 from annotations.exchange.services import exporting
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services import making as gold

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection
 
-from annotations.core.progress import silent
+from annotations.core.services import silent
 from annotations.gold.services import making
 from annotations.models import Label, Span
 from annotations.projects.services.labels import merge_labels

@@ -6,8 +6,7 @@ import zipfile
 
 import pytest
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import silent
+from annotations.core.services import ServiceError, silent
 from annotations.core.stored_files import open_stored
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.exchange.services.exporting import export_to_path, run_export

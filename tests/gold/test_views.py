@@ -3,7 +3,7 @@ from unittest.mock import patch
 import pytest
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.selectors import gold_state, version_page
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold

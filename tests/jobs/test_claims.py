@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled
 from annotations.jobs.runner import HandBack, LostLease, claims, take
 from annotations.jobs.runner.execute import heartbeat
 from annotations.models import JobState

@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models.functions import Now
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import take
 from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.queue import cancel, continue_with_more, enqueue, pause, push, resume, retry

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from annotations.core.errors import LimitReached
+from annotations.core.services import LimitReached
 from annotations.exchange.services.staged import pack, start_import
 from annotations.jobs.services import queue
 from annotations.jobs.services.queue import cancel, enqueue, once, retry

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotations.core.hooks import relay_steps
-from annotations.core.locks import keep_labels
+from annotations.core.services import keep_labels
 from annotations.models import Document, Import, ImportState, NoteIndex
 from annotations.notes.selectors import searching
 from annotations.notes.services import indexing

@@ -2,7 +2,7 @@
 
 import re
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import Event
 from annotations.notes.selectors.in_context import line_at
 from tests import factories as make

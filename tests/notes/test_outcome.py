@@ -10,7 +10,7 @@ from annotations.agreement.rules.adjudication import Fate, outcome
 from annotations.agreement.selectors.desk import desk, desk_state
 from annotations.agreement.services.deciding import decide, finish_adjudication
 from annotations.agreement.services.plan import Act, Request, ShownLocation
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import AnnotationSet, Assignment, Event, Project
 from annotations.text.spans import Span as DomainSpan
 from tests import factories as make

@@ -6,7 +6,7 @@ import io
 import pytest
 from django.urls import reverse
 
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED
 from annotations.models import Comment, Event
 from tests.factories import make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program

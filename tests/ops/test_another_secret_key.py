@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import OtherSecretKey, project_key
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, KnownPerson, ProjectKey, Release, SigningKey, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from annotations.core.locks import ProjectArchived
+from annotations.core.services import ProjectArchived
 from annotations.jobs.runner import run as work
 from annotations.models import AuditPlan, Certificate, LeakFinding, Release, ReleaseState, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient

@@ -12,9 +12,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.sealing import project_key
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.models import Document, Project
 from annotations.ops.services import backup_engines
 from annotations.ops.services.backup import restore_backup, write_backup

@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from annotations import models
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.core.errors import ServiceError
-from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
+from annotations.core.services import ErasedMeanwhile, ServiceError, erasures_of, unerased
 from annotations.jobs.services.relay import Relay
 from annotations.ops.events import PROJECT_DELETED
 from annotations.ops.services import deleting

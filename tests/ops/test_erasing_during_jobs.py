@@ -17,11 +17,8 @@ from annotations.agreement.services import comparing
 from annotations.agreement.services import figures as agreeing
 from annotations.agreement.services.figures import figures_of
 from annotations.annotate.services import annotation_set as seeding
-from annotations.core import locks
-from annotations.core.errors import ServiceError
-from annotations.core.events import PATIENT_ERASED
-from annotations.core.locks import ErasedMeanwhile
-from annotations.core.progress import silent
+from annotations.core import services
+from annotations.core.services import PATIENT_ERASED, ErasedMeanwhile, ServiceError, silent
 from annotations.exchange.services import exporting, importing
 from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.exchange.services.importing import run_import
@@ -270,7 +267,7 @@ def test_the_undo_of_a_bulk_act(world, bulk, monkeypatch):
 
 def test_the_lock_belongs_inside_a_transaction(world):
     with pytest.raises(RuntimeError):
-        locks.hold(world.project.pk)
+        services.hold(world.project.pk)
 
 
 def gold_of_all(world, monkeypatch):

@@ -3,8 +3,7 @@
 import pytest
 
 from annotations import models
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_DELETED
+from annotations.core.services import NOTE_DELETED, ServiceError
 from annotations.gold.services.making import freeze
 from annotations.ops.services.erasing import delete_note
 from tests import factories as make

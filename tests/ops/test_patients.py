@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotations.core.events import PATIENT_ERASED
+from annotations.core.services import PATIENT_ERASED
 from annotations.core.suggestions import add_strings, tally_of
 from annotations.models import BulkAct, Document, Event, GoldVersion, Import, ImportState, Span, SuggestedString
 from annotations.ops.events import METADATA_SET, PATIENTS_SET

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from annotations.pairs.rules.alignment import align
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Token, tokenize
 
 FIRST = re.findall(r"\w+", "Mario Lucia Andrea Carla Pietro Elena Bruno Marta Sergio Paola Dario Irene")
 LAST = re.findall(r"\w+", "Rossi Bianchi Verdi Neri Gallo Conti Ferri Riva Costa Fontana Moro Serra")

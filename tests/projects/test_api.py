@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.core.events import sentences
+from annotations.core.services import sentences
 from annotations.models import Assignment, Label, LabelSet, Project, Span
 from annotations.projects.forms.settings import SettingsForm
 from tests.factories import label_of, make_member, make_note, make_project, make_set

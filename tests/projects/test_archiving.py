@@ -16,7 +16,7 @@ from annotations.annotate.services import spans as span_services
 from annotations.annotate.services.spans import apply_change
 from annotations.core.access import enter
 from annotations.core.changes import read_change
-from annotations.core.locks import ProjectArchived
+from annotations.core.services import ProjectArchived
 from annotations.jobs.services.queue import enqueue, retry
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED
 from annotations.projects.services import projects

@@ -2,7 +2,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.annotate.events import SPAN_CHANGED
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.exchange.events import NOTES_IMPORTED
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold

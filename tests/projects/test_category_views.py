@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Category, Event, Job, JobState
 from annotations.projects.events import CATEGORY_ADDED, CATEGORY_CHANGED, CATEGORY_DELETED, CATEGORY_MOVED
 from annotations.projects.services import categories

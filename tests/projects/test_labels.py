@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import Event, Job, JobState, Label, PersonalKey, Span
 from annotations.projects.events import LABEL_DELETED

@@ -14,8 +14,7 @@ from annotations import models
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core import overview
-from annotations.core.events import NOTE_READ
-from annotations.core.progress import silent
+from annotations.core.services import NOTE_READ, silent
 from annotations.exchange.services.exporting import run_export
 from annotations.gold.services.making import freeze, make_gold
 from annotations.scores.services.scoring import score, score_request

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Assignment, Event, Membership, Project
 from annotations.projects.events import NOTES_ASSIGNED, PROJECT_CHANGED
 from annotations.projects.forms.settings import AssignForm

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.queue import retry
 from annotations.models import AnnotationSet, Document, Job, Span

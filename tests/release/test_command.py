@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.release.rules.redaction.policy import SHIPPED
 from annotations.release.services.policies import policies_of

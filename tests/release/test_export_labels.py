@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.label_mappings import ExportLabels, add_mapping, change_mapping
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work

@@ -7,7 +7,7 @@ import pytest
 from django.http import HttpResponse
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import Event, LeakFinding, Release, ReleaseState
 from annotations.release.services.deciding import answer_chosen
 from tests import factories as make

@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Event, Label, ReleasePolicy
 from annotations.release.rules.redaction.policy import SHIPPED
 from annotations.release.rules.redaction.policy import IdentifierType as Kind

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import Event, Job, JobState, Label, Release, ReleasePolicy
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import answer_chosen

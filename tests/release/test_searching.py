@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
+from annotations.core.services import ServiceError
 from annotations.models import Label, LeakFinding, ListedTerm
 from annotations.release.rules.leaks.gate import Leak
 from annotations.release.rules.leaks.needles import Needle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import Author, Event, Project, Review, Span
 from annotations.notes.events import NOTES_SEARCHED
 from tests import factories as make

@@ -5,8 +5,7 @@ from functools import partial
 import pytest
 from django.db import transaction
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled, ServiceError
 from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Role, Span, SuggestedString
 from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE

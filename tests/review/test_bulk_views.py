@@ -11,7 +11,7 @@ import pytest
 from django.http import HttpResponse
 from django.urls import reverse
 
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED
 from annotations.jobs.runner import run as run_job
 from annotations.models import BulkAct, Decision, Event, Job, Span, SuggestedString
 from annotations.review.selectors.decision_log import OverruledCounts

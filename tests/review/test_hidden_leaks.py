@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import BulkAct, Decision, PlantedLeak, Span, SuggestedString
 from annotations.review.selectors.bulk_rules import BulkRule, open_of, preview, waiting_by_string
 from annotations.review.selectors.planted import hints_of

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.core.authors import gold_sets
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.models import BulkAct, Decision, Event, PlantedLeak, Review, Span
 from annotations.models.project import SecondReview

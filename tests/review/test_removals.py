@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models.project import SecondReview
 from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.decision_log import OverruledCounts, decisions, overruled

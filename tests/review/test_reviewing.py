@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import Decision, Event, Role, Span
 from annotations.projects.services.labels import merge_labels

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.core.authors import gold_sets
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze, make_gold
 from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import BulkAct, Decision, Event, Handover, Role, Span

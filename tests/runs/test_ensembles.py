@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, Job, JobState, Label, Span
 from annotations.projects.services.labels import merge_labels

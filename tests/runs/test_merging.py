@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.batch_acts import begin_undo
 from annotations.review.events import REVIEW_DECIDED

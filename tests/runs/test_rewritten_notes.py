@@ -6,7 +6,7 @@ import json
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Event, Job, JobState, LabelSet, RewrittenNote, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state

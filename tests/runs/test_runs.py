@@ -9,7 +9,7 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import LostLease, take
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep

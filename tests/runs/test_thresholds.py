@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import GoldVersion, JobState, Span
 from models_runtime.backends.marginals import is_added
 from models_runtime.models import Run, TrainedModel

@@ -2,8 +2,7 @@
 
 import pytest
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.models import Event, Review
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of, type_groups
 from tests import factories as make

@@ -6,8 +6,7 @@ import io
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import ErrorCause, Event, Project
 from annotations.ops.services.erasing import delete_note, erase_patient

@@ -10,7 +10,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, LabelSet, Span
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_request
-from annotations.text.tokens import Token
+from annotations.text.spans import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.core import stored_figures as keeping
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Author, Figures, GoldVersion, Label, Span
 from annotations.ops.services.erasing import erase_patient

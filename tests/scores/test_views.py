@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.core.progress import silent
+from annotations.core.services import silent
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Author, Job, Span
 from annotations.review.services.finishing import finish_review

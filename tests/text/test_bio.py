@@ -14,8 +14,7 @@ from annotations.text.bio import (
     scheme_of,
     without_special,
 )
-from annotations.text.spans import Span, SpanError
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Span, SpanError, Token, tokenize
 from tests.text.strategies import LABELS, texts_with_apart_spans, texts_with_spans
 
 TAGGED = [

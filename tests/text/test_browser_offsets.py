@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.segments import lanes, lines
-from annotations.text.spans import Span
-from annotations.text.tokens import split_at, tokenize
+from annotations.text.spans import Span, split_at, tokenize
 from tests.text.strategies import texts
 from tests.text.twins import segment_lines, snap
 from tests.waiting import ended

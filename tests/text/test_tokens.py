@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotations.text.characters import WHITE_SPACE, is_digit, is_word
 from annotations.text.segments import CONTEXT, around, sentences
-from annotations.text.tokens import Token, estimated, split_at, tokenize
+from annotations.text.spans import Token, estimated, split_at, tokenize
 from tests.text.strategies import cases, texts, texts_with_spans
 from tests.text.twins import snap
 from tests.timing import takes_at_most

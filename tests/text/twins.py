@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from annotations.text.segments import Line, Segment, lines, segment_stretches
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, covered
+from annotations.text.spans import Span, Token, covered
 
 
 def segment_lines(text: str, spans: Sequence[Span]) -> list[tuple[Line, list[Segment]]]:

@@ -9,7 +9,7 @@ import pytest
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep

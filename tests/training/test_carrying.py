@@ -11,7 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Event, Span
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.training.jobs.calibration import calibration_by

@@ -5,7 +5,7 @@ import math
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.splitting import split_version
 from annotations.models import Document, GoldVersion, JobState
 from annotations.ops.services.erasing import erasure_preview

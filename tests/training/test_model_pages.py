@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.utils.html import escape
 
 from annotations.agreement.templatetags.coefficients import percent
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.formats.files import zips
 from annotations.formats.files.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work

@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work

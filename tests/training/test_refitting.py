@@ -12,8 +12,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 
-from annotations.core.errors import ServiceError
 from annotations.core.hooks import models_of
+from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.jobs.runner import run as work

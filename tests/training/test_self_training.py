@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work

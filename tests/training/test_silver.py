@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, PublishedDecision

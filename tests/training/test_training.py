@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import delete_expired, read_chunks
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work

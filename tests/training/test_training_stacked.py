@@ -9,12 +9,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.gold.services.splitting import split_version
 from annotations.models import AnnotationSet, Document, Job, JobState, StoredFileKind
 from annotations.ops.services.erasing import erase_patient
-from annotations.text.tokens import tokenize
+from annotations.text.spans import tokenize
 from models_runtime.core.model_files import cached
 from models_runtime.core.stages import learned_from, stages
 from models_runtime.models import TrainedModel, TrainedModelState

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from django.core.management import call_command
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job
 from annotations.ops.selectors.free_texts import free_texts

@@ -8,7 +8,7 @@ import pytest
 from annotations.agreement.selectors.desk import desk, desk_state
 from annotations.agreement.services.deciding import decide
 from annotations.agreement.services.plan import Act, Request, ShownLocation
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Span
 from tests import factories as make
 from tests.held import fresh

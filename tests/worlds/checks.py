@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 
 WORDS_OF_THE_NOTE = ("Mario", "Rossi", "Bianchi")
 

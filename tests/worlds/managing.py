@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotations.core.progress import silent
+from annotations.core.services import silent
 from annotations.exchange.services.importing import run_import
 from annotations.models import Import
 

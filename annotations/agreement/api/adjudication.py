@@ -26,12 +26,9 @@ from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as Wanted
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import Note, ProjectRouter
-from annotations.core.api.schemas import Body, RefusedDecision
+from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, RefusedDecision, invalid, named
 from annotations.core.batches import MOST_CHANGES
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.jobs.api import JobItem, started
 from annotations.models import Document, Label, MajorityAct
 from annotations.notes.api import codes_of

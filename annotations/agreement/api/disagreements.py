@@ -24,11 +24,19 @@ from annotations.core.answers import csv_answer
 from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
-from annotations.core.api.problems import Problem, check, invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import Note, ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
-from annotations.core.events import FILE_DOWNLOADED, record_reads
+from annotations.core.api.routes import (
+    Answer,
+    ApiRequest,
+    Body,
+    Note,
+    Problem,
+    ProjectRouter,
+    Username,
+    check,
+    invalid,
+    named,
+)
+from annotations.core.services import FILE_DOWNLOADED, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
 from annotations.projects.api import version_tag
 from annotations.text.names import MAX_ID, MAX_OFFSET

@@ -15,12 +15,8 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
-from annotations.core.api.problems import Problem, invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, invalid, named
+from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.core.tokenizers import check_tokenizer
 from annotations.jobs.api import JobItem, started
 from annotations.models import Project

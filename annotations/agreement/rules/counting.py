@@ -29,8 +29,7 @@ from annotations.agreement.rules.units import (
 from annotations.text.bio import OUTSIDE
 from annotations.text.characters import WHITE_SPACE, digit_ranges, word_ranges
 from annotations.text.matching import match
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import tokenize
+from annotations.text.spans import Bounds, Span, tokenize
 
 Array = np.ndarray[Any, Any]
 # A batch has about this many characters.

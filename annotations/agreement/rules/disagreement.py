@@ -14,8 +14,7 @@ from operator import eq
 from annotations.text.attributes import Attributes, is_tied, voted
 from annotations.text.bio import OUTSIDE, encode_tokens, split_tag
 from annotations.text.segments import around
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import Token, covered, split_at, tokenize, tokenize_inside
+from annotations.text.spans import Bounds, Span, Token, covered, split_at, tokenize, tokenize_inside
 
 
 @dataclass(slots=True)

@@ -12,8 +12,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from annotations.text.bio import OUTSIDE, Precedence
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import Token, Tokenizer, covered, split_at, tokenize
+from annotations.text.spans import Bounds, Span, Token, Tokenizer, covered, split_at, tokenize
 
 Pattern = tuple[str | None, ...]
 """The values of one unit, one for each annotator in a fixed order; None stands for a missing value."""

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from annotations.agreement.rules import disagreement
 from annotations.agreement.selectors.disagreements import spans_of_sets, submitted_sets
 from annotations.core.bulk import insert_objects
-from annotations.core.locks import hold
+from annotations.core.services import hold
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import enqueue
 from annotations.models import Adjudication, Comparison, Difference, Document, Job, JobState, Project, Stale, User

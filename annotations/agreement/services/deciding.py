@@ -27,9 +27,7 @@ from annotations.agreement.services import plan as plan_services
 from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.access import Access
 from annotations.core.batches import BatchOutcome
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ, Verb, Whose
-from annotations.core.locks import keep_labels
+from annotations.core.services import NOTE_READ, ServiceError, Verb, Whose, keep_labels
 from annotations.core.spans import own_set, spans_of
 from annotations.notes.selectors.comments import outcome_set
 from annotations.text.spans import Span

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotations.agreement.events import CAUSE_REMOVED, CAUSE_SET, GUIDELINES_AMENDED
 from annotations.agreement.selectors.disagreements import kinds_at
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.templatetags.moments import day_text
 from annotations.models import Amendment, Cause, CauseKind, Document, Project, User
 from annotations.projects.services.projects import set_guidelines

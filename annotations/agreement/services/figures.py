@@ -10,9 +10,7 @@ from annotations.agreement.rules.figures import figures
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfNote, NoteFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets
 from annotations.agreement.selectors import figures as figure_selectors
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.core.stored_figures import key_of
 from annotations.core.tokenizers import check_tokenizer
 from annotations.jobs.runner import Claim

@@ -30,8 +30,7 @@ from annotations.agreement.services.comparing import annotation_sets_hash, bring
 from annotations.agreement.services.deciding import adjudicated_author, whose
 from annotations.agreement.services.plan import resolution_of, row_for, rows_of
 from annotations.core.bulk import insert_objects
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Fence, Progress, no_fence, silent
+from annotations.core.services import Fence, Progress, ServiceError, no_fence, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.batch_acts import (

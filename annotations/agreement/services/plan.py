@@ -21,7 +21,7 @@ from annotations.agreement.rules.adjudication import Item, LocationState, touche
 from annotations.agreement.rules.disagreement import Location, Version, attributes_given, locations, majority_version
 from annotations.agreement.selectors.desk import Desk, key_of, label_exists
 from annotations.core.changes import backwards, check_room, to_revert
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.spans import fitting_label, pairs_of, stored, with_attribute
 from annotations.gold.services.making import decided
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Resolution, Span, User

@@ -21,8 +21,6 @@ from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.labels import LabelItem, labels_of
 from annotations.core.requests import (
     Request,
@@ -34,6 +32,7 @@ from annotations.core.requests import (
     paged,
     whole_of,
 )
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.core.spans import Stored, spans_of
 from annotations.gold.services.making import make_gold
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, CauseKind, Document

@@ -30,10 +30,9 @@ from annotations.agreement.services.comparing import start_comparing
 from annotations.agreement.templatetags import coefficients
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.labels import UNDERLINES
 from annotations.core.requests import Request, in_project, paged
+from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.core.templatetags.plots import Point
 from annotations.core.templatetags.reasons import reason
 from annotations.core.tokenizers import KINDS

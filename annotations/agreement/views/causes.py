@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST
 
 from annotations.core.answers import json_answers
 from annotations.core.batches import outcomes, read_batch
-from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, body_of, error_as_message, is_json
+from annotations.core.services import ServiceError
 from annotations.models import CauseKind
 
 CAUSES = [(kind.value, kind.label) for kind in CauseKind]

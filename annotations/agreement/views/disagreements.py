@@ -24,11 +24,10 @@ from annotations.agreement.templatetags.differences import KINDS
 from annotations.agreement.views.causes import CAUSES, answer_causes, changes_causes
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer, fresh_token
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import FORM, Request, enter_page, in_project, number, paged, posted, uuid_of, wants_json
+from annotations.core.services import FILE_DOWNLOADED, ServiceError, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.talk import ThreadSubject, add_comment, answer

@@ -12,8 +12,7 @@ from annotations.core.access import Access
 from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.changes import ChangeRefused, check_room
-from annotations.core.events import SET_SEEDED, Verb
-from annotations.core.locks import hold, keep_labels
+from annotations.core.services import SET_SEEDED, Verb, hold, keep_labels
 from annotations.core.spans import as_json, own_set, own_sets, spans_of
 from annotations.notes.selectors.comments import has_seen_outcome
 

@@ -20,8 +20,8 @@ from annotations.annotate.events import (
     SpanChange,
 )
 from annotations.core.changes import ChangeRefused, LabeledBounds, backwards, to_revert
-from annotations.core.events import Bounds, Verb
 from annotations.core.labels import labels_of_today
+from annotations.core.services import Bounds, Verb
 from annotations.core.spans import spans_of
 from annotations.models import Event, Label, Span, User
 

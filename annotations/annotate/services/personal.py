@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from annotations.annotate.events import KEYS_CHANGED, KeysChanged
 from annotations.annotate.selectors.personal import PROGRAM_KEYS, combined, key_lines
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Membership, PersonalKey
 from annotations.projects.services.labels import check_hotkey
 

@@ -23,9 +23,8 @@ from annotations.annotate.services.history import VERBS, Effect, make_step, mess
 from annotations.core.authors import author_of
 from annotations.core.bulk import insert_object
 from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit, WantedSpan, check_room
-from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, keep_labels
 from annotations.core.spans import SpanItem, Stored, fitting_label, own_set, own_sets, spans_of, with_attribute
 from annotations.models import AnnotationSet, AnnotationSetState, Document, Event, Label, Span, User
 from annotations.models.prepared import PreparedRead, PreparedUpdate

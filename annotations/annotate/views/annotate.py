@@ -20,8 +20,8 @@ from annotations.core.access import Access, Can, enter, note_for, notes_for
 from annotations.core.addresses import address, path_to
 from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
 from annotations.core.changes import ChangeRefused, not_whole, read_change
-from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.requests import Request, body_of, in_project, is_json, number
+from annotations.core.services import NOTE_READ, NoteRead, Verb
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.exchange.selectors import places_in
 from annotations.models import AnnotationSet, AnnotationSetState, Document, DocumentSource, Flag

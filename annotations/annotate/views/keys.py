@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from annotations.annotate.selectors.personal import KeyLine, key_lines, program_keys
 from annotations.annotate.services.personal import check_key, reset_keys, set_keys
 from annotations.core.access import Access, Can, notes_for
-from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import FORM, Request, in_project, number, posted
+from annotations.core.services import ServiceError
 
 # The form for a person's own keys, with a field for every label.
 

@@ -15,8 +15,7 @@ from annotations.audio.rules.intervals import MOST_MARGIN, Interval, Stretch, se
 from annotations.audio.rules.sound import facts_of, tags_of, write_muted
 from annotations.audio.selectors import is_muted, muted_intervals, opened, words_of
 from annotations.audio.services.starting import readable
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
+from annotations.core.services import ServiceError, erasures_of, unerased
 from annotations.exchange.services.writing import Content, write_to_path
 from annotations.models import Label, Recording, RegionCause, User
 from annotations.text.spans import Span, stretches

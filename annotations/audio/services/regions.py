@@ -5,8 +5,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.audio.events import REGION_CHANGED
-from annotations.core.errors import ServiceError
-from annotations.core.locks import check_open
+from annotations.core.services import ServiceError, check_open
 from annotations.models import AudioRegion, Recording, RegionCause, RegionDecision, RegionSort, User
 
 MOST_BY_HAND = 5000

@@ -14,8 +14,7 @@ from annotations.audio.rules.intervals import MARGIN, MOST_MARGIN
 from annotations.audio.rules.recognizers import is_recognizer
 from annotations.audio.rules.sound import AudioError, facts_of
 from annotations.audio.rules.word_files import WordsError, read_words
-from annotations.core.errors import ServiceError, good_name
-from annotations.core.locks import check_open
+from annotations.core.services import ServiceError, check_open, good_name
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
 from annotations.jobs.services.queue import enqueue

@@ -8,8 +8,7 @@ from django.utils.translation import gettext as _
 from annotations.audio.events import RECORDING_STORED
 from annotations.audio.rules.intervals import Interval, Stretch, doubtful, voiced_gaps
 from annotations.audio.rules.words import SpokenWord, Transcript, transcript_of
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Fence, silent
+from annotations.core.services import Fence, ServiceError, silent
 from annotations.exchange.services.importing import run_import, undo_import
 from annotations.exchange.services.sources import PATIENTS, MemorySource
 from annotations.formats.files.csv_files import csv_line

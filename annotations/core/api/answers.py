@@ -22,8 +22,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Can
 from annotations.core.api.kept_answers import KEPT
-from annotations.core.api.problems import Problem
-from annotations.core.api.requests import ApiRequest, ShownOnce, enter
+from annotations.core.api.routes import ApiRequest, Problem, ShownOnce, enter
 from annotations.core.sealing import instance_fernet, opened_by_instance, project_key
 from annotations.models import ApiAnswer, Project
 

@@ -10,8 +10,8 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import parse_etags
 from django.utils.translation import gettext as _
 
-from annotations.core.api.problems import Problem
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import Problem
+from annotations.core.services import ServiceError
 
 
 def with_etag(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

@@ -19,8 +19,7 @@ from ninja.parser import Parser
 from ninja.security import HttpBearer
 
 from annotations.core.api.paging import NDJSON
-from annotations.core.api.problems import MEDIA_TYPE, Problem, answer, problem_of
-from annotations.core.api.requests import SHOWN_ONCE, ApiRequest
+from annotations.core.api.routes import MEDIA_TYPE, SHOWN_ONCE, ApiRequest, Problem, answer, problem_of
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.models import ApiToken
 

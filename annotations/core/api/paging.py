@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Schema
 from pydantic_core import to_json
 
-from annotations.core.api.problems import invalid
-from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ApiRequest, invalid
 from annotations.text.names import whole
 
 NDJSON: Final = "application/x-ndjson"

@@ -12,8 +12,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
-from annotations.core.events import TOKEN_CREATED, TOKEN_REVOKED, TokenEvent
+from annotations.core.services import TOKEN_CREATED, TOKEN_REVOKED, ServiceError, TokenEvent, good_name
 from annotations.models import ApiToken, Membership, Project, User
 
 MARK: Final = "deid_"

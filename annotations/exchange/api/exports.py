@@ -12,11 +12,8 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can, closed_to
 from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
-from annotations.core.api.problems import Problem, invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, Username, invalid, named
+from annotations.core.services import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import set_choices

@@ -13,12 +13,9 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, enter, invalid, named
 from annotations.core.requests import takes_uploads
+from annotations.core.services import ServiceError
 from annotations.exchange.forms.imports import UploadForm
 from annotations.exchange.selectors import import_of, imports_of
 from annotations.exchange.services import staged

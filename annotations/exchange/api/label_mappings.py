@@ -10,11 +10,8 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, enter, invalid, named
+from annotations.core.services import ServiceError
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import MappingForm, NewMappingForm
 from annotations.exchange.services.label_mappings import add_mapping, change_mapping, delete_mapping

@@ -14,9 +14,7 @@ from django.utils.translation import gettext
 
 from annotations import models
 from annotations.core.bulk import in_batches
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_files import store_file
 from annotations.exchange import selectors

@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 
 from annotations import models
 from annotations.core.authors import author_for_import, parse_written_as
-from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, keep_labels
 from annotations.core.spans import definitions_by_label, pairs_of
 from annotations.exchange.services.input_formats import INPUT_FORMATS, check_reading, holds_spans, input_format
 from annotations.exchange.services.label_choices import Choices, complete_choices, unknown_of

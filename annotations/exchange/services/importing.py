@@ -18,10 +18,8 @@ from django.utils.translation import gettext
 
 from annotations import models
 from annotations.core.bulk import SpanRow, collector_paused, insert_returning, insert_spans
-from annotations.core.errors import ServiceError
 from annotations.core.hooks import suggestions_stored
-from annotations.core.locks import check_open, hold, keep_labels
-from annotations.core.progress import Fence, Progress, no_fence, silent
+from annotations.core.services import Fence, Progress, ServiceError, check_open, hold, keep_labels, no_fence, silent
 from annotations.core.spans import as_json, stored
 from annotations.core.stored_files import open_stored, store_file
 from annotations.core.suggestions import add_notes, add_strings, forget_notes, remove_strings, tally_of

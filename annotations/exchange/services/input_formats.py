@@ -7,7 +7,7 @@ from typing import Any, Final, TypedDict, cast
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.sources import PATIENTS, NamedFiles
 from annotations.formats import DETECT, FORMATS, QUOTING, READERS, claiming, heads
 from annotations.formats.base import InputFormat, NoteFiles, OneFileReader

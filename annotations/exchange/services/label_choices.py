@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import labels_of_today
+from annotations.core.services import ServiceError, good_name
 from annotations.exchange.rules import likely_labels
 from annotations.exchange.selectors import labels_behind, mapping_named
 from annotations.exchange.services.input_formats import INPUT_FORMATS, grouped_files, holds_many
@@ -275,7 +275,7 @@ def labels_changed() -> ServiceError:
 def complete_choices(row: Import) -> Choices:
     """What happens to every label of the files. Raises ServiceError naming the unknown labels without a choice.
 
-    Call it while merges of labels are excluded (annotations.core.locks).
+    Call it while merges of labels are excluded (annotations.core.services).
     """
     found: Found = row.labels_found or {}
     accepted, ids = accepted_labels(row.project)

@@ -7,9 +7,8 @@ from typing import Any, Self
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import label_rows
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, good_name, keep_labels
 from annotations.exchange.events import LABEL_MAPPING_ADDED, LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
 from annotations.exchange.selectors import codes_of, mapping_named, seen_of, target_of
 from annotations.formats.base import LabelFinder

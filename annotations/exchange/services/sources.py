@@ -12,7 +12,7 @@ from typing import IO, Final, NamedTuple, Protocol
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.formats import DETECT
 from annotations.formats.base import DOCUMENT_EXTENSIONS, NAMES, Files
 from annotations.formats.documents.base import DOCUMENTS

@@ -13,8 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import collector_paused
-from annotations.core.errors import ServiceError
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, keep_labels
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
 from annotations.exchange.services import import_plan

@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.formats import FORMATS, OPTIONS, writer
 from annotations.formats.base import Format, OneFileFormat, Sink

@@ -18,10 +18,9 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can, closed_to, note_for, require
 from annotations.core.answers import attachment
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.forms import add_error, attempted
 from annotations.core.requests import FORM, Request, in_project, ticked
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.core.stored_files import open_stored
 from annotations.exchange import selectors
 from annotations.exchange.events import LABEL_MAPPING_DELETED

@@ -12,8 +12,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.requests import FORM, Request, in_project, paged, takes_uploads, wants_json
+from annotations.core.services import ServiceError
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import INPUT_ABOUT
 from annotations.exchange.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm

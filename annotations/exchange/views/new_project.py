@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import may_create_projects
-from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads, wants_json
+from annotations.core.services import ServiceError
 from annotations.exchange.forms.imports import UploadForm
 from annotations.exchange.services import staged
 from annotations.exchange.views.imports import all_errors, limits

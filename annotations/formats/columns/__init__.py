@@ -27,7 +27,7 @@ from annotations.formats.conll import HEADER
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8, outcome
 from annotations.text.bio import OUTSIDE, Scheme, as_bio, decode, in_scheme, split_any_tag
 from annotations.text.characters import WHITE_SPACE
-from annotations.text.tokens import Token, Tokenizer, tokenize
+from annotations.text.spans import Token, Tokenizer, tokenize
 
 ENDINGS: Final = (
     *("conll", "conll03", "conll2003", "iob", "iob1", "iob2", "bio", "bioes", "bilou", "tsv"),

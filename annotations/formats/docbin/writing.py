@@ -13,8 +13,7 @@ from typing import IO, Any, Final
 from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
 from annotations.formats.span_rules import given_spans
 from annotations.text.bio import OUTSIDE, BioEncoding, encode, encode_tokens
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import Tokenizer, covered
+from annotations.text.spans import Bounds, Span, Tokenizer, covered
 
 # Numbers of strings in spaCy's files: symbols have fixed numbers, other strings their hash.
 #

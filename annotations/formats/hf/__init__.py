@@ -23,8 +23,7 @@ from annotations.formats.span_rules import SpanTaker
 from annotations.formats.token_tags import REBUILT, TagReader, align, blank, is_tag, rebuilt, shown
 from annotations.text.bio import OUTSIDE, as_bio, decode, encode_tokens, split_any_tag
 from annotations.text.labels import LabelSetDef
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, tokens_at
+from annotations.text.spans import Span, Token, tokens_at
 
 # Reading of the rows of a data set: checks of their values, the text, the places of tokens, and the spans.
 

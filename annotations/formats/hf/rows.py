@@ -12,8 +12,7 @@ from annotations.formats.span_rules import given_spans
 from annotations.formats.token_tags import words_of
 from annotations.text.bio import OUTSIDE, encode
 from annotations.text.labels import CODE
-from annotations.text.spans import Span
-from annotations.text.tokens import Tokenizer
+from annotations.text.spans import Span, Tokenizer
 
 # The features of a data set: the types of its columns, and the names of class labels.
 #

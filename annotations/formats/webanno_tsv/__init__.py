@@ -28,8 +28,7 @@ from annotations.formats.token_tags import words_of
 from annotations.formats.uima import Entity, Layer
 from annotations.formats.webanno_tsv import reading
 from annotations.formats.webanno_tsv.reading import TsvReader
-from annotations.text.spans import Bounds
-from annotations.text.tokens import Token
+from annotations.text.spans import Bounds, Token
 
 # Write a note as WebAnno TSV, in the way in which INCEpTION divides spans into tokens and parts of tokens.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version
 from annotations.gold.services.splitting import patients_in_two_splits

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
+from annotations.core.services import ServiceError, good_name
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold import rules
 from annotations.gold.events import GOLD_SPLIT, GoldSplit

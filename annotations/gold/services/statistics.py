@@ -8,8 +8,7 @@ from django.db import transaction
 from django.db.models import Sum
 
 from annotations.core.bulk import in_batches
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, erasures_of, silent, unerased
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers
 from annotations.gold.rules import CorpusPart, Count, Split, part_of, together

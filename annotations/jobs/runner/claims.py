@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from annotations.core.hooks import job_ended
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled
 from annotations.jobs.registry import JOBS
 from annotations.models import Job, JobState, Share
 
@@ -93,7 +93,7 @@ class Claim:
 
     # ── For handlers ─────────────────────────────────────────────────────────────────────────────────────────────────
     def progress(self, done: int, total: int) -> None:
-        """Report how much is done (annotations.core.progress.Progress).
+        """Report how much is done (annotations.core.services.Progress).
 
         Raises Canceled, LostLease or HandBack when the work must stop. Inside a transaction it always writes, so that
         the progress commits with the data and serves as a fence; outside at most every WRITE_EVERY seconds.

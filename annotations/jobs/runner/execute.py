@@ -10,8 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled, ServiceError
 from annotations.formats.notes import NoteError
 from annotations.jobs.registry import JobKind, kind_of, load
 from annotations.jobs.runner import claims

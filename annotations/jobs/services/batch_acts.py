@@ -8,9 +8,7 @@ from django.db.models import F, Model
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold, keep_labels
-from annotations.core.progress import Fence, Progress
+from annotations.core.services import Fence, Progress, ServiceError, hold, keep_labels
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import LIVE, enqueue
 from annotations.models import BulkAct, Job, MajorityAct, User

@@ -23,8 +23,7 @@ from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
 from annotations.core.access import WHEN_ARCHIVED, Access, closed_to, require
-from annotations.core.errors import LimitReached, ServiceError
-from annotations.core.locks import keep_open
+from annotations.core.services import LimitReached, ServiceError, keep_open
 from annotations.jobs.registry import JOBS, kind_of, load
 from annotations.jobs.runner.claims import release
 from annotations.jobs.services.doorbell import ring

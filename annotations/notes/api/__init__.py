@@ -9,11 +9,8 @@ from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can, notes_for, sets_for
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import Note, ProjectRouter
-from annotations.core.api.schemas import Answer, Body
-from annotations.core.events import NOTE_READ
+from annotations.core.api.routes import Answer, ApiRequest, Body, Note, ProjectRouter, enter, invalid, named
+from annotations.core.services import NOTE_READ
 from annotations.core.spans import SpanItem, own_sets, spans_of
 from annotations.core.suggestions import hidden_in
 from annotations.models import Document, Label, NoteMetadata, Project

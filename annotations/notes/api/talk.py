@@ -11,10 +11,7 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import Note, ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, invalid, named
 from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.comments import CommentThread, OpenFlag, comments_csv, flags_of, page_of, thread_of
 from annotations.notes.services import talk

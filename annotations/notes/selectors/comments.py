@@ -16,8 +16,8 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.authors import user_namer
 from annotations.core.bulk import in_batches
-from annotations.core.events import FILE_DOWNLOADED, NOTE_READ
 from annotations.core.navigation import MOST
+from annotations.core.services import FILE_DOWNLOADED, NOTE_READ
 from annotations.formats.files.csv_files import csv_line
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.in_context import line_at

@@ -11,10 +11,10 @@ from ninja import Schema
 
 from annotations.core.access import Access
 from annotations.core.api.paging import PageAnswer, Paging, paged
-from annotations.core.api.requests import ApiRequest
+from annotations.core.api.routes import ApiRequest
 from annotations.core.authors import IMPORTED
-from annotations.core.events import record_reads
 from annotations.core.labels import UNDERLINES, LabelItem
+from annotations.core.services import record_reads
 from annotations.core.spans import SpanItem, attribute_words
 from annotations.core.suggestions import shown
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label, Project, Span

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from annotations.core.locks import ErasedMeanwhile, change_labels, erasures_of, unerased
+from annotations.core.services import ErasedMeanwhile, change_labels, erasures_of, unerased
 from annotations.models import Document, Import, ImportState, NoteIndex, Project
 from annotations.text.search import signatures
 

@@ -7,8 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
-from annotations.core.events import record_reads
+from annotations.core.services import ServiceError, record_reads
 from annotations.models import Project, Search, SearchKind
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
 from annotations.notes.selectors.searching import KEPT, Options, Results, results

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
 from annotations.core.changes import ChangeRefused
-from annotations.core.events import NOTE_READ, Verb
+from annotations.core.services import NOTE_READ, Verb
 from annotations.models import AnnotationSet, AuthorKind, Comment, Document, Flag, Span
 from annotations.notes import events
 from annotations.notes.selectors.comments import CommentThread, has_seen_outcome, may_clear, may_comment, visible

@@ -13,10 +13,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access, Can, note_for, sets_for
-from annotations.core.events import NOTE_READ
 from annotations.core.forms import error_beside
 from annotations.core.labels import labels_of
 from annotations.core.requests import FORM, Request, in_project, number, posted, ticked
+from annotations.core.services import NOTE_READ
 from annotations.core.spans import spans_of
 from annotations.core.suggestions import hidden_in
 from annotations.models import Document

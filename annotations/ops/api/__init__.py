@@ -12,12 +12,21 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can, may_create_projects, note_for
 from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body, Done
-from annotations.core.events import Erasure
+from annotations.core.api.routes import (
+    ApiRequest,
+    Body,
+    Done,
+    ProjectRouter,
+    Scope,
+    check,
+    enter,
+    invalid,
+    named,
+    require_any_project,
+    require_scope,
+)
 from annotations.core.requests import takes_uploads
+from annotations.core.services import Erasure
 from annotations.exchange.api.exports import FileItem
 from annotations.exchange.services.sources import NoteRow
 from annotations.jobs.api import JobItem, started

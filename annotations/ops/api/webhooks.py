@@ -10,10 +10,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, shows_once
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named, shows_once
 from annotations.models import Delivery, Webhook
 from annotations.ops.forms import WebhookForm
 from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of

@@ -27,8 +27,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
+from annotations.core.services import NOTE_DELETED, PATIENT_ERASED, ServiceError
 from annotations.models import AnnotationSet, Comment, Document, Event, GoldVersion, Project, Span, User
 from annotations.ops.services import backup_engines
 from annotations.ops.services.backup_engines import Engine

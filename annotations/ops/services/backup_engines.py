@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 
 if TYPE_CHECKING:
     import psycopg

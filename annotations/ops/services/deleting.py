@@ -14,9 +14,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError
 from annotations.core.hooks import project_deleted
-from annotations.core.locks import begin_erasure
+from annotations.core.services import ServiceError, begin_erasure
 from annotations.ops.events import PROJECT_DELETED, ProjectDeleted
 from annotations.ops.services.erasing import empty_write_ahead_log
 from annotations.projects.services.projects import check_no_jobs

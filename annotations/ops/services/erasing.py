@@ -10,10 +10,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_DELETED, PATIENT_ERASED, Erasure
 from annotations.core.hooks import patient_erased
-from annotations.core.locks import begin_erasure, check_open
+from annotations.core.services import NOTE_DELETED, PATIENT_ERASED, Erasure, ServiceError, begin_erasure, check_open
 from annotations.core.suggestions import remove_strings, tally_of
 from annotations.exchange.services.sources import NoteRow
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
@@ -40,7 +38,7 @@ def erase_patient(*, project: models.Project, patient_id: str, actor: models.Use
     """Delete the notes and everything derived from them. Return the counts.
 
     Frozen versions record how many notes they lost. Long work that has read the notes stores no results from them
-    afterwards (annotations.core.locks). The remaining events contain ids, offsets and labels, never text. Free
+    afterwards (annotations.core.services). The remaining events contain ids, offsets and labels, never text. Free
     texts (selectors.free_texts) and earlier backups (services.backup_list) stay; a person must check them.
     """
 

@@ -1,6 +1,6 @@
 """Alignment of a clear text with its published version, and spans of what the published version hides.
 
-Tokens are those of `annotations.text.tokens`. Offsets are code points of the clear text, end-exclusive.
+Tokens are those of `annotations.text.spans`. Offsets are code points of the clear text, end-exclusive.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from typing import Final
 from rapidfuzz.distance import LCSseq
 
 from annotations.pairs.rules.numbers import OMISSIS
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Token, tokenize
 
 WINDOW: Final = 10
 """W of Salierno et al. 2024, section 5.1.2."""

@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.text.tokens import tokenize
+from annotations.text.spans import tokenize
 
 OMISSIS: Final = "OMISSIS"
 # The two patterns of table 3, the longer one first: 1/2/Apple is one number, and not 2/Apple.

@@ -14,9 +14,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import in_batches
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, keep_labels, unerased
-from annotations.core.progress import Fence, Progress
+from annotations.core.services import Fence, Progress, ServiceError, erasures_of, keep_labels, unerased
 from annotations.exchange.services.importing import run_import, undo_import
 from annotations.models import (
     Author,

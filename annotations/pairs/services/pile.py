@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import open_stored
 from annotations.exchange.services.sources import FolderSource, NamedFiles, ZipSource
 from annotations.formats.notes import NoteError, check_name, decode_utf8

@@ -4,8 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold, keep_labels
+from annotations.core.services import ServiceError, hold, keep_labels
 from annotations.core.suggestions import forget_notes, remove_strings, tally_of
 from annotations.models import AnnotationSet, Decision, PublishedDecision, PublishedState, Review, Span, User
 from annotations.pairs.events import PAIR_REOPENED, PAIR_SETTLED

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, check_choice
+from annotations.core.services import ServiceError, check_choice
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
 from annotations.jobs.services.queue import LIVE, enqueue

@@ -13,11 +13,22 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can, may_create_projects
 from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Done, IsSet
-from annotations.core.events import sentences
+from annotations.core.api.routes import (
+    Answer,
+    ApiRequest,
+    Body,
+    Done,
+    IsSet,
+    ProjectRouter,
+    Scope,
+    check,
+    enter,
+    invalid,
+    named,
+    require_any_project,
+    require_scope,
+)
+from annotations.core.services import sentences
 from annotations.models import Assignment, Membership, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import AuditLine, Filter, audit_page, people

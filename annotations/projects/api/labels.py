@@ -13,11 +13,8 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, enter, invalid, named
+from annotations.core.services import ServiceError
 from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet, Span
 from annotations.projects.events import LabelMerge

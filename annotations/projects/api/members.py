@@ -12,10 +12,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, shows_once
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, invalid, named, shows_once
 from annotations.models import Membership
 from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
 from annotations.projects.selectors.members import MemberRow, member_for, members, memberships

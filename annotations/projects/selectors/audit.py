@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotations.core.events import sentences
 from annotations.core.hooks import audit_names
 from annotations.core.labels import COLORS
+from annotations.core.services import sentences
 from annotations.models import AnnotationSet, Author, CauseKind, Document, Event, Label, Membership, Project
 
 PAGE = 50

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED, NotesReleased
 from annotations.projects.services.projects import update_project
 

@@ -7,9 +7,8 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import UNDERLINES
-from annotations.core.locks import change_labels
+from annotations.core.services import ServiceError, change_labels, good_name
 from annotations.jobs.services.queue import LIVE
 from annotations.models import Category, Job, Label, LabelSet, Project, User
 from annotations.projects import events

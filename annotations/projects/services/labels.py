@@ -7,8 +7,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError, good_name
-from annotations.core.locks import change_labels
+from annotations.core.services import ServiceError, change_labels, good_name
 from annotations.core.spans import definitions
 from annotations.core.suggestions import relabel_notes, relabel_strings, remove_strings, tally_of
 from annotations.jobs.services.queue import LIVE

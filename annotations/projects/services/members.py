@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from annotations.core.access import RIGHTS, Can, may_make_link
 from annotations.core.authors import author_of
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

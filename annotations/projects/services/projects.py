@@ -9,8 +9,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
-from annotations.core.locks import begin_archiving, change_labels
+from annotations.core.services import ServiceError, begin_archiving, change_labels, good_name
 from annotations.models import Author, Category, Import, ImportState, Label, LabelSet, Membership, Project, Role, User
 from annotations.projects import events
 from annotations.projects.selectors.projects import live_jobs

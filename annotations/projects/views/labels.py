@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error, attempted, error_beside
 from annotations.core.labels import COLORS, UNDERLINES
 from annotations.core.requests import FORM, Request, error_as_message, in_project, number, posted
+from annotations.core.services import ServiceError
 from annotations.core.spans import definitions
 from annotations.models import Label, LabelSet
 from annotations.projects.events import CATEGORY_DELETED, LABEL_DELETED

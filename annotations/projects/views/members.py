@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.core.access import Access, Can, SecondFactorMissing, has_app
 from annotations.core.api.tokens import create_token, revoke_token
-from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, posted
+from annotations.core.services import ServiceError
 from annotations.models import Membership, Role, User
 from annotations.projects.forms.members import AddPeopleForm, GroupForm, RemoveForm, RoleForm, TokenForm
 from annotations.projects.selectors.members import (

@@ -12,10 +12,9 @@ from django.views.decorators.http import require_safe
 
 from annotations.core import addresses, overview
 from annotations.core.access import Access, Can, may_create_projects, require
-from annotations.core.errors import ServiceError
-from annotations.core.events import sentences
 from annotations.core.forms import add_error, error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, number, posted
+from annotations.core.services import ServiceError, sentences
 from annotations.models import Document, Handover, Project
 from annotations.projects.forms.settings import GuidelinesForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from scim2_models import Context, ListResponse, Meta, NotFoundException, Resource, ResourceType, Schema, SearchRequest
 
-from annotations.core.api.problems import Problem
+from annotations.core.api.routes import Problem
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.models import ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider

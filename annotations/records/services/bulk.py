@@ -2,8 +2,8 @@
 
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
+from annotations.core.services import ServiceError
 from annotations.models import KnownPerson, Project, ReleasePolicy
 from annotations.records.rules.arrow import RecordBatches
 from annotations.records.rules.reader import KINDS_OF_RULES

@@ -9,9 +9,7 @@ from typing import Final
 from django.db import transaction
 
 from annotations.core.bulk import among
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.models import LeakFinding, Project, Record, Release, ReleasePolicy, User
 from annotations.records.events import RECORDS_WRITTEN
 from annotations.records.selectors import active_schemas, ready_records, waiting_records

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.records.rules.plans import COLUMN, FORMATS, ROWS, Unreadable
 
 MOST_BYTES: Final = 512 * 1024 * 1024

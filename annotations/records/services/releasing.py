@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.authors import gold_author_id
 from annotations.core.bulk import among
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
+from annotations.core.services import ServiceError, good_name
 from annotations.models import Project, RecordSchema, RecordSchemaState, User
 from annotations.records.events import SCHEMA_ACTIVATED, SCHEMA_ADDED, SCHEMA_REVIEWED
 from annotations.records.rules.fhir import RESOURCES, fhir_schema

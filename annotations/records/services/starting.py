@@ -5,7 +5,7 @@ from typing import IO, Final
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.jobs.services.queue import enqueue, once
 from annotations.models import Job, Project, Release, ReleasePolicy, ReleaseState, StoredFileKind, User

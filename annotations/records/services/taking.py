@@ -15,8 +15,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, insert_returning, insert_spans
-from annotations.core.locks import hold, keep_labels
 from annotations.core.sealing import project_key
+from annotations.core.services import hold, keep_labels
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

@@ -14,10 +14,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
-from annotations.core.api.problems import Problem, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
+from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, named
 from annotations.models import AuditMark, AuditPlan, Release
 from annotations.release.api.releases import Named
 from annotations.release.rules.audits.looks import MOST_LEAKS

@@ -10,10 +10,17 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.answers import file_answer
 from annotations.core.api.mount import sends
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, Scope, require_scope
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
+from annotations.core.api.routes import (
+    Answer,
+    ApiRequest,
+    Body,
+    ProjectRouter,
+    Scope,
+    Username,
+    check,
+    named,
+    require_scope,
+)
 from annotations.core.requests import takes_uploads
 from annotations.models import Certificate, Release
 from annotations.release.api.releases import Named

@@ -10,11 +10,8 @@ from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can, note_for
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, AsText, Body, Username
-from annotations.core.events import record_reads
+from annotations.core.api.routes import Answer, ApiRequest, AsText, Body, ProjectRouter, Username, invalid, named
+from annotations.core.services import record_reads
 from annotations.models import ReleasedNoteState, ReleaseState
 from annotations.notes.api import read_set
 from annotations.release.api.releases import Named, ReleasedPiece

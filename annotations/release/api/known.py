@@ -13,12 +13,9 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body, Done
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import ApiRequest, Body, Done, ProjectRouter, check, enter, invalid, named
 from annotations.core.requests import takes_uploads
+from annotations.core.services import ServiceError
 from annotations.jobs.api import JobItem, located
 from annotations.models import KnownPerson, KnownUpload, ListedTerm
 from annotations.release.forms.known import ListsFileForm, MasterForm

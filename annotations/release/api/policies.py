@@ -11,12 +11,9 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, invalid, named
 from annotations.core.labels import label_rows
+from annotations.core.services import ServiceError
 from annotations.models import Project
 from annotations.release.forms import policies
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule

@@ -11,10 +11,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, invalid, named
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.exchange.forms.exports import set_choices
 from annotations.jobs.api import JobItem, located, started

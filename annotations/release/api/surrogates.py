@@ -9,11 +9,8 @@ from ninja import Field, Query
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
-from annotations.core.api.problems import named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, enter, named
+from annotations.core.services import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors import surrogates

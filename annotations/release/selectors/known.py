@@ -10,8 +10,8 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import among
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
+from annotations.core.services import ServiceError
 from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, ListedTermKind, Project
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.release.rules.known.matcher import VERSION, DenyList, Profile, find

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.bulk import among
-from annotations.core.events import record_reads
 from annotations.core.sealing import Key, project_key
+from annotations.core.services import record_reads
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_entries
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType

@@ -9,9 +9,8 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import collector_paused, update_rows
-from annotations.core.errors import ServiceError
-from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.sealing import project_key
+from annotations.core.services import ErasedMeanwhile, ServiceError, erasures_of, unerased
 from annotations.core.spans import stored
 from annotations.models import Document, LeakFinding, Release, ReleasedNote, ReleasedNoteState
 from annotations.release.rules.redaction.released import span_to_original, span_to_released

@@ -10,8 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import among
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
+from annotations.core.services import ServiceError, erasures_of, unerased
 from annotations.jobs.services.queue import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
 from annotations.release.events import RELEASE_DECIDED, ReleaseDecided

@@ -10,9 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError, check_choice
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, check_choice, erasures_of, silent, unerased
 from annotations.core.stored_files import store_file
 from annotations.exchange.rules import Relabeler, written_set
 from annotations.exchange.selectors import target_of

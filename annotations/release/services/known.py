@@ -13,9 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import among, insert_objects
-from annotations.core.errors import ServiceError
-from annotations.core.locks import check_open, hold
 from annotations.core.sealing import project_key
+from annotations.core.services import ServiceError, check_open, hold
 from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_files import csv_line, unquoted
 from annotations.jobs.services.queue import once

@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import label_rows
+from annotations.core.services import ServiceError, good_name
 from annotations.models import Label, Project, ReleasePolicy, User
 from annotations.release.events import POLICY_SAVED
 from annotations.release.rules.redaction.policy import (

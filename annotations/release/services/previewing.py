@@ -7,8 +7,7 @@ from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.models import Document, LeakFinding, Project, Release, ReleasedNote, ReleasePolicy, User
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy, rules_for
 from annotations.release.rules.redaction.released import RedactedText

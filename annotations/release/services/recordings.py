@@ -10,7 +10,7 @@ from annotations.audio.rules.sound import write_muted
 from annotations.audio.selectors import opened
 from annotations.audio.services.exporting import intervals_file, muted_copy
 from annotations.audio.services.starting import readable
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.writing import Content
 from annotations.models import (
     AuditNote,

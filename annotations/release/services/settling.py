@@ -10,8 +10,8 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 
 from annotations import models
 from annotations.core.bulk import collector_paused
-from annotations.core.locks import erasures_of, unerased
 from annotations.core.sealing import project_key
+from annotations.core.services import erasures_of, unerased
 from annotations.release.rules.certificates import released_files
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Mention

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.spans import Stored, pairs_of
 from annotations.exchange.forms.exports import set_choices
 from annotations.formats.files import csv_reading

@@ -12,9 +12,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import keep_labels
-from annotations.core.progress import silent
+from annotations.core.services import ServiceError, keep_labels, silent
 from annotations.exchange.services.writing import Content
 from annotations.jobs.services.queue import LIVE, continue_with_more, key_of
 from annotations.models import (

@@ -10,8 +10,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, good_name
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, good_name, keep_labels
 from annotations.jobs.services.queue import enqueue, key_of, started_with
 from annotations.models import (
     Author,

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Certificate, Event, Release, ReleaseState
 from annotations.release.events import RELEASE_EXPORTED
 from annotations.release.rules.audits.looks import at_most, whole

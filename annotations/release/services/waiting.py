@@ -1,6 +1,6 @@
 """Prepare a release in this process, for commands. Only workers and commands load this module."""
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
 from annotations.models import Job, JobState, Release

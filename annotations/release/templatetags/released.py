@@ -12,7 +12,7 @@ from django.template import Context
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.models import Label
 from annotations.notes.selectors.in_context import label_looks

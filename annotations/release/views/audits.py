@@ -19,7 +19,6 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import malformed
-from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
 from annotations.core.requests import (
@@ -32,6 +31,7 @@ from annotations.core.requests import (
     paged,
     wants_json,
 )
+from annotations.core.services import ServiceError
 from annotations.core.spans import SpanItem
 from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release, ReleaseState
 from annotations.notes.selectors.in_context import label_looks, line_at

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import file_answer
-from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, in_project, takes_uploads
+from annotations.core.services import ServiceError
 from annotations.models import Release
 from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.layout import sections

@@ -18,8 +18,6 @@ from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import malformed, not_whole
-from annotations.core.errors import ServiceError
-from annotations.core.events import record_reads
 from annotations.core.requests import (
     Request,
     body_of,
@@ -33,6 +31,7 @@ from annotations.core.requests import (
     paged,
     wants_json,
 )
+from annotations.core.services import ServiceError, record_reads
 from annotations.models import Document, Label, LeakFinding, Release, ReleasedNoteState, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.redaction.policy import Action

@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, takes_uploads
+from annotations.core.services import ServiceError
 from annotations.models import Document, KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm

@@ -11,9 +11,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, number, paged
+from annotations.core.services import ServiceError
 from annotations.exchange.forms.exports import SetChoice, set_choices
 from annotations.exchange.selectors import mappings_of
 from annotations.exchange.services.label_mappings import labels_of_mapping

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
 from annotations.core.requests import FORM, Request, error_as_message, in_project, numbers, one_of, paged
+from annotations.core.services import ServiceError
 from annotations.models import SurrogateEntity
 from annotations.release.forms.known import ChangeForm, SearchForm
 from annotations.release.rules.redaction.policy import IdentifierType

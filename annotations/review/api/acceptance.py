@@ -9,9 +9,7 @@ from ninja import Field, Query, Schema
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer
+from annotations.core.api.routes import Answer, ApiRequest, ProjectRouter
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import Chosen
 from annotations.review.rules.planting import RemainingEstimate

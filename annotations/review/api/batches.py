@@ -3,9 +3,7 @@
 from ninja import Field
 
 from annotations.core.access import Access, Can
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body, RefusedDecision
+from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, RefusedDecision
 from annotations.core.batches import MOST_CHANGES
 from annotations.review.api.reviewing import NOTE, NewReviewDecision, ReviewOut, shown, wanted
 from annotations.review.selectors.reviewing import review_for

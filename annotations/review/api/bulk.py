@@ -12,11 +12,8 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Code, FieldReader
-from annotations.core.events import record_reads
+from annotations.core.api.routes import Answer, ApiRequest, Body, Code, FieldReader, ProjectRouter, check, enter, named
+from annotations.core.services import record_reads
 from annotations.jobs.api import JobItem, started
 from annotations.models import BulkAct, BulkActState, Job
 from annotations.notes.api import codes_of, label_coded

@@ -10,11 +10,8 @@ from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Code, FieldReader
-from annotations.core.events import NOTE_READ
+from annotations.core.api.routes import Answer, ApiRequest, Body, Code, FieldReader, ProjectRouter, invalid, named
+from annotations.core.services import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
 from annotations.review.selectors import state as state_selectors

@@ -13,8 +13,7 @@ from itertools import islice
 from typing import Final
 
 from annotations.review.rules.precision import Rate
-from annotations.text.spans import Stretch, overlap_length, overlaps
-from annotations.text.tokens import Parts
+from annotations.text.spans import Parts, Stretch, overlap_length, overlaps
 
 # A note with fewer candidates has at most one planted leak; with this many or more it may have two.
 ROOM_FOR_TWO: Final = 6

@@ -23,7 +23,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED
 from annotations.formats.files.csv_files import csv_line
 from annotations.models import Author, Document, Event, Label, Project, Span, User
 from annotations.review import events as review_events

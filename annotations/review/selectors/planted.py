@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.suggestions import HIDDEN
 from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.planting import Aliases, PlantedCounts, RemainingEstimate, left_over

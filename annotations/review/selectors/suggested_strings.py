@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404
 from annotations.core import suggestions
 from annotations.core.access import Access
 from annotations.core.authors import notes_in_review
-from annotations.core.events import record_reads
+from annotations.core.services import record_reads
 from annotations.models import Author, AuthorKind, Decision, Document, Project, Review, Span, SuggestedString, User
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
 from annotations.review.selectors.bulk_rules import waiting_by_string

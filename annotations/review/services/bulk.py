@@ -23,10 +23,7 @@ from django.db.models import Exists, F, QuerySet
 from django.utils.translation import gettext
 
 from annotations import models
-from annotations.core.errors import ServiceError
-from annotations.core.events import Verb
-from annotations.core.locks import keep_labels
-from annotations.core.progress import Fence, Progress, no_fence, silent
+from annotations.core.services import Fence, Progress, ServiceError, Verb, keep_labels, no_fence, silent
 from annotations.jobs.runner import Claim
 from annotations.jobs.services import batch_acts
 from annotations.review.events import (

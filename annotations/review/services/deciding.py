@@ -18,8 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.batches import BatchOutcome
-from annotations.core.errors import ServiceError
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, keep_labels
 from annotations.core.spans import with_attribute
 from annotations.gold.services.making import decided
 from annotations.models import Author, Document, Event, Label, User

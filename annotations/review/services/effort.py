@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Q
 
 from annotations.annotate.selectors.worklist import IDLE
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.models import Event, Project
 from annotations.notes.events import NOTES_SEARCHED

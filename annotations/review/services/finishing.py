@@ -9,8 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, keep_labels
 from annotations.models import AnnotationSetState, Author, Document, Handover, HandoverState, Review, User
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, Numbers, ReviewDecided

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import AnnotationSet, AnnotationSetState, Decision, Event, Handover, HandoverState, Review
 from annotations.review.events import (
     REVIEW_COMPARED,

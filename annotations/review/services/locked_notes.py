@@ -14,8 +14,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError
-from annotations.core.events import Verb
+from annotations.core.services import ServiceError, Verb
 from annotations.core.spans import fitting_label
 from annotations.gold.services.making import decided
 from annotations.models.project import SecondReview

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from annotations.core.changes import backwards, to_revert
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
 from annotations.review import events as review_events
 from annotations.review.rules.conflicts import LabeledBounds

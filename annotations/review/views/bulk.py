@@ -18,8 +18,6 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import UNDO, change_id_of, malformed
-from annotations.core.errors import ServiceError
-from annotations.core.events import record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import (
@@ -34,6 +32,7 @@ from annotations.core.requests import (
     uuid_of,
     wants_json,
 )
+from annotations.core.services import ServiceError, record_reads
 from annotations.jobs.services.batch_acts import job_of
 from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
 from annotations.review.forms import BulkForm

@@ -22,8 +22,6 @@ from annotations.core.addresses import address
 from annotations.core.answers import json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import Offset, Whole, malformed, read_request
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.labels import placeholders_of
 from annotations.core.requests import (
     Request,
@@ -36,6 +34,7 @@ from annotations.core.requests import (
     number,
     paged,
 )
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.exchange.selectors import places_in
 from annotations.models import Author, Document
 from annotations.review.selectors import reviewing

@@ -21,8 +21,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 from annotations.scores.rules.rates import Rates
-from annotations.text.spans import Span
-from annotations.text.tokens import Parts
+from annotations.text.spans import Parts, Span
 
 
 class CountingRule(StrEnum):

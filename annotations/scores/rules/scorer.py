@@ -15,8 +15,7 @@ from annotations.scores.rules.tally import Criterion, NoteFlags, ScoreCounts
 from annotations.text.bio import Precedence
 from annotations.text.matching import match
 from annotations.text.segments import sentences
-from annotations.text.spans import Bounds, Span, check_bounds
-from annotations.text.tokens import Parts, Token, Tokenizer, covered, split_at, tokenize
+from annotations.text.spans import Bounds, Parts, Span, Token, Tokenizer, check_bounds, covered, split_at, tokenize
 
 THRESHOLD: Final = 0.6
 """The lowest Levenshtein similarity of two texts with tolerance (Singh et al. 2025, section 4.3)."""

@@ -5,7 +5,7 @@ from typing import TypedDict
 from django.http import Http404
 
 from annotations.core.access import Access, authors_for
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.services.queue import once
 from annotations.models import Category, Job, User
 from annotations.notes.selectors.in_context import label_looks

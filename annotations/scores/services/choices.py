@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.scores.rules.scorer import THRESHOLD
 
 LABEL, CATEGORY = "label", "category"

@@ -9,8 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.formats.files.csv_files import csv_line
 from annotations.models import CauseKind, Document, ErrorCause, Label, Project, User
 from annotations.notes.selectors.in_context import LabeledText, label_looks, with_entries

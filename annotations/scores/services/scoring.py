@@ -9,9 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split

@@ -12,10 +12,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
 from annotations.core.hooks import notes_learned_from
-from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import ErasedMeanwhile, Progress, ServiceError, erasures_of, silent, unerased
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.jobs.runner import Claim
 from annotations.models import Author, Project

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from annotations.agreement.views.causes import CAUSES, answer_causes, changes_causes
 from annotations.core.access import Access, Can
 from annotations.core.answers import fresh_token, streamed
-from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, enter_page, error_as_message, in_project, number, paged, wants_json
+from annotations.core.services import ServiceError
 from annotations.models import CauseKind
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, with_context
 from annotations.scores.rules.causes import Causes, ErrorId

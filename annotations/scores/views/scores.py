@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 from annotations.agreement.templatetags.coefficients import percent
 from annotations.core import tokenizers
 from annotations.core.access import Access, Can, authors_for
-from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, error_as_message, in_project, number, one_of
+from annotations.core.services import ServiceError
 from annotations.core.templatetags.plots import PlotLine
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions

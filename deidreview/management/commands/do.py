@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from ninja.operation import Operation
 
 from annotations.core.commands import FailingCommand, find_active_user, find_user, lines_of
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState
 from deidreview.operations import CallValues, call, given_of, operations, parser_of

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.installation import PROGRAM
 from annotations.ops.management.commands.load_demo import PASSWORD, PEOPLE
 from deidreview import preparing

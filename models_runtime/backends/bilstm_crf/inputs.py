@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from annotations.text.bio import decode
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import Token
+from annotations.text.spans import Bounds, Span, Token
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.notes import Note, groups, read, sure_pieces, touching, word
 from models_runtime.backends.rule_tags import FeatureRules, rule_tags

@@ -17,7 +17,7 @@ from typing import Final
 
 from rapidfuzz.distance import LCSseq
 
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Token, tokenize
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import is_too_long
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from annotations.text.characters import WHITE_SPACE
-from annotations.text.tokens import tokenize
+from annotations.text.spans import tokenize
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import THOUGHT, list_schema
 from models_runtime.backends.llm.driver import FoundSpan

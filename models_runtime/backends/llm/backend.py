@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from annotations.text.spans import Span
-from annotations.text.tokens import estimated
+from annotations.text.spans import Span, estimated
 from models_runtime.backends.base import (
     BackendError,
     Budget,

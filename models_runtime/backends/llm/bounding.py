@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
 
-from annotations.text.spans import Bounds
-from annotations.text.tokens import Token
+from annotations.text.spans import Bounds, Token
 from models_runtime.backends.llm.aligning import Gap
 from models_runtime.backends.llm.evidence import Evidence, Families, Support
 

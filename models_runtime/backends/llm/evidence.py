@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.text.segments import sentences
-from annotations.text.tokens import Token
+from annotations.text.spans import Token
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.prompts import LabelWord, Shot
 from models_runtime.backends.rules.backend import identifiers, trap_hits

@@ -14,8 +14,7 @@ from typing import Final
 
 from annotations.text.provenance import Doubtful, shifted
 from annotations.text.segments import sentences
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import tokenize
+from annotations.text.spans import Bounds, Span, tokenize
 from models_runtime.backends.base import BackendError, RewrittenText
 from models_runtime.backends.llm.aligning import Gap, TextChanged, align
 from models_runtime.backends.llm.answers import Mention, listed, locate, schema_of

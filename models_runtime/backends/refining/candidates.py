@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import covered
+from annotations.text.spans import Bounds, Span, covered
 from models_runtime.backends.notes import Note, read
 from models_runtime.backends.rule_tags import FeatureRules
 

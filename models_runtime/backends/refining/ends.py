@@ -6,8 +6,7 @@ It learns from gold: the ends that gold has are right, and those a token or two 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from annotations.text.spans import Bounds, Span
-from annotations.text.tokens import covered
+from annotations.text.spans import Bounds, Span, covered
 from models_runtime.backends.notes import Note
 from models_runtime.backends.refining.candidates import EDGE
 from models_runtime.backends.refining.logistic import DecisionExample, Logistic, Vocabulary

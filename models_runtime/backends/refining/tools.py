@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Final
 
 from annotations.text.names import unkeepable
-from annotations.text.tokens import covered, tokenize
+from annotations.text.spans import covered, tokenize
 from models_runtime.backends.llm.asking import object_schema
 from models_runtime.backends.refining.correcting import anchored
 from models_runtime.backends.refining.state import Component, RefinementState, earlier

@@ -21,8 +21,7 @@ from annotations.formats.xml_files import REPLACEMENT, UNWRITABLE
 from annotations.text.characters import Utf16, trim
 from annotations.text.hashes import text_sha256
 from annotations.text.segments import sentences
-from annotations.text.spans import Span
-from annotations.text.tokens import tokenize
+from annotations.text.spans import Span, tokenize
 from models_runtime.backends.remote.servers import MalformedMessage
 
 PREDICTED: Final = "inception_internal_predicted"

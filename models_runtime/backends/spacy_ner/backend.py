@@ -14,8 +14,7 @@ from spacy.training import Example
 
 from annotations.text.bio import OUTSIDE, decode, encode_tokens
 from annotations.text.characters import trim
-from annotations.text.spans import Span
-from annotations.text.tokens import Token
+from annotations.text.spans import Span, Token
 from models_runtime.backends import files
 from models_runtime.backends.base import StreamingBackend, blocks
 from models_runtime.backends.notes import Note, pieces, read

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from tokenizers import Tokenizer
 
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Token, tokenize
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.notes import groups
 

@@ -13,8 +13,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold
+from annotations.core.services import ServiceError, hold
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import LIVE
 from annotations.models import Record, ReleasedNote, ReleasedNoteState, ReleaseState

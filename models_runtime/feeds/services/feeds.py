@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Can, enter
-from annotations.core.errors import ServiceError, check_choice
+from annotations.core.services import ServiceError, check_choice
 from annotations.jobs.services.queue import LIVE, continue_with_more, enqueue
 from annotations.models import Author, AuthorKind, Job, JobState, Project, User
 from annotations.release.services.policies import parsed_policy, policy_named

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import Claim
 from annotations.models import AuthorKind, JobState
 from models_runtime.feeds.selectors import read_notes, reviewed_notes, unread_notes

@@ -8,7 +8,7 @@ from typing import Final
 from django.utils import timezone
 
 from annotations.core.authors import gold_author
-from annotations.core.locks import ErasedMeanwhile
+from annotations.core.services import ErasedMeanwhile
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import LIVE
 from annotations.models import (

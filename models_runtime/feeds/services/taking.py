@@ -17,9 +17,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import ProjectArchived, hold
 from annotations.core.sealing import project_key
+from annotations.core.services import ProjectArchived, ServiceError, hold
 from annotations.exchange.services.import_plan import new_import
 from annotations.exchange.services.importing import run_import, undo_import
 from annotations.exchange.services.sources import MemorySource, parse_patients

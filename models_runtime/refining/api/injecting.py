@@ -11,10 +11,18 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, SpanInSentence, attribute
+from annotations.core.api.routes import (
+    Answer,
+    ApiRequest,
+    Body,
+    JobNumber,
+    JobStateName,
+    ProjectRouter,
+    SpanInSentence,
+    attribute,
+    invalid,
+    named,
+)
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from annotations.models import Author

@@ -11,10 +11,16 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName, attribute
+from annotations.core.api.routes import (
+    Answer,
+    ApiRequest,
+    Body,
+    JobNumber,
+    JobStateName,
+    ProjectRouter,
+    attribute,
+    named,
+)
 from annotations.jobs.api import JobItem, located, started
 from annotations.jobs.tokens import new_key
 from annotations.release.selectors.releases import release_for

@@ -8,11 +8,8 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
-from annotations.core.api.problems import invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, Username
-from annotations.core.errors import ServiceError
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, invalid, named
+from annotations.core.services import ServiceError
 from annotations.models import Project
 from models_runtime.refining.selectors import SkillItem, SkillOut, described, known, present, skill_versions
 from models_runtime.refining.services.refining import set_skill

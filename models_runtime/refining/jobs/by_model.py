@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim

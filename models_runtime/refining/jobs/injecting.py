@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, insert_objects
-from annotations.core.locks import erasures_of, hold, keep_labels, unerased
+from annotations.core.services import erasures_of, hold, keep_labels, unerased
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote
 from annotations.projects.selectors.labels import accepted_labels

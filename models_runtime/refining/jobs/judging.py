@@ -16,9 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.core.bulk import in_batches
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold
-from annotations.core.progress import Canceled
+from annotations.core.services import Canceled, ServiceError, hold
 from annotations.core.stored_figures import key_of
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim, HandBack

@@ -15,8 +15,7 @@ from django.db.models.functions import Substr
 from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, among, insert_objects, update_rows
-from annotations.core.locks import hold, keep_labels
-from annotations.core.progress import Fence, no_fence
+from annotations.core.services import Fence, hold, keep_labels, no_fence
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.hashes import string_key

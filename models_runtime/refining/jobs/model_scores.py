@@ -12,9 +12,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import enqueue, key_of
 from annotations.models import Job, Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User

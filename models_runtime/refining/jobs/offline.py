@@ -8,8 +8,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import keep_labels
+from annotations.core.services import ServiceError, keep_labels
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim

@@ -14,7 +14,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Final
 
-from annotations.text.tokens import Token, covered, tokenize
+from annotations.text.spans import Token, covered, tokenize
 from models_runtime.refining.rules.injection import Place, Strategy
 
 PREFIX: Final = "systemic:"

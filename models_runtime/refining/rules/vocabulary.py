@@ -7,7 +7,7 @@ from typing import Final
 
 from annotations.formats.files.csv_files import RowError, csv_rows
 from annotations.text.names import WordingError, worded
-from annotations.text.tokens import tokenize
+from annotations.text.spans import tokenize
 from models_runtime.refining.rules.injection import Place, Strategy
 
 LOG: Final = "log"

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Span
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem

@@ -19,10 +19,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core import access
 from annotations.core.access import Access, Can
-from annotations.core.api.requests import Scope
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
-from annotations.core.locks import ProjectArchived, hold, keep_labels
+from annotations.core.api.routes import Scope
+from annotations.core.services import NOTE_READ, ProjectArchived, ServiceError, hold, keep_labels
 from annotations.jobs.registry import load
 from annotations.models import AnnotationSet, AnnotationSetState, ApiToken, Document
 from annotations.text.names import MAX_ID

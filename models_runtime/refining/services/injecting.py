@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.bulk import among, in_batches, insert_objects
-from annotations.core.errors import ServiceError, good_name
-from annotations.core.locks import erasures_of, unerased
+from annotations.core.services import ServiceError, erasures_of, good_name, unerased
 from annotations.formats.files.csv_files import RowError
 from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
 from annotations.models import Author, AuthorKind, Document, Project, User

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext, gettext_lazy
 
 from annotations.core.access import Access, authors_for
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.services.queue import LIVE, enqueue, key_of, started_with
 from annotations.models import GoldVersion, Job, Project, User
 from annotations.scores.rules.judging import MIRANDA, RULES, STANDARD, THRESHOLD, JudgedUnit

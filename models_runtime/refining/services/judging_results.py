@@ -9,7 +9,7 @@ from django.db.models import Count, Max
 
 from annotations.core.authors import origin_of
 from annotations.core.bulk import in_batches
-from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
+from annotations.core.services import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.stored_figures import FigureKind, keep, kept_of, key_of
 from annotations.models import GoldVersionNote, JobState, Project
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes

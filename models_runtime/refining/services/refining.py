@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, check_choice, good_name
+from annotations.core.services import ServiceError, check_choice, good_name
 from annotations.gold.selectors import versions
 from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, GoldVersion, Job, Project, User

@@ -9,9 +9,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import among
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold
 from annotations.core.sealing import Key, project_key
+from annotations.core.services import ServiceError, hold
 from annotations.jobs.registry import load
 from annotations.models import Document, Job, Project, Release
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType

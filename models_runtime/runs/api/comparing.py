@@ -9,10 +9,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, Paging
-from annotations.core.api.problems import Problem, check, invalid, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body, SpanInSentence
+from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, SpanInSentence, check, invalid, named
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions

@@ -12,10 +12,7 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body, JobNumber, JobStateName
+from annotations.core.api.routes import Answer, ApiRequest, Body, JobNumber, JobStateName, ProjectRouter, check, named
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from annotations.projects.selectors.labels import labels_of

@@ -7,10 +7,7 @@ from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.problems import Problem, check
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Answer, Body
+from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, check
 from annotations.jobs.tokens import new_key
 from annotations.projects.selectors.labels import labels_of
 from annotations.text.combining import Method

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Job, Project
 from annotations.scores.rules.operating import OperatingPoint, for_precision, for_recall, nearest
 from models_runtime.backends.listed import ListedServer

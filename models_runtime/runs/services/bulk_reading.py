@@ -9,8 +9,7 @@ import pyarrow
 from django.utils.translation import gettext as _
 from pyarrow import parquet, types
 
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, silent
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.threads import cores

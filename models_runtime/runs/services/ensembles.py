@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.services.queue import LIVE
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, JobState, Project, User
 from annotations.release.selectors.known import anything_known

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.text.names import keepable, unkeepable

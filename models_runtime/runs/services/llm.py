@@ -14,9 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import SpanRow, in_batches, insert_spans
-from annotations.core.errors import ServiceError
-from annotations.core.events import record_reads
-from annotations.core.locks import hold, keep_labels
+from annotations.core.services import ServiceError, hold, keep_labels, record_reads
 from annotations.core.suggestions import add_strings, renew_notes, tally_of
 from annotations.exchange.rules import likely_labels
 from annotations.jobs.services.queue import LIVE

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow.parquet
 
 from annotations.core.bulk import among
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.waiting import end
 from annotations.models import AnnotationSet, Author, AuthorKind, Project, ReleasePolicy, User
 from annotations.records.rules.arrow import FREE_TEXT

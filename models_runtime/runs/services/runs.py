@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotations import models
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError, good_name
+from annotations.core.services import ServiceError, good_name
 from annotations.jobs.services.queue import LIVE, continue_with_more, enqueue, key_of, locked, started_with
 from annotations.release.services.sources import specs_of
 from annotations.review.selectors.reviewing import WaitingCounts, waiting_of

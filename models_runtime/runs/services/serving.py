@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Can, enter
 from annotations.core.api.tokens import token_of
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from models_runtime.backends.base import Backend, BackendError, OfPatients
 from models_runtime.backends.remote import inception, label_studio

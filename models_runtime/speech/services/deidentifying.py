@@ -13,7 +13,7 @@ from annotations.audio.rules.word_files import read_words
 from annotations.audio.rules.words import transcript_of
 from annotations.audio.services.exporting import check_margin, write_copy
 from annotations.audio.services.starting import readable, start_recording
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.writing import check_out
 from annotations.jobs.waiting import end
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Job, Project, Recording, User

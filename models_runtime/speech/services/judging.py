@@ -10,9 +10,7 @@ from annotations.audio.events import GAPS_JUDGED
 from annotations.audio.rules.gaps import HARMLESS, sort_of
 from annotations.audio.rules.intervals import Stretch
 from annotations.audio.selectors import words_of
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Fence
+from annotations.core.services import Fence, ServiceError, erasures_of, unerased
 from annotations.models import AudioRegion, Recording, RegionCause, User
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Meter

@@ -13,8 +13,7 @@ from annotations.audio.rules.sound import facts_of, peaks_of
 from annotations.audio.rules.words import SpokenWord, shifted
 from annotations.audio.services.starting import FROM_FILE, readable
 from annotations.audio.services.storing import finish_recording
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Fence, Progress
+from annotations.core.services import Fence, Progress, ServiceError
 from annotations.core.stored_files import open_stored
 from annotations.models import Recording, RecordingBlock, User
 from models_runtime.backends.base import BackendError

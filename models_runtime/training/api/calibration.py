@@ -9,10 +9,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
 from annotations.jobs.api import JobItem, started
 from annotations.text.names import MAX_ID
 from models_runtime.models import Calibration

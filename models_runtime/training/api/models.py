@@ -11,10 +11,7 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
 from annotations.core.requests import takes_uploads
 from annotations.scores.rules.all_or_nothing import FullyMasked
 from annotations.scores.rules.operating import OperatingPoint

@@ -7,10 +7,7 @@ from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest
-from annotations.core.api.routes import ProjectRouter
-from annotations.core.api.schemas import Body
+from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
 from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from models_runtime.core import external

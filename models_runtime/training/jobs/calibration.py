@@ -10,9 +10,7 @@ from django.utils.translation import gettext
 from annotations import models
 from annotations.core.authors import origin_of
 from annotations.core.bulk import in_batches
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim

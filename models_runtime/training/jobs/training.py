@@ -15,8 +15,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import erasures_of
+from annotations.core.services import ServiceError, erasures_of
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, User
 from annotations.scores.selectors import label_words

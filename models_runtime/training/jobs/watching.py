@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from django.db import transaction
 
-from annotations.core.locks import unerased
+from annotations.core.services import unerased
 from annotations.jobs.runner import Claim
 from models_runtime.backends.epochs import chosen
 from models_runtime.backends.learner import Step

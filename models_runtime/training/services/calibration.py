@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import CHUNK, read_chunks
 from annotations.jobs.services.queue import once
 from annotations.models import AuthorKind, GoldVersion, Job, Project, StoredFile, User

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import GoldVersion, Project
 from models_runtime.core import external
 from models_runtime.core.model_files import with_weights

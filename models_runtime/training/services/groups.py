@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.models import TrainedModel

@@ -14,8 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.core.stored_files import CHUNK
 from annotations.exchange.services.sources import megabytes
 from annotations.jobs.services.queue import locked

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError, check_choice
+from annotations.core.services import ServiceError, check_choice
 from annotations.gold.selectors import frozen_version
 from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User

@@ -1,5 +1,5 @@
 /**
- * Tokens, to which selections snap; the same as `annotations/text/tokens.py` (`tests/cases/tokens.json` tests both).
+ * Tokens, to which selections snap; the same as `annotations/text/spans.py` (`tests/cases/tokens.json` tests both).
  *
  * A token is a maximal run of letters and marks, a maximal run of decimal digits, or any other single character that isn't
  * white space. Offsets are code points, end-exclusive: `{start, end}`.

@@ -4,7 +4,7 @@ import pytest
 
 from annotations.agreement.selectors.disagreements import Filters, differences, page
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.models import AnnotationSet, AnnotationSetState, Comparison, Event, Label, Span, Stale
 from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, own, refused

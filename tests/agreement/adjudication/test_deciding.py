@@ -9,7 +9,7 @@ import pytest
 from annotations.agreement.events import ADJUDICATION_DECIDED
 from annotations.agreement.services.deciding import decide, decide_many
 from annotations.agreement.services.plan import Act, Request
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import AnnotationSet, Event, Resolution, Span
 from tests import factories as make
 from tests.worlds import adjudicated

@@ -7,7 +7,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.deciding import finish_adjudication, reopen
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold_bulk
 from annotations.models import Adjudication, AnnotationSet, MajorityAct, MajorityNote, Resolution
 from annotations.projects.services.labels import merge_labels

@@ -17,7 +17,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.deciding import decide, finish_adjudication, reopen
 from annotations.agreement.services.majority import plan_majority, run_majority, undo_majority
 from annotations.agreement.services.plan import Act, Request, ShownLocation
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.jobs.services.batch_acts import begin_undo
 from annotations.ops.services.erasing import erase_patient

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import Adjudication, AnnotationSet, Author, Cause, Event, Span
 from tests import factories as make
 from tests.worlds.checks import check_page

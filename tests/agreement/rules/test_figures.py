@@ -23,8 +23,7 @@ from annotations.agreement.rules.units import (
     granularities,
     table,
 )
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, tokenize
+from annotations.text.spans import Span, Token, tokenize
 
 CATEGORY = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
 TEXT = "Il dott. Rossi vede Anna Bianchi, 54 anni, a Torino. " * 2

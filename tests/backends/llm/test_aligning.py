@@ -5,8 +5,7 @@ from collections import defaultdict
 import pytest
 from hypothesis import given
 
-from annotations.text.spans import Span
-from annotations.text.tokens import covered, tokenize
+from annotations.text.spans import Span, covered, tokenize
 from models_runtime.backends.llm.aligning import TextChanged, align
 from models_runtime.backends.llm.bounding import Bounder
 from models_runtime.backends.llm.evidence import FAMILIES, families_of

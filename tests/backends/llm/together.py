@@ -8,7 +8,7 @@ import re
 import time
 from typing import Any
 
-from annotations.text.tokens import estimated
+from annotations.text.spans import estimated
 from tests.backends.llm.scripted import WORDS, Reply, backend_at, serving
 
 FENCED = re.compile(r"(?:record (?P<number>\d+)\n)?(?P<line>note-[0-9a-f]{16})\n(?P<text>.*?)\n(?P=line)", re.DOTALL)

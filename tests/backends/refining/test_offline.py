@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.spans import Span, overlaps
-from annotations.text.tokens import tokenize
+from annotations.text.spans import Span, overlaps, tokenize
 from models_runtime.backends.refining.logistic import C2, DecisionExample, Vocabulary, fit
 from models_runtime.backends.refining.offline import OfflineAgent
 from models_runtime.backends.refining.todo import Action, Todo, problems

@@ -5,7 +5,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from annotations.models import Span
-from annotations.text.tokens import tokenize
+from annotations.text.spans import tokenize
 from tests.browser.annotate.steps import press, saved
 from tests.text.twins import snap
 

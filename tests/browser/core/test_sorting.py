@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 from playwright.sync_api import Locator, expect
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.core.progress import silent
+from annotations.core.services import silent
 from annotations.exchange.services.importing import run_import
 from annotations.models import Document, Import, Span
 from tests import factories as make

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from annotations.core.api.mount import api
-from annotations.core.api.requests import SHOWN_ONCE
+from annotations.core.api.routes import SHOWN_ONCE
 from annotations.core.sealing import project_key
 from annotations.models import ApiAnswer, Membership, User, Webhook
 from annotations.ops.rules import read_hosts

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.core.api.tokens import MOST_TOKENS, create_token, revoke_token, valid_tokens
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import ApiToken, Event, Membership, User
 from tests.factories import PASSWORD, make_project, make_user
 from tests.worlds.programs import Program

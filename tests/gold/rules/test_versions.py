@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.gold import rules
-from annotations.text.spans import Span
-from annotations.text.tokens import Token, covered, split_at, tokenize
+from annotations.text.spans import Span, Token, covered, split_at, tokenize
 from tests.text.strategies import spans_of
 
 CASES = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Event, StoredFile
 from annotations.threads import VARIABLES
 from tests.worlds.gates import STEP, may_begin

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotations import models
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.services import FILE_DOWNLOADED
 from annotations.jobs.runner import run
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.members import add_member

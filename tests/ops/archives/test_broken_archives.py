@@ -7,7 +7,7 @@ import random
 import pytest
 from django.core.management import call_command
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.formats.files import archives as container
 from annotations.models import Document, Label, Project, User
 from annotations.ops.services.archives.reading import import_archive

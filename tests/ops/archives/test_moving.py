@@ -16,7 +16,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
 from annotations.core.access import Can, enter
 from annotations.core.bulk import in_batches
-from annotations.core.progress import silent
+from annotations.core.services import silent
 from annotations.core.spans import definitions
 from annotations.gold.services.making import freeze
 from annotations.notes.selectors.comments import comments_csv

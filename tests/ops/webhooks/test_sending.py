@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from annotations.core import hooks
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Delivery, Event, Webhook, WebhookState
 from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now, send_waiting

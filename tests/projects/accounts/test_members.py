@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotations import models
 from annotations.core import access
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.projects.events import MEMBER_ADDED
 from annotations.projects.services import members
 from tests.factories import make_member, make_note, make_project, make_set, make_user

@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, AuthorKind, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.gold.services.making import freeze, make_gold
 from annotations.jobs.runner import run as work
 from annotations.models import Author, Event, Job, JobState

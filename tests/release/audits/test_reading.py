@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotations import models
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release import events
 from annotations.release.selectors.audits import audit_result, shown_of

@@ -4,7 +4,7 @@ import re
 
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.models import AuditMark, AuditPlan, Event
 from tests.worlds.audited import planned, read_one
 from tests.worlds.checks import check_page

@@ -13,7 +13,7 @@ from annotations import models
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.access import Can, enter
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.ops.services.erasing import delete_note, erase_patient

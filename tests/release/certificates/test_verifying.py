@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.models import Certificate, Release, ReleaseState, SigningKey
 from annotations.release.rules.certificates.signatures import fingerprint_of, signed_json

@@ -3,7 +3,7 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Event, Label, ListedTerm
 from annotations.ops.selectors.free_texts import free_texts
 from annotations.projects.selectors.labels import shipped_set

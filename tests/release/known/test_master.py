@@ -8,8 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Event, Job, JobState, KnownPerson, KnownUpload
 from annotations.ops.services.erasing import delete_note, erase_patient

@@ -6,8 +6,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
+from annotations.core.services import ServiceError
 from annotations.models import Document, Release, ReleasePolicy, SurrogateEntity
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.surrogates.makers import checked_maker, maker_choices, maker_of, paid_by, queue_of

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, JobState, Release, ReleasedNote, ReleasePolicy
 from annotations.release.services.starting import enqueue_job

@@ -10,8 +10,7 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ, ServiceError
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
+from annotations.core.services import NOTE_READ
 from annotations.gold.services.making import withdraw_gold
 from annotations.jobs.runner import run as work
 from annotations.models import GoldVersion, GoldVersionNote, Span

@@ -18,8 +18,7 @@ from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.table import LabelData, LevelData, TableData
 from annotations.scores.rules.tally import Criterion
 from annotations.text.bio import encode_tokens
-from annotations.text.spans import Span, SpanError
-from annotations.text.tokens import split_at, tokenize
+from annotations.text.spans import Span, SpanError, split_at, tokenize
 from tests.text.strategies import spans_of, texts
 
 LABELS = ("PATIENT", "DOCTOR", "CITY", "DATE")

@@ -9,9 +9,8 @@ from annotations.agreement.rules.units import ComparedUnit, Granularity, granula
 from annotations.agreement.selectors.figures import agreement_of, shown_names, table_lines
 from annotations.agreement.services.figures import NoteTable, figures_of, named_notes
 from annotations.core.access import Can
-from annotations.core.commands import Needs, ProjectCommand, entered, write_lines
-from annotations.core.errors import ServiceError
-from annotations.core.progress import progress_bar
+from annotations.core.commands import Needs, ProjectCommand, entered, progress_bar, write_lines
+from annotations.core.services import ServiceError
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.models import Project, User
 

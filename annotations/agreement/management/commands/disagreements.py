@@ -8,7 +8,7 @@ from annotations.agreement.selectors import disagreements
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, entered, find_label
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import CauseKind, Document, Project, User
 
 # Locations that are read from the database together.

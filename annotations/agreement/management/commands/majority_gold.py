@@ -12,7 +12,7 @@ from annotations.agreement.services import majority
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.management.commands.make_gold import decider
 from annotations.jobs.waiting import end
 from annotations.models import MajorityAct, Project, User

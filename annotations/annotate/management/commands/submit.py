@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.annotate.services.annotation_set import hand_in, reopen
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, entered, find_note
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 
 

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, add_several
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.forms import READY_MADE
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version

@@ -5,7 +5,7 @@ from django.db import transaction
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, entered, find_note
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.gold.services.making import withdraw_gold
 from annotations.models import Project, User
 

@@ -6,7 +6,7 @@ from django.http import Http404
 
 from annotations.core.access import Access, Can
 from annotations.core.commands import ProjectCommand, entered
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.api import JobItem
 from annotations.jobs.services import queue
 from annotations.jobs.services.queue import job_for, job_to_control

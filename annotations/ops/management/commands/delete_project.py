@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from annotations.ops.selectors.free_texts import weights_elsewhere
 from annotations.ops.services.backup import backups_of

@@ -5,9 +5,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import Needs, ProjectCommand, add_several, check_shown
-from annotations.core.errors import ServiceError
-from annotations.core.progress import progress_bar
+from annotations.core.commands import Needs, ProjectCommand, add_several, check_shown, progress_bar
+from annotations.core.services import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.exchange.selectors import named_losses
 from annotations.exchange.services.exporting import export_to_path

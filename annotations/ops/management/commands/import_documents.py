@@ -5,9 +5,8 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, Needs, RequiredStanding, add_several, find_project
-from annotations.core.errors import ServiceError
-from annotations.core.progress import progress_bar
+from annotations.core.commands import JourneyCommand, Needs, RequiredStanding, add_several, find_project, progress_bar
+from annotations.core.services import ServiceError
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.formats import DETECT

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotations.core.commands import JourneyCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.importing import import_files
 from annotations.gold.services.making import freeze
 from annotations.models import Project, Role, User

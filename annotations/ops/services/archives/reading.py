@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.authors import ARCHIVE, IMPORTED, gold_sets
 from annotations.core.bulk import in_batches, insert_rows
-from annotations.core.errors import ServiceError
-from annotations.core.progress import Progress, progress_bar, silent
+from annotations.core.commands import progress_bar
+from annotations.core.services import Progress, ServiceError, silent
 from annotations.core.spans import definitions_by_label, pairs_of
 from annotations.core.suggestions import add_notes, add_strings, tally_of
 from annotations.formats import DETECT

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.access import Access
 from annotations.core.authors import IMPORTED
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.stored_files import open_stored, store_file
 from annotations.formats.files.archives import MANIFEST, ArchiveError, ArchiveReader
 from annotations.jobs.services.queue import enqueue, once

@@ -16,10 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.bulk import in_batches
-from annotations.core.errors import ServiceError
-from annotations.core.events import ARCHIVE_WRITTEN
-from annotations.core.locks import erasures_of, unerased
-from annotations.core.progress import Progress, silent
+from annotations.core.services import ARCHIVE_WRITTEN, Progress, ServiceError, erasures_of, silent, unerased
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.writing import check_out
 from annotations.formats.files.archives import ArchiveWriter

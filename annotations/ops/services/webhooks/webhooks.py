@@ -11,9 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
+from annotations.core.services import ServiceError, check_open
 from annotations.models import Delivery, DeliveryState, Event, Job, JobState, Project, Span, User, Webhook, WebhookState
 from annotations.ops import events
 from annotations.ops.rules import HostError, read_target

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from annotations.core.access import Can
 from annotations.core.commands import Needs, ProjectCommand, find_label, read_rows, write_rows
-from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
+from annotations.core.services import ServiceError
 from annotations.core.spans import definitions
 from annotations.formats.files.csv_files import CsvRow
 from annotations.models import Category, Label, LabelSet, Project, Span, User

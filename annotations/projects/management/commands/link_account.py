@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_user
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import User
 from annotations.projects.selectors.providers import configured
 from annotations.projects.services.providers.signing_in import link_account

@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.api.tokens import revoke_token
 from annotations.core.commands import JourneyCommand, check_own
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import ApiToken, User
 from annotations.projects.selectors.members import state_of
 

@@ -12,8 +12,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import OtherSecretKey
+from annotations.core.services import ServiceError
 from annotations.models import GroupRole, Project, ProviderAccount, Role, User
 from annotations.projects.events import GROUP_MAPPED, GROUP_UNMAPPED
 from annotations.projects.rules import LdapDirectory, OidcProvider, Provider

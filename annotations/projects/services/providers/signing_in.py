@@ -24,9 +24,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from annotations import models
-from annotations.core.errors import ServiceError
-from annotations.core.events import Verb
-from annotations.core.locks import ProjectArchived
+from annotations.core.services import ProjectArchived, ServiceError, Verb
 from annotations.projects.events import ACCOUNT_BACK, ACCOUNT_LEFT, ACCOUNT_LINKED, AtProvider
 from annotations.projects.rules import SamlProvider
 from annotations.projects.selectors.providers import configured, provisioning, pushes_groups

@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import AuditPlan, Project, Release, User
 from annotations.release.rules.audits.looks import at_least, at_most, whole
 from annotations.release.selectors.audits import audit_figures, result_of

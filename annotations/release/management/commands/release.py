@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.exchange.services.writing import check_out
 from annotations.models import LeakFinding, Project, Release, ReleaseState, User

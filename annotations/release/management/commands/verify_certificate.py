@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, RequiredStanding
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import User
 from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.rules.certificates.verifying import CheckState

@@ -12,8 +12,7 @@ from enum import StrEnum
 
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Pieces, ReplacedPiece
-from annotations.text.spans import Bounds
-from annotations.text.tokens import tokenize
+from annotations.text.spans import Bounds, tokenize
 
 _NUMBER = re.compile(r"[0-9]+(?=\D?$)")  # "[NAME 2]"
 # Shorter words beside a planted leak are titles or prepositions, and no leak of their own.

@@ -8,9 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.errors import ServiceError
-from annotations.core.locks import hold
 from annotations.core.sealing import Key, project_key
+from annotations.core.services import ServiceError, hold
 from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
 from annotations.release.rules.audits.looks import MOST_LEAKS, Design
 from annotations.release.rules.audits.sampling import DrawnNote, SamplingUnit, draw, is_simple

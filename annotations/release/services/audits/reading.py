@@ -15,10 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ, Whose, record_reads
-from annotations.core.locks import hold
 from annotations.core.sealing import project_key
+from annotations.core.services import NOTE_READ, ServiceError, Whose, hold, record_reads
 from annotations.jobs.services.queue import one_at_a_time
 from annotations.models import (
     AnnotationSet,

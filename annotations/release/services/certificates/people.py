@@ -11,8 +11,7 @@ from annotations.agreement.events import ADJUDICATION_FINISHED
 from annotations.annotate.events import SET_SUBMITTED
 from annotations.core.authors import IMPORTED, gold_author
 from annotations.core.bulk import in_batches
-from annotations.core.errors import ServiceError
-from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
+from annotations.core.services import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ, ServiceError
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.selectors import hashed

@@ -10,9 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.core.errors import ServiceError, good_name
-from annotations.core.locks import advisory_lock, hold
 from annotations.core.sealing import instance_fernet, opened_by_instance
+from annotations.core.services import ServiceError, advisory_lock, good_name, hold
 from annotations.models import Certificate, Project, Release, ReleaseState, SigningKey, User
 from annotations.release.events import CERTIFICATE_DOWNLOADED, RELEASE_SIGNED
 from annotations.release.rules.certificates import signatures

@@ -16,7 +16,7 @@ from django.db import OperationalError, ProgrammingError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.formats.files.zips import TooManyEntries, holds_more, open_zip
 from annotations.formats.notes import NoteError, Problem
 from annotations.models import Certificate, ReleaseState

@@ -13,8 +13,8 @@ from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
+from annotations.core.services import ServiceError
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention, User
 from annotations.release import events
 from annotations.release.rules.redaction.policy import IdentifierType

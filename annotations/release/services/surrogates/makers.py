@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
 from annotations.core.hooks import surrogate_makers
 from annotations.core.sealing import Key, project_key
+from annotations.core.services import ServiceError
 from annotations.models import Project, Release
 from annotations.release.rules.surrogates.clustering import clusters_of, identities, same_entity
 from annotations.release.rules.surrogates.generating import generate

@@ -14,9 +14,8 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import among, insert_returning, insert_rows
-from annotations.core.errors import ServiceError
-from annotations.core.locks import advisory_lock, hold
 from annotations.core.sealing import Key, project_key
+from annotations.core.services import ServiceError, advisory_lock, hold
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.release.rules.redaction.policy import PEOPLE, Action, IdentifierType
 from annotations.release.rules.redaction.released import Mention
@@ -82,7 +81,7 @@ def keep_only_said(key: Key, entities: Collection[int]) -> set[int]:
     return set(said)
 
 
-# The number of the lock between workers that change a project's index (annotations.core.locks).
+# The number of the lock between workers that change a project's index (annotations.core.services).
 _INDEX: Final = 0x6E02
 Known = Mapping[str, Mapping[tuple[str, str], int]]
 """Entities of the index by digest, then by kind and scope (selectors.index.named)."""

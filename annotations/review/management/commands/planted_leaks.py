@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, add_several, entered
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from annotations.review.api.acceptance import PlantedOut
 from annotations.review.selectors.planted import planting_in

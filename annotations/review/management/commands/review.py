@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Access
 from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
 from annotations.gold.services.sets import wanted_set
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, Label, Review

@@ -11,8 +11,8 @@ from ninja import Schema
 
 from annotations.core.access import Access, Can
 from annotations.core.commands import ProjectCommand, entered, find_label
-from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
+from annotations.core.services import ServiceError
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import end
 from annotations.models import BulkAct, Job, Project, SuggestedString, User

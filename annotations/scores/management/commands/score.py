@@ -7,7 +7,7 @@ from annotations.agreement.rules.units import Granularity
 from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, authors_shown, lines_of
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.gold.rules import Split
 from annotations.models import Project, User

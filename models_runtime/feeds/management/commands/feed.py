@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.services.queue import LIVE
 from annotations.jobs.waiting import wait_for
 from annotations.models import JobState, Project, User

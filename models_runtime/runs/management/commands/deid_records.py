@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, Release, User
 from annotations.records.services.files import deidentify_file
 from annotations.release.services.certificates.signing import certify

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.waiting import end
 from annotations.models import Job, ListedTermKind, Project, Span, User
 from annotations.release.jobs import read_master

@@ -4,8 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
-from annotations.core.progress import progress_bar
+from annotations.core.commands import JourneyCommand, find_project, progress_bar
 from annotations.models import User
 from models_runtime.runs.services.bulk_reading import read_parquet
 

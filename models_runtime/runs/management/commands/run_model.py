@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, add_fields, read_text
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
 from annotations.text.combining import Method

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from models_runtime.backends.remote.servers import PROTOCOLS
 from models_runtime.runs.services.serving import served, server_for

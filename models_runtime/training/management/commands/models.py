@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import Needs, ProjectCommand
-from annotations.core.errors import ServiceError
+from annotations.core.services import ServiceError
 from annotations.models import Project, User
 from annotations.scores.rules.intervals import with_interval
 from models_runtime.models import TrainedModel, TrainedModelState

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.crypto import constant_time_compare
 
-from annotations.core.api.problems import Problem, problem_of
+from annotations.core.api.routes import Problem, problem_of
 from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.selectors.providers import provisioning
 
