@@ -88,7 +88,7 @@ class Access:
     def archived(self) -> bool:
         return self.project.archived_at is not None
 
-    @property
+    @cached_property
     def rights(self) -> dict[str, bool]:
         """For templates: {{ access.rights.MANAGE }}."""
         return {right.name: self.can(right) for right in Can}

@@ -4,6 +4,7 @@ from unittest.mock import patch
 
 import pytest
 from django.db import connection
+from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -105,6 +106,14 @@ def test_the_list_takes_few_queries_and_never_loads_a_text(world, sign_in):
     assert len(after) == len(before) <= 15
     assert not any('"text"' in sql for sql in after)
     assert not any("annotations_span" in sql for sql in after)
+
+
+@pytest.mark.parametrize("who", ["mia", "ann"])
+def test_no_sql_of_the_list_is_written_anew(world, sign_in, who):
+    client = sign_in(getattr(world, who))
+    client.get(listing())
+    with patch.object(SQLCompiler, "as_sql", side_effect=AssertionError("This costs more than the query itself.")):
+        check_page(client.get(listing("?after=1")))
 
 
 @pytest.mark.parametrize("show", list(Show))

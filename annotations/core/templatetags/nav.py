@@ -13,9 +13,11 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from annotations.core import addresses, navigation
 from annotations.core.access import Access
+from annotations.core.templatetags.rows import EMPTY, fill
 
 register = template.Library()
 
@@ -29,6 +31,12 @@ class Link:
     current: str
     count: str
     links: "tuple[Link, ...]" = ()
+
+    def element(self) -> SafeString:
+        """The link as HTML: thirty of them in a template take a fifth of a page's time."""
+        current = fill(' aria-current="{}"', self.current) if self.current else EMPTY
+        count = fill('<span class="count">{}</span>', self.count) if self.count else EMPTY
+        return fill('<a href="{}"{}>{}{}</a>', self.url, current, self.name, count)
 
 
 @lru_cache(maxsize=1024)
@@ -69,7 +77,7 @@ def header(access: Access, area: navigation.Area, here: str, request: HttpReques
         links = tuple(_link(entry, access, current, request, counted=counted) for entry in shown)
         state = "page" if inside and len(links) == 1 and links[0].current == "page" else "true" if inside else ""
         second = links if (inside and len(links) > 1) or area != navigation.Area.ROW else ()
-        found.append(Link(group.name, links[0].url, state, _count(group.counter, access), second))
+        found.append(Link(_(group.name), links[0].url, state, _count(group.counter, access), second))
     return found
 
 
@@ -82,7 +90,7 @@ def _link(
         query += [(name, value) for name in entry.keeps for value in request.GET.getlist(name)]
     url = path + (f"?{urlencode(query)}" if query else "") + (f"#{entry.fragment}" if entry.fragment else "")
     state = "" if entry is not current else "page" if request.path == path else "true"
-    return Link(entry.name, url, state, _count(entry.counter if counted else "", access))
+    return Link(_(entry.name), url, state, _count(entry.counter if counted else "", access))
 
 
 def _count(counter: str, access: Access) -> str:

@@ -4,6 +4,7 @@
 """
 
 import re
+from functools import lru_cache
 from html import escape
 
 from django import template
@@ -34,9 +35,15 @@ def fill(markup: str, *values: str) -> SafeString:
 
 def cell(label: str, content: str, classes: str = "") -> SafeString:
     """Return a table cell. Small screens, which stack the cells of a row, leave out empty ones."""
-    if not content:
-        return fill('<td data-label="{}" class="{} none">{}</td>', label, classes, NOTHING)
-    return fill('<td data-label="{}" class="{}">{}</td>', label, classes, content)
+    full, empty = _column(label, classes)
+    return fill(full, content) if content else empty
+
+
+@lru_cache(maxsize=256)
+def _column(label: str, classes: str) -> tuple[str, SafeString]:
+    """The markup of a column's cells, and an empty one. Labels are the app's own words, without braces."""
+    full = fill('<td data-label="{}" class="{}">', label, classes) + "{}</td>"
+    return full, fill('<td data-label="{}" class="{} none">{}</td>', label, classes, NOTHING)
 
 
 # Names in one line, which the browser shortens in the middle: names of notes, runs and labels differ in their ends.

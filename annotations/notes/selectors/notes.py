@@ -164,31 +164,38 @@ def source(access: Access, show: Show) -> Fetch:
         if show == Show.UNREAD:
             return _walk(project, being_annotated)
         return _walk(project, Exists(here.filter(state=AssignmentState.DONE)) & ~being_annotated)
-    return _along(Document.objects.filter(project_id=project), "pk")
+    return _prepared(_all, "pk", project)
+
+
+def _all(project: int) -> QuerySet[Any]:
+    return Document.objects.filter(project_id=project)
+
+
+def _assignments(project: int, user: int, state: str) -> QuerySet[Any]:
+    return Assignment.objects.filter(project_id=project, user_id=user, state=state)
 
 
 @cache
-def _assigned_after(limit: int) -> PreparedRead:
+def _after(rows: Callable[..., QuerySet[Any]], key: str, limit: int, *kinds: type) -> PreparedRead:
     return PreparedRead(
-        lambda project, user, state, after: (
-            Assignment.objects.filter(project_id=project, user_id=user, state=state, document_id__gt=after)
-            .order_by("document_id")
-            .values_list("document_id")[:limit]
-        ),
-        *(int, int, str, int),
+        lambda after, *values: _onward(rows(*values), key, after, None).values_list(key)[:limit], int, *kinds
     )
 
 
-def _assigned(access: Access, state: str) -> Fetch:
-    project, user = access.project.pk, access.user.pk
-    backwards = _along(Assignment.objects.filter(project_id=project, user_id=user, state=state), "document_id")
+def _prepared(rows: Callable[..., QuerySet[Any]], key: str, *values: int | str) -> Fetch:
+    """Ids of `rows(*values)` along an index: what people open all day."""
 
     def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
         if before is not None:
-            return backwards(after, before, limit)
-        return NoteWindow([pk for (pk,) in _assigned_after(limit).all(project, user, str(state), after or 0)])
+            return _along(rows(*values), key)(after, before, limit)
+        found = _after(rows, key, limit, *map(type, values)).all(after or 0, *values)
+        return NoteWindow([pk for (pk,) in found])
 
     return fetch
+
+
+def _assigned(access: Access, state: AssignmentState) -> Fetch:
+    return _prepared(_assignments, "document_id", access.project.pk, access.user.pk, state.value)
 
 
 def _flagged(access: Access) -> Fetch:

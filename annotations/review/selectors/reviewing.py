@@ -238,7 +238,10 @@ def _left(project: int, user: int) -> "QuerySet[models.Document, tuple[int]]":
     suggested = models.AnnotationSet.objects.filter(
         document=here, author__kind__in=models.Author.MODELS, state=models.AnnotationSetState.SUBMITTED
     )
-    notes = models.Document.objects.filter(Exists(suggested), ~Exists(finished), ~Exists(own), project=project)
+    # Without runs, which the database notices at once, no note is looked at.
+    runs = models.Author.objects.filter(project=project, kind__in=models.Author.MODELS)
+    notes = models.Document.objects.filter(Exists(runs), project=project)
+    notes = notes.filter(Exists(suggested), ~Exists(finished), ~Exists(own))
     return notes.order_by().values_list("pk")[: MOST + 1]
 
 
