@@ -47,7 +47,10 @@ class Hashes(TypedDict):
 
 
 class ErasedNotes(TypedDict):
-    """Notes erased since the release was prepared: how many, of how many patients, and when (a date)."""
+    """Notes taken out since the release was prepared: how many, of how many patients, and when (a date).
+
+    They were erased, or withdrawn from a standing release since a later note showed a leak in them.
+    """
 
     on: str
     notes: int

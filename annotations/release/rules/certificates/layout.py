@@ -125,11 +125,12 @@ def _data(content: Content) -> Section:
         patients = sum(one["patients"] for one in data["erased"])
         blocks += [
             Text(
-                f"Notes erased since the release was prepared: {_count(notes)}; patients: {_count(patients)}. "
+                f"Notes erased, or withdrawn for a leak, since the release was prepared: {_count(notes)}; patients: "
+                f"{_count(patients)}. "
                 "Recipients of earlier copies must delete these notes. Measures of runs and annotators below include "
-                "the erased notes; the counts and hashes are those of the remaining notes."
+                "these notes; the counts and hashes are those of the remaining notes."
             ),
-            PdfTable("Erasures", ["Date", "Notes", "Patients"], rows, [40, 30, 30], (1, 2)),
+            PdfTable("Erased or withdrawn notes", ["Date", "Notes", "Patients"], rows, [40, 30, 30], (1, 2)),
         ]
     return Section("Data", "Data assessment, clause 7", blocks)
 
