@@ -298,8 +298,8 @@ def _data_risks(content: Content) -> list[str]:
     if data["erased"]:
         number = sum(one["notes"] for one in data["erased"])
         found.append(
-            f"{_notes(number)} erased, or withdrawn for a leak, since the release was prepared. Earlier copies may still "
-            "hold what was taken out."
+            f"{_notes(number)} erased, or withdrawn for a leak, since the release was prepared. Earlier copies may "
+            "still hold what was taken out."
         )
     if records := data.get("records"):  # Certificates of earlier versions don't have it.
         found.append(
