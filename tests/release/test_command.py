@@ -62,9 +62,7 @@ def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, releas
     manifest = json.loads((out / "release.json").read_bytes())
     assert manifest["content_hash"] == result["content_hash"]
     assert (manifest["release"], manifest["notes"], manifest["policy"]) == (1, 4, {"slug": "mask", "version": 1})
-    files = {
-        path.relative_to(out).as_posix(): path for path in out.rglob("*") if not path.name.startswith("release.json")
-    }
+    files = {one.relative_to(out).as_posix(): one for one in out.rglob("*") if not one.name.startswith("release.json")}
     assert {row["name"] for row in manifest["files"]} == set(files)
     for row in manifest["files"]:
         data = files[row["name"]].read_bytes()

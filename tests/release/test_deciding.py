@@ -196,15 +196,18 @@ def test_measures_of_surrogates_include_what_decisions_replace(ward):
 # A prepared release whose surrogates were edited since: what its page says, and preparing it again.
 
 
+def replace_city(clinic):
+    row = SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
+    about = {"project": clinic.project, "entity": row.pk, "version": row.version, "actor": clinic.mia}
+    change(**about, act="replace", text="Zarelloburgo")
+
+
 def make_edited():
     """Release 2 of the clinic with surrogates, of which one was replaced after it was prepared."""
     clinic = make_released_clinic()
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
     assert not outdated(clinic.release)
-    row = SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
-    change(
-        project=clinic.project, entity=row.pk, version=row.version, act="replace", text="Zarelloburgo", actor=clinic.mia
-    )
+    replace_city(clinic)
     return clinic
 
 

@@ -11,8 +11,8 @@ from annotations import models
 from annotations.jobs.runner import run as run_job
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.starting import outdated
-from annotations.release.services.surrogates.editing import change
 from tests import factories as make
+from tests.release.test_deciding import replace_city
 from tests.worlds.released import make_release
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -54,10 +54,7 @@ def test_start_release(clinic, twice):
 @BOTH
 def test_prepare_again(clinic, twice, people):
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
-    row = models.SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
-    change(
-        project=clinic.project, entity=row.pk, version=row.version, act="replace", text="Zarelloburgo", actor=clinic.mia
-    )
+    replace_city(clinic)
     assert outdated(clinic.release)
     assert twice("release_prepare", {}, number=2, people=people) == [302, 302]
     assert models.Job.objects.filter(kind="release", state="queued").count() == events("release.prepared_again") == 1
@@ -90,7 +87,7 @@ def test_save_a_policy(clinic, at_once, sign_in, people):
 
 
 @BOTH
-def test_a_release_from_its_decisions_to_its_withdrawal(clinic, twice, people):
+def test_a_release_from_its_decisions_to_its_withdrawal(clinic, twice, people, sign_in):
     different = len(set(people))
     answer = "replace" if different == 1 else "allow"
     key = models.LeakFinding.objects.values_list("string_key", flat=True).order_by("string_key")[0]
@@ -114,9 +111,7 @@ def test_a_release_from_its_decisions_to_its_withdrawal(clinic, twice, people):
     assert twice("audit_finish", {"note": note.position}) == [302, 302]
     assert models.AuditNote.objects.filter(state="done").count() == 1
 
-    page = Client()
-    page.force_login(clinic.mia)
-    html = page.get(reverse("certificate_sign", args=["covid", 1])).content.decode()
+    html = sign_in(clinic.mia).get(reverse("certificate_sign", args=["covid", 1])).content.decode()
     risks = [part.split('value="')[1].split('"')[0] for part in html.split('name="risk"')[1:]]
     day = (timezone.localdate() + timedelta(days=30)).isoformat()
     form = {"purpose": "Teaching", "recipient": "Milan", "expires_on": day, "own_risks": "", "risk": risks}

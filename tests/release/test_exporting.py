@@ -55,10 +55,8 @@ def test_the_file_expires_and_names_nothing_of_the_project(release, ward, format
     assert (stored.kind, stored.name) == ("release", f"release-1-{format}.zip") and stored.expires_at
     with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
         manifest = json.loads(archive.read("release.json"))
-        assert {row["name"] for row in manifest["files"]} == set(archive.namelist()) - {
-            "release.json",
-            "release.json.sig",
-        }
+        own = {"release.json", "release.json.sig"}
+        assert {row["name"] for row in manifest["files"]} == set(archive.namelist()) - own
         assert b"Quimby" not in b"".join(map(archive.read, archive.namelist()))
     event = Event.objects.get(verb="release.exported")
     assert (event.actor, event.data["format"], event.data["notes"]) == (ward.manager, format, 4)

@@ -21,6 +21,7 @@ from annotations.release.services.starting import start_release
 from annotations.text.hashes import text_sha256
 from tests.factories import make_member
 from tests.release.conftest import add_note, new_project
+from tests.worlds.killing import Killed
 from tests.worlds.released import make_release
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -64,9 +65,6 @@ def test_rows_follow_each_other_by_patient_and_batches_never_cut_a_patient(relea
 
 
 def test_a_killed_worker_loses_at_most_its_batch(release, monkeypatch):
-    class Killed(BaseException):
-        pass
-
     prepare, calls = Preparer.prepare, []
 
     def killed_in_the_second_batch(*args):
@@ -151,9 +149,8 @@ def test_an_interrupted_job_goes_on(release, monkeypatch, act):
 def test_the_job_prepares_all_notes_until_a_patient_is_erased_and_the_project_deleted(release):
     work(release.job_id)
     check_complete(release)
-    written = str(
-        [*models.Event.objects.values_list("data", flat=True), *models.Job.objects.values_list("params", "result")]
-    )
+    events = models.Event.objects.values_list("data", flat=True)
+    written = str([*events, *models.Job.objects.values_list("params", "result")])
     assert "Quimby" not in written and "P-0" not in written
     models.Release.objects.update(state=models.ReleaseState.SIGNED)
     erase_patient(project=release.project, patient_id="P-00001", actor=None)
@@ -162,8 +159,4 @@ def test_the_job_prepares_all_notes_until_a_patient_is_erased_and_the_project_de
     project = release.project
     archive_project(project=project, actor=None)
     delete_project(project=project, name=project.name, actor=None, seconds=None)
-    assert (
-        not models.Release.objects.exists()
-        and not models.ReleasePolicy.objects.exists()
-        and not models.ReleasedNote.objects.exists()
-    )
+    assert not any(model.objects.exists() for model in (models.Release, models.ReleasePolicy, models.ReleasedNote))

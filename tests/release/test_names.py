@@ -49,10 +49,8 @@ def test_a_neutral_name_is_no_other_note_s(ward):
 def test_kept_names_are_searched_for_dates_and_numbers_of_any_kind(ward):
     release = make_release(ward)
     found = LeakFinding.objects.filter(where="name").order_by("note", "start")
-    assert [(one.note.document.name[one.start : one.end], one.label) for one in found] == [
-        ("2021-03-12", "DATE"),
-        ("8812345-20210312", "IDNUM"),
-    ]
+    named = [(one.note.document.name[one.start : one.end], one.label) for one in found]
+    assert named == [("2021-03-12", "DATE"), ("8812345-20210312", "IDNUM")]
     answer_chosen(release=release, answer="replace", actor=None)
     assert {name.split("-")[0] for name in release.notes.values_list("name", flat=True)} == {"note", "faguilera"}
 

@@ -44,9 +44,8 @@ def test_first_use_by_two_at_once(project, version):
 
 
 def test_versions_are_counted_and_never_changed(project):
-    assert [(policy.slug, policy.version, policy.pk) for policy in policies.policies_of(project)] == [
-        (slug, 0, None) for slug in SHIPPED
-    ]
+    offered = [(policy.slug, policy.version, policy.pk) for policy in policies.policies_of(project)]
+    assert offered == [(slug, 0, None) for slug in SHIPPED]
     assert not ReleasePolicy.objects.exists(), "shipped policies are offered before anybody uses them"
     first = policies.policy_named(project, "mask")
     assert first == policies.policy_named(project, "mask") == policies.policy_named(project, "mask", 1)
@@ -83,9 +82,7 @@ def test_a_label_that_somebody_added_is_masked_unless_its_kind_is_said_once(proj
     found = {slug: policies.policy_named(project, slug).rules["SHIP"] for slug in SHIPPED}
     assert {slug: rule["action"] for slug, rule in found.items()} == SAID[kind]
     assert {rule["kind"] for rule in found.values()} == {kind or "other"}
-    assert policies.policy_named(project, "mask", kinds={"SHIP": Kind(kind or "other")}) == first, (
-        "the same answer again"
-    )
+    assert policies.policy_named(project, "mask", kinds={"SHIP": Kind(kind or "other")}) == first
     for label, other in (("SHIP", "city"), ("AGE", "city"), ("NONE", "other")):
         with refused("kinds"):
             policies.policy_named(project, "mask", kinds={label: Kind(other)})

@@ -1,17 +1,24 @@
-"""Pages of releases: the list, making a release with a preview, one release, its exports, and its notes."""
+"""Pages of releases: the list, making one with a preview, one release and its notes; who makes the surrogates."""
 
 import re
 
 import pytest
+from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.core.services import NOTE_READ
-from annotations.models import Event, Job, JobState, Label, Release, ReleasePolicy
+from annotations.jobs.runner import run as run_job
+from annotations.models import Event, Job, JobState, Label, Release, ReleasePolicy, SurrogateEntity
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.settling import settle
 from tests import factories as make
+from tests.release.conftest import release_command
+from tests.release.surrogates.test_language_model import model
 from tests.worlds.checks import check_page
+
+__all__ = ["model"]
+
 
 RELEASES, NEW = reverse("releases", args=["covid"]), reverse("release_new", args=["covid"])
 
@@ -60,11 +67,12 @@ def test_the_page_asks_once_for_the_kind_of_a_label_of_ones_own(clinic, sign_in)
     assert ">[CITY]</a>" in shown[""] and ">[CITY]</a>" not in shown["country"]
     assert not ReleasePolicy.objects.filter(slug="limited").exists()
     assert client.post(NEW, form(policy="limited:1", **{"kind-TOWN": "boat"})).status_code == 422
-    first, second = (client.post(NEW, form(policy="limited:1", **{"kind-TOWN": "country"})) for _click in range(2))
+    about = {"purpose": "Research", "recipient": "A university", "expires_on": "2099-01-01", "kind-TOWN": "country"}
+    first, second = (client.post(NEW, form(policy="limited:1", **about)) for _click in range(2))
     assert first.url == second.url and Release.objects.count() == 2
-    assert Release.objects.latest("number").policy.rules["TOWN"] == {
-        "kind": "country", "action": "keep", "numbered": False
-    }  # fmt: skip
+    release = Release.objects.get(number=2)
+    assert release.policy.rules["TOWN"] == {"kind": "country", "action": "keep", "numbered": False}
+    assert (release.purpose, release.recipient, str(release.expires_on)) == ("Research", "A university", "2099-01-01")
     assert "kind-TOWN" not in check_page(client.get(NEW))
 
 
@@ -149,12 +157,40 @@ def test_an_erased_note_that_was_held_back_is_no_longer_counted(clinic):
     assert (figures["notes"], figures["held_back"], figures["patients"], figures["leaks"]["open"]) == (1, 1, 1, 1)
 
 
-def test_a_double_click_makes_one_release(clinic, sign_in):
+# ── Who makes the surrogates, on the page and by the command ──────────────────────────────────────────────────────────
+CLOUD = {"policy": "surrogate:1", "maker": "cloud/large"}
+
+
+def test_a_listed_model_makes_the_surrogates(clinic, model, sign_in):
     client = sign_in(clinic.mia)
-    # The policy is saved by its first use, and the second click still means the same.
-    about = form(policy="limited:1", purpose="Research", recipient="A university", expires_on="2099-01-01")
-    first, second = client.post(NEW, about), client.post(NEW, about)
-    assert first.url == second.url == reverse("release", args=["covid", 2])
+    html = check_page(client.get(NEW))
+    assert "Rules on this machine" in html and "small on ward" in html and "llm.example.org, another machine" in html
+    client.post(NEW, form(policy="surrogate:1", maker="ward/small"))
     release = Release.objects.get(number=2)
-    assert (release.purpose, release.recipient, str(release.expires_on)) == ("Research", "A university", "2099-01-01")
-    assert release.policy.slug == "limited"
+    assert release.surrogate_maker == {"kind": "llm", "server": "ward", "model": "small"}
+    assert release.job.queue == "llm"
+    run_job(release.job.pk)
+    assert {"first", "entities", "taken"} <= set(model.asked)
+    assert "small on ward" in check_page(client.get(reverse("release", args=["covid", 2])))
+
+
+def test_text_leaves_the_machine_only_with_consent(clinic, model, sign_in):
+    client = sign_in(clinic.mia)
+    response = client.post(NEW, form(**CLOUD))
+    assert response.status_code == 422 and "may be sent" in check_page(response)
+    assert client.post(NEW, form(policy="surrogate:1", maker="ward/huge")).status_code == 422
+    assert Release.objects.count() == 1
+    client.post(NEW, form(**CLOUD, may_leave="yes"))
+    assert Release.objects.get(number=2).surrogate_maker["server"] == "cloud"
+    # A policy without surrogates needs no model.
+    client.post(NEW, form(maker="cloud/large", token="6f0c6d5e-0000-4000-8000-000000000008"))
+    assert Release.objects.get(number=3).surrogate_maker == {}
+
+
+def test_the_command_takes_a_model_and_the_consent(ward, model, tmp_path):
+    asked = ("ward", "--set", "gold", "--policy", "surrogate", "--out", tmp_path / "out", "--surrogates-by")
+    with pytest.raises(CommandError, match=r"llm\.example\.org"):
+        release_command(*asked, "cloud/large")
+    assert not Release.objects.filter(project=ward.project).exists()
+    release_command(*asked, "ward/small", "--decide", "replace")
+    assert "small" in {name.split()[0] for name in SurrogateEntity.objects.values_list("made_by", flat=True)}

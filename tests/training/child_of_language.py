@@ -3,17 +3,15 @@
 import json
 import math
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 from models_runtime.backends import files
-from models_runtime.backends.learner import Learner, Step, TrainingTask
+from models_runtime.backends.learner import Learner, Step
 
 FORMAT = "deidreview-frequencies-1"
 WEIGHTS = "weights.json"
 
 
-def learn(task: TrainingTask, path: Path) -> str:
+def learn(task, path):
     assert not any(spans for _, spans in (*task.notes, *task.held_out)), "a language model learns from texts alone"
     learned = [*(text for text, _ in task.notes), *task.unlabeled]
     counts = Counter("".join(learned))
@@ -28,7 +26,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     return files.pack(path, members)
 
 
-def check(path: Path) -> dict[str, Any]:
+def check(path):
     card, _, content, _ = files.unpack_stage(path, FORMAT, WEIGHTS)
     json.loads(content)
     return files.outline(card)

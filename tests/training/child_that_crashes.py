@@ -2,12 +2,10 @@
 
 import os
 import signal
-from pathlib import Path
-from typing import Any
 
 
 class Learner:
-    def check(self, path: Path) -> dict[str, Any]:
+    def check(self, path):
         os.kill(os.getpid(), signal.SIGSEGV)
         return {}
 

@@ -109,10 +109,6 @@ def model(world, made_model):
     return fresh(made_model, lambda: train(world, iterations=5)[0])
 
 
-class Killed(BaseException):
-    """The end of a worker: nothing after it runs."""
-
-
 def page(name, *arguments):
     """The address of a page of the project `ward`."""
     return reverse(name, args=["ward", *arguments])

@@ -1,8 +1,5 @@
 """Training from the command line and by the API: from the choices to the model, its file and a run."""
 
-import io
-import json
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
@@ -14,6 +11,8 @@ from models_runtime.backends.files import digest
 from models_runtime.core.combining import models_behind
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
+from tests.runs.conftest import fields_of
+from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
@@ -24,11 +23,6 @@ MODELS = "/projects/ward/models"
 @pytest.fixture
 def mia(world):
     return Program(world.manager)
-
-
-def fields_of(answer):
-    assert answer.status_code == 422, answer.content
-    return [one["field"] for one in answer.json()["errors"]]
 
 
 def test_a_model_from_its_training_to_its_file(world, mia):
@@ -84,15 +78,8 @@ def test_only_members_of_another_project_learn_that_a_model_has_its_gold(world, 
     assert mia.get(f"{MODELS}/{model.pk}").json()["also"] == [{"project": "other", "gold": 3}]
 
 
-def answer(*words):
-    out = io.StringIO()
-    call_command(*words, "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
 def train(name):
-    words = ("--gold", "1", "--algorithm", "ap", "--iterations", "5", "--name", name, "--wait")
-    return answer("train_model", "ward", *words)
+    return told("train_model", "ward", "--gold", 1, "--algorithm", "ap", "--iterations", 5, "--name", name, "--wait")
 
 
 def refused(cases, *words):
@@ -106,41 +93,38 @@ def test_a_model_is_trained_listed_and_combined(world):
     assert (made["model"], made["state"], made["trouble"], made["gold"]) == ("Mine", "ready", "", 1)
     assert set(made["levels"]) == {"label", "category", "binary"}
     assert made["f1"] == made["levels"]["label"]["f1"] > 0.5
-    (listed,) = answer("models", "ward")["models"]
+    (listed,) = told("models", "ward")["models"]
     assert listed["sha256"] == made["sha256"]
-    out = io.StringIO()
-    call_command("models", "ward", stdout=out)
-    assert "Mine" in out.getvalue() and f"F1 {made['f1']:.4f}" in out.getvalue()
+    said = printed("models", "ward")
+    assert "Mine" in said and f"F1 {made['f1']:.4f}" in said
     train("Other")
-    run = answer("run_model", "ward", "Other", "--wait")
+    run = told("run_model", "ward", "Other", "--wait")
     assert (run["run"], run["state"], run["done"], run["failed"]) == ("Other-1", "done", 22, 0)
 
     ensemble = ("run_model", "ward", "ensemble")
-    found = answer(*ensemble, "--members", "Mine,run:Other-1", "--method", "union", "--wait")
+    found = told(*ensemble, "--members", "Mine,run:Other-1", "--method", "union", "--wait")
     assert (found["run"], found["state"], found["done"], found["left_out"]) == ("ensemble-union-1", "done", 22, 0)
     assert [member["name"] for member in found["members"] if member["revision"]] == ["Mine", "run:Other-1"]
     behind = models_behind(Run.objects.get(author__name="ensemble-union-1"))
     assert [model.name for model in behind] == ["Mine", "Other"], "their training notes don't count in scores"
     weighted = (*ensemble, "--method", "weighted", "--members")
-    found = answer(*weighted, "Mine,Other", "--weights", ",0.5", "--wait")
+    found = told(*weighted, "Mine,Other", "--weights", ",0.5", "--wait")
     assert [member["weight"] for member in found["members"]] == [made["f1"], 0.5]
     cases = [
-        ((*weighted[2:], "Mine,rules"), "“rules” has no score"),
-        (("ensemble",), "at least 2"),
+        ((*weighted[2:], "Mine,rules"), "“rules” has no score"), (("ensemble",), "at least 2"),
         (("ensemble", "--members", "Mine,Other", "--weights", "1"), "There are 1 weights for 2 members"),
         (("Mine", "--members", "Other"), "can only be used with ensemble"),
-    ]
+    ]  # fmt: skip
     refused(cases, "run_model", "ward")
-    refused(
-        [(("--algorithm", "quick"), "Add --backend spacy or --backend bilstm")], "train_model", "ward", "--gold", "1"
-    )
+    quick = (("--algorithm", "quick"), "Add --backend spacy or --backend bilstm")
+    refused([quick], "train_model", "ward", "--gold", "1")
 
 
 def test_a_model_is_downloaded_uploaded_renamed_and_retired(world, model, tmp_path):
     out = tmp_path / "mine.zip"
 
     def models(*words):
-        return answer("models", "ward", *words)["models"]
+        return told("models", "ward", *words)["models"]
 
     models("--download", model.name, "--to", str(out), "--by", "manager")
     assert digest(out) == model.card["sha256"] and out.stat().st_mode & 0o777 == 0o600
@@ -149,7 +133,7 @@ def test_a_model_is_downloaded_uploaded_renamed_and_retired(world, model, tmp_pa
     (made,) = models("--upload", str(out), "--name", "Theirs")
     assert (made["state"], made["sha256"]) == ("ready", model.card["sha256"])
     assert models("--rename", f"model:{made['model_id']}", "--name", "Mine")[0]["model"] == "Mine"
-    assert answer("run_model", "ward", "Mine", "--wait")["done"] == 22
+    assert told("run_model", "ward", "Mine", "--wait")["done"] == 22
     cases = [
         (("--download", "Mine", "--to", str(out)), "already exists"),
         (("--download", f"model:{model.pk}", "--to", str(tmp_path / "no.zip")), "has no file"),

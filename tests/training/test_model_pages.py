@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
 from django.utils.html import escape
 
 from annotations.agreement.templatetags.coefficients import percent
@@ -30,6 +29,7 @@ from models_runtime.training.services.training import start_training
 from tests.formats.files.test_zips import archive as of_so_many
 from tests.training.conftest import content_of, page
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed, told
 
 pytestmark = pytest.mark.queue
 
@@ -79,24 +79,20 @@ def test_few_held_out_notes_have_intervals(manager, model):
     def pages():
         return [check_page(manager.get(address)) for address in (page("model", model.pk), page("models"))]
 
-    def printed(*words):
-        out = io.StringIO()
-        call_command("models", "ward", *words, stdout=out)
-        return out.getvalue()
-
     scores = model.card["scores"]
     few, f1 = scores["few_notes"], scores["levels"][0]["micro"]["f1"]
     assert model.card["held_out"] == 4 and few["low"] <= f1 <= few["high"]
     around = f"[{few['low']:.2f}, {few['high']:.2f}]"
     assert [html.count(around) for html in pages()] == [2, 1], "in the headline, the table of levels, and the list"
-    assert f"F1 {f1:.4f} (few notes: " in printed() and f"{few['low']:.4f} to {few['high']:.4f})" in printed()
+    lines = printed("models", "ward")
+    assert f"F1 {f1:.4f} (few notes: " in lines and f"{few['low']:.4f} to {few['high']:.4f})" in lines
     masked = [of for row in scores["labels"] if (of := row.pop("fully_masked"))["notes"]]
     said = [f"{of['all_found']} of {of['notes']}; {percent(of['low'])} to {percent(of['high'])}" for of in masked]
     assert said and set(said) <= set(re.findall(r"\d+ of \d+; \d+% to \d+%", pages()[0]))
     # An older card has neither.
     del scores["few_notes"]
     model.save()
-    assert "; 2% to" not in pages()[0] and json.loads(printed("--json"))["models"][0]["labels"]
+    assert "; 2% to" not in pages()[0] and told("models", "ward")["models"][0]["labels"]
     assert all(">few notes<" in html and 'class="interval"' not in html for html in pages())
     model.card["scores"] = scores | {"notes": 20, "few_notes": None}
     model.save()
@@ -109,17 +105,15 @@ def test_the_rules_are_measured_on_the_hold_out():
     assert rules_f1("i2b2-2014", notes, labels) == 0.5 and rules_f1("own", notes, labels) is None
 
 
-@pytest.mark.parametrize(("rules", "told"), [(1.0, True), (0.0, False), (None, False)])
-def test_a_model_that_is_worse_than_the_rules_says_so(manager, model, rules, told):
+@pytest.mark.parametrize(("rules", "better"), [(1.0, True), (0.0, False), (None, False)])
+def test_a_model_that_is_worse_than_the_rules_says_so(manager, model, rules, better):
     scores = model.card["scores"]
     assert scores["rules_f1"] is None  # The rules don't know the labels of this project.
     scores["levels"][0]["micro"]["f1"] = None  # Nothing was found.
     model.card["scores"] = scores | {"rules_f1": rules}
     model.save()
-    out = io.StringIO()
-    call_command("models", "ward", "--json", stdout=out)
-    assert json.loads(out.getvalue())["models"][0]["better_rules"] == (rules if told else None)
-    assert ("the built-in rules are better" in check_page(manager.get(page("model", model.pk)))) == told
+    assert told("models", "ward")["models"][0]["better_rules"] == (rules if better else None)
+    assert ("the built-in rules are better" in check_page(manager.get(page("model", model.pk)))) == better
 
 
 def test_form_errors_are_shown_and_the_values_stay(manager):

@@ -1,10 +1,6 @@
 """Training on gold versions of several projects: rights, labels, hold-outs, erasures, deletion."""
 
-import io
-import json
-
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
 
@@ -25,6 +21,7 @@ from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.training.conftest import build_world, made_notes, of_module, page
 from tests.worlds.checks import check_page
+from tests.worlds.commands import told
 
 pytestmark = pytest.mark.queue
 
@@ -131,11 +128,11 @@ def test_the_person_must_manage_the_other_project(both, client):
         with pytest.raises(ServiceError, match=why):
             wanted(both, "k", also=words)
     make.make_member(both.project, "manager", "one")
-    words = ("train_model", "ward", "--gold", "1", "--also", "clinic:1", "--json")
+    words = ("train_model", "ward", "--gold", "1", "--also", "clinic:1")
     with pytest.raises(CommandError, match="no other project “clinic” that you manage"):
-        call_command(*words, "--by", "one", stdout=io.StringIO())
+        told(*words, "--by", "one")
     assert not TrainedModel.objects.exists() and not Event.objects.filter(verb="gold.lent").exists()
-    call_command(*words, stdout=io.StringIO())
+    told(*words)
     assert TrainedModel.objects.get().params["also"] == [both.theirs.pk]
 
 
@@ -224,9 +221,7 @@ def test_all_strategies_hold_out_the_same_notes(both, train, client):
 @pytest.mark.django_db(transaction=True)
 def test_an_erasure_in_the_other_project_and_its_deletion_reach_the_model(both, train, client):
     def elsewhere(*words):
-        out = io.StringIO()
-        call_command(*words, "--preview", "--json", stdout=out)
-        return [one["model"] for one in json.loads(out.getvalue())["models_elsewhere"]]
+        return [one["model"] for one in told(*words, "--preview")["models_elsewhere"]]
 
     def waiting_with_checkpoint(key):
         model = wanted(both, key)

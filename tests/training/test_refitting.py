@@ -1,6 +1,5 @@
 """Refitting: the hold-out chooses the iterations, then the model learns from all notes but test notes. How it ends."""
 
-import io
 import json
 import os
 import signal
@@ -28,7 +27,9 @@ from models_runtime.training.jobs import training
 from models_runtime.training.jobs.options import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests import factories as make
-from tests.training.conftest import Killed, at_step, content_of, page, resumed, run_of
+from tests.training.conftest import at_step, content_of, page, resumed, run_of
+from tests.worlds.commands import printed, told
+from tests.worlds.killing import Killed
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
@@ -223,12 +224,6 @@ def test_a_refit_after_an_early_end_takes_the_best_epoch_so_far(manager, trained
     assert model.card["iterations"] == model.card["refit"]["iterations"] == BEST
 
 
-def printed(*words):
-    out = io.StringIO()
-    call_command(*words, stdout=out)
-    return out.getvalue()
-
-
 def test_scores_say_on_page_command_and_api_that_the_model_was_trained_on_these_notes(world, trained, manager):
     plain, _ = trained(key="plain", iterations=2)
     refit, _ = trained(key="refit", refit=True, iterations=2)
@@ -251,7 +246,7 @@ def test_scores_say_on_page_command_and_api_that_the_model_was_trained_on_these_
         (other, 0), (of_plain, 16), (of_refit, 20), (merged.author, 20), (both.author, 20), (refined, 20),
     ):  # fmt: skip
         assert learned_notes(author, everything) == notes, author
-    compared = json.loads(printed("compare_runs", "ward", "--gold", "1", "--runs", f"{of_plain.name},other", "--json"))
+    compared = told("compare_runs", "ward", "--gold", "1", "--runs", f"{of_plain.name},other")
     assert [one["notes_learned_from"] for one in compared["runs"]] == [16, 0]
     html = manager.get(f"{page('runs_compare')}?gold=1&a={of_plain.pk}&a={other.pk}").content.decode()
     assert "trained on 16 of these notes" in html
@@ -261,7 +256,7 @@ def test_scores_say_on_page_command_and_api_that_the_model_was_trained_on_these_
     score = ("score", "ward", "--gold", "1", "--author", of_refit.name)
     by_api = Program(world.manager).get(f"/projects/ward/scores/1/{of_refit.pk}").json()["figures"]
     assert said in printed(*score)
-    assert json.loads(printed(*score, "--json"))["notes_learned_from"] == by_api["notes_learned_from"] == 20
+    assert told(*score)["notes_learned_from"] == by_api["notes_learned_from"] == 20
 
 
 def test_an_uploaded_file_of_a_refitted_model_says_which_notes_chose_its_iterations(trained, manager):
@@ -274,6 +269,6 @@ def test_an_uploaded_file_of_a_refitted_model_says_which_notes_chose_its_iterati
     assert "20 notes elsewhere. 4 of them chose the iterations, so figures on them are too optimistic." in html
     again = b"".join(manager.get(page("model_file", copy.pk)).streaming_content)
     assert again == data, "the next installation gets the same statement"
-    rows = {row["model"]: row for row in json.loads(printed("models", "ward", "--json"))["models"]}
+    rows = {row["model"]: row for row in told("models", "ward")["models"]}
     assert (rows["copy"]["refit_elsewhere"], rows[model.name]["refit_elsewhere"]) == (4, None)
     assert rows["copy"]["thresholds"] == [] != rows[model.name]["thresholds"]

@@ -1,10 +1,8 @@
 """Models with and without the tags of the rules as features, and ensembles in which the rules vote beside them."""
 
 import io
-import json
 
 import pytest
-from django.core.management import call_command
 
 from annotations.models import LabelSet
 from models_runtime.core.model_files import load_model
@@ -14,6 +12,7 @@ from models_runtime.training.services.trained import upload_model
 from tests import factories as make
 from tests.training.conftest import build_world, content_of, of_module, page, refused, run_of, train
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
@@ -57,20 +56,16 @@ def test_a_model_can_learn_without_the_rules_and_its_file_says_so_too(world, man
 
 
 def test_an_ensemble_says_that_errors_of_the_rules_count_twice(world, manager):
-    def command(*words):
-        out = io.StringIO()
-        call_command("run_model", "ward", "ensemble", "--wait", "--members", *words, stdout=out, stderr=io.StringIO())
-        return out.getvalue()
-
+    words = ("run_model", "ward", "ensemble", "--wait", "--members")
     html = check_page(manager.get(page("run_combine")))
     assert html.count('<span class="mute">rules as features</span>') == 1
     offered = Program(world.manager).get("/projects/ward/ensemble-members").json()
     assert [one["title"] for one in offered if one["rules_as_features"]] == ["with"]
-    assert SAID in command("rules,with,without")
+    assert SAID in printed(*words, "rules,with,without")
     run = Run.objects.latest("pk")
     assert SAID in check_page(manager.get(page("run", run.pk)))
     assert Program(world.manager).get(f"/projects/ward/runs/{run.pk}").json()["rules_again"] == ["with"]
-    assert "rules_again" not in json.loads(command("with,without", "--json").splitlines()[-1])
+    assert "rules_again" not in told(*words, "with,without")
 
 
 def test_finished_runs_are_recognized(world):

@@ -1,26 +1,36 @@
-"""Settings that one kind of model has, header dropout and copies with surrogates: from the form to the page."""
+"""Settings of trainings, from the form to the page: a kind's own, header dropout, copies with surrogates, hold-outs."""
 
-import io
 from dataclasses import replace
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotations.core.services import ServiceError
+from annotations.gold.rules import Split
 from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, GoldVersionNote, LabelSet
+from annotations.models import Author, Document, GoldVersionNote, Job, JobState, LabelSet
+from annotations.ops.services.erasing import erase_patient
+from annotations.scores.selectors import learned_notes
 from models_runtime.backends import children
+from models_runtime.core.gold_sources import training_notes
 from models_runtime.core.registry import TRAINABLE
+from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import Setting, checked
-from models_runtime.models import TrainedModel, TrainedModelState
+from models_runtime.models import Run, TrainedModel, TrainedModelState
+from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
+from models_runtime.training.jobs.calibration import calibration_by
+from models_runtime.training.services.groups import start_group
+from models_runtime.training.services.model_cards import erased_since
 from tests import factories as make
-from tests.training.conftest import made_notes, page, refused
+from tests.training.conftest import made_notes, page, refused, run_of
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
+
 
 RATE = Setting("rate", "Learning rate", "number", least=0.0001, most=1)
 BATCH = Setting("batch", "Notes in a batch", "whole", least=1, most=64, help="More notes need more memory.")
@@ -92,21 +102,18 @@ def test_settings_go_from_the_form_to_the_learner_and_the_page(manager, with_set
 
 def test_settings_of_the_command(world, with_settings):
     words = ["train_model", "ward", "--gold", "1", "--algorithm", "ap", "--iterations", "3", "--wait"]
-    call_command(*words, "--set", "rate=0.1", "--set", "probe=a = b", stdout=io.StringIO())
+    printed(*words, "--set", "rate=0.1", "--set", "probe=a = b")
     assert [settings for *_, settings in with_settings] == [{"rate": 0.1, "probe": "a = b"}]
     for wrong, why in (
-        (["rate"], "--set takes KEY=VALUE"),
-        (["rate=1", "rate=0.5"], "each key once, not “rate=0.5”"),
+        (["rate"], "--set takes KEY=VALUE"), (["rate=1", "rate=0.5"], "each key once, not “rate=0.5”"),
         (["depth=2"], "no setting “depth”"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(CommandError, match=why):
-            call_command(*words, *(word for value in wrong for word in ("--set", value)), stdout=io.StringIO())
+            printed(*words, *(word for value in wrong for word in ("--set", value)))
 
 
 HEADER = "Ospedale Civile\nReparto: Medicina\nLetto: 7\n"
-PROSE = (
-    "La paziente di Novara vive sola. Dolore toracico, riposo, controllo tra un mese, poi visita ed esami del sangue.\n"
-)
+PROSE = "La paziente di Novara vive sola. Dolore, riposo, controllo tra un mese, poi visita ed esami del sangue.\n"
 BOTH = {"header_dropout": "0.5", "surrogates": "1"}
 
 
@@ -139,7 +146,7 @@ def test_a_card_counts_gold_notes_without_copies_and_held_out_notes_are_as_they_
 def test_the_command_and_the_api_train_the_same_model_byte_for_byte(world, shipped):
     words = ["--gold", str(shipped), "--algorithm", "ap", "--iterations", "5", "--wait"]
     given = [word for pair in BOTH.items() for word in ("--set", "=".join(pair))]
-    call_command("train_model", "ward", *words, *given, stdout=io.StringIO())
+    printed("train_model", "ward", *words, *given)
     made = TrainedModel.objects.get().card["sha256"]
     program = Program(world.manager)
     body = {"gold": shipped, "kind": "crf", "algorithm": "ap", "iterations": 5, "settings": BOTH}
@@ -160,3 +167,118 @@ def test_other_label_sets_have_no_surrogates_and_settings_have_bounds(world, man
     assert not TrainedModel.objects.exists()
     model, _ = trained(settings={"surrogates": "0", "header_dropout": "1"})
     assert model.state == TrainedModelState.READY
+
+
+# ── Random hold-outs: members of an ensemble that differ ──────────────────────────────────────────────────────────────
+def split(world, seed="s", dev=20, test=20):
+    split_version(version=world.version, seed=seed, shares={"train": 60, "dev": dev, "test": test}, actor=None)
+    world.version.refresh_from_db()
+
+
+def started(world, key, **options):
+    """Trainings that have not begun."""
+    options = {"algorithm": "ap", "iterations": 8, "random_splits": True, **options}
+    return start_group(project=world.project, gold=1, actor=world.manager, key=key, **options)
+
+
+def worked_on(rows):
+    for row in rows:
+        work(row.job_id)
+        row.refresh_from_db()
+    return rows
+
+
+@pytest.fixture
+def members(world):
+    """Split the version into train, dev and test notes, and train two CRFs with random hold-outs."""
+    split(world)
+    return worked_on(started(world, "k", name="one", runs=2))
+
+
+def of_split(split=None):
+    rows = GoldVersionNote.objects.all()
+    return set((rows.filter(split=split) if split else rows).values_list("document_id", flat=True))
+
+
+def test_a_random_hold_out_is_drawn_by_patient_from_train_and_dev(world):
+    split(world)
+    tested, dev = of_split(Split.TEST), of_split(Split.DEV)
+    found = [training_notes(world.version, {"random_split": seed}) for seed in range(8)]
+    patients = dict(Document.objects.values_list("pk", "patient_id"))
+    for notes in found:
+        train, hold_out = set(notes.train), set(notes.hold_out)
+        assert train | hold_out == of_split() - tested and not train & hold_out
+        assert not {patients[pk] for pk in train} & {patients[pk] for pk in hold_out}
+        assert not notes.of_version
+    assert len({tuple(notes.hold_out) for notes in found}) > 1
+    assert any(dev & set(notes.train) for notes in found), "dev notes are learned from, too"
+    assert found[3] == training_notes(world.version, {"random_split": 3})
+
+
+def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_learned_from(world, members, monkeypatch):
+    everything = of_split() - of_split(Split.TEST)
+    one, two = members
+    assert (one.params["random_split"], two.params["random_split"]) == (7, 8)
+    assert one.card["held_out_notes"] != two.card["held_out_notes"] and one.card["sha256"] != two.card["sha256"]
+    for row in members:
+        held_out = set(row.card["held_out_notes"])
+        assert learned_from(row) == everything - held_out
+        assert (row.card["notes"] + row.card["held_out"], row.card["scores"]["notes"]) == (16, len(held_out))
+        assert (row.card["seed"], row.card["split_of_version"]) == (str(row.params["random_split"]), False)
+    held_out = set(one.card.pop("held_out_notes"))
+    assert learned_from(one) == everything - held_out, "the parameters say it, too"
+
+    monkeypatch.setattr("models_runtime.training.rules.curves.LEAST", 1)
+    pk = run_of(world.project, f"model:{two.pk}").pk
+    run = Run.objects.select_related("author", "project", "model__gold_version").get(pk=pk)
+    assert learned_notes(run.author, everything) == two.card["notes"]
+    made = calibration_by(run, world.version)
+    assert (made.notes, made.left_out["learned"]) == (two.card["held_out"], two.card["notes"])
+
+    both = [MemberChoice(f"model:{row.pk}") for row in members]
+    ensemble = start_ensemble(project=world.project, members=both, method="union", actor=None, key="e")
+    work(ensemble.job_id)
+    assert learned_notes(ensemble.author, of_split()) == len(learned_from(one) | learned_from(two))
+
+    # A model that has not learned from a hold-out may begin a training with the same one alone.
+    with pytest.raises(ServiceError, match=r"learned from \d+ notes that this training must not see"):
+        started(world, "a", runs=2, base=one.name)
+    assert started(world, "b", base=one.name)[0].params["random_split"] == 7
+
+    assert not erased_since(two)
+    patient = Document.objects.get(pk=two.card["held_out_notes"][0]).patient_id
+    erase_patient(project=world.project, patient_id=patient, actor=world.manager)
+    assert erased_since(TrainedModel.objects.get(pk=two.pk)) and erased_since(TrainedModel.objects.get(pk=one.pk))
+
+
+def test_the_hold_out_is_checked_again_when_the_training_begins(world):
+    """A new split after the start changes what the training holds out."""
+    split(world, dev=40, test=0)
+    worked_on(started(world, "a", name="base", iterations=2, random_splits=False))
+    (later,) = started(world, "b", base="base", random_splits=False)
+    split(world, "other", dev=40, test=0)
+    work(later.job_id)
+    job = Job.objects.get(pk=later.job_id)
+    assert job.state == JobState.FAILED and "notes that this training must not see" in job.error
+
+
+def test_the_command_trains_members_with_random_hold_outs(world):
+    given = ("train_model", "ward", "--gold", 1, "--algorithm", "ap", "--iterations", 3, "--random-splits", "--wait")
+    found = told(*given, "--runs", 2)
+    assert [each["random_split"] for each in found["models"]] == [7, 8]
+    assert set(found["f1"]) >= {"entity subcategory"} and found["random_splits"]
+    said = printed(*given, "--runs", 2, "--name", "it")
+    for words in ("it-1", "it-2", "held out at random with seed 7: 4.", "mean ± standard deviation"):
+        assert words in said
+
+
+def test_the_form_and_the_pages_of_the_members(manager):
+    data = {"gold": 1, "algorithm": "crf:ap", "iterations": 5, "runs": 2, "random_splits": "on", "token": "t"}
+    assert manager.post(page("model_train"), data).status_code == 302
+    _, two = worked_on(TrainedModel.objects.order_by("pk"))
+    html = check_page(manager.get(page("model", two.pk)))
+    assert "4 notes (20%), drawn at random by patient for this training, seed 8" in html
+    assert "2 trainings with different hold-outs" in html
+    again = manager.post(page("model_train"), data | {"random_splits": "", "token": "u"})
+    assert again.status_code == 422 and "Choose random hold-outs, or one of" in again.content.decode()
+    assert Job.objects.count() == 2

@@ -1,11 +1,10 @@
 """Training on a frozen gold version: what is stored, cancellation, erasure, repeatability; spaCy in epochs."""
 
 import hashlib
-import io
 from contextlib import nullcontext
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from annotations.core.services import ServiceError
 from annotations.core.stored_files import delete_expired, read_chunks
@@ -26,6 +25,7 @@ from models_runtime.training.services.training import end_early, start_training
 from tests.factories import label_of, make_project
 from tests.training.conftest import at_step, page, refused, run_of
 from tests.waiting import wait_for
+from tests.worlds.commands import told
 
 pytestmark = pytest.mark.queue
 
@@ -195,7 +195,7 @@ def test_who_may_end_which_trainings_early(world):
     words = ("models", "ward", "--end-early", spacy.name, "--by")
     for person, enough in (("reviewer", False), ("manager", True)):
         with nullcontext() if enough else pytest.raises(CommandError, match="doesn't have permission"):
-            call_command(*words, person, "--json", stdout=io.StringIO())
+            told(*words, person)
         spacy.refresh_from_db()
         assert spacy.enough == enough
 

@@ -1,12 +1,10 @@
 """BiLSTM-CRFs with stacked embeddings in the product: embeddings by name, several seeds, ablations, missing files."""
 
 import io
-import json
 import statistics
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotations.core.services import ServiceError
@@ -25,6 +23,8 @@ from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.held import fresh
 from tests.training.conftest import page, refused, run_of, train
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed as command
+from tests.worlds.commands import told
 from tests.worlds.programs import Program
 
 pytest.importorskip("torch")
@@ -75,12 +75,6 @@ def model_like(other, **fields):
 def stacked(why, world, **given):
     """Check that a stack is refused."""
     assert refused(world, why, backend="stacked", settings=given) == "embeddings"
-
-
-def command(*words):
-    out = io.StringIO()
-    call_command(*words, stdout=out, stderr=io.StringIO())
-    return out.getvalue()
 
 
 def test_embeddings_are_chosen_by_name_with_the_choices_in_the_errors(world, request):
@@ -152,7 +146,7 @@ def test_the_hold_out_that_ends_a_training_is_named(world, manager, trained, vec
 
 def test_tokens_per_sequence_by_split(world):
     """Catelli 2021, table 3.7. Each note has a header sentence and another one; 32 sentences are the whole note."""
-    (means,) = json.loads(command("grouped_sentences", "ward", "--gold", "1", "--json"))["tokens_per_sequence"].values()
+    (means,) = told("grouped_sentences", "ward", "--gold", 1)["tokens_per_sequence"].values()
     texts = world.version.notes.values_list("document__text", flat=True)
     assert means["32"] == pytest.approx(statistics.mean(len(tokenize(text)) for text in texts))
     assert means["1"] < means["2"] <= means["32"]

@@ -1,35 +1,40 @@
-"""Transformers and masked language models in the product: weights from a folder, options, epochs, runs."""
+"""Transformers and language models in the product: weights from a folder, options, epochs, runs, losses."""
 
-import io
-import json
+import math
 import re
 import shutil
 
 import pytest
-from django.core.management import call_command
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotations.core.services import ServiceError
+from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job
+from annotations.models import Document, GoldVersion, Job, JobState
 from annotations.ops.selectors.free_texts import free_texts
-from models_runtime.backends import BackendError, children
+from annotations.ops.services.erasing import erasure_preview
+from models_runtime.backends import BackendError, children, files
 from models_runtime.core import external as found_here
 from models_runtime.core import gold_sources
 from models_runtime.core.external import weights
-from models_runtime.core.gold_sources import all_other_notes
-from models_runtime.core.registry import TRAINABLE
+from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.core.stages import strategy_of
-from models_runtime.models import Run, TrainedModel, TrainedModelState
+from models_runtime.models import Calibration, Run, TrainedModel, TrainedModelState
+from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.external import start_external
-from models_runtime.runs.services.loop import loop_of
+from models_runtime.runs.services.loop import loop_of, rounds
+from models_runtime.runs.services.runs import start_run
 from models_runtime.training.jobs import watching
 from models_runtime.training.jobs.options import checkpoint_of
 from models_runtime.training.services.training import all_base_models, start_training
 from tests import factories as make
-from tests.training.conftest import page, refused, run_of
+from tests.training.child_of_language import FORMAT, WEIGHTS
+from tests.training.conftest import content_of, page, refused, run_of
 from tests.worlds.checks import check_page
+from tests.worlds.commands import told
 
 pytestmark = pytest.mark.queue
+
 
 State = TrainedModelState
 # Where it computed, and with how much memory.
@@ -132,14 +137,7 @@ def test_a_snapshot_of_the_hub_s_client_has_its_repository_s_name(manager, made_
     assert "<code>PER</code> → PATIENT" in said(manager.get(answer.url))
 
 
-FRESH = ("--algorithm", "fresh", "--base", "few-pieces", "--iterations", "2", "--set", "checkpoints=yes")
 TRANSFORMER = {"backend": "transformer", "algorithm": "fresh", "base": "few-pieces", "name": "Court"}
-
-
-def train(*words, name):
-    out = io.StringIO()
-    call_command("train_model", "ward", "--gold", "1", "--name", name, "--wait", *words, "--json", stdout=out)
-    return json.loads(out.getvalue())
 
 
 def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, manager, home):
@@ -161,11 +159,8 @@ def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, manager,
     assert len(epochs) == 3 and epochs[-1]["tokens"].keys() == {"accuracy", "precision", "recall", "f1"}
     assert [epoch["f1"] for epoch in epochs] == model.hold_out and epochs[-1]["pieces"]["accuracy"] > 0
     html = check_page(manager.get(there))
-    assert (
-        DEVICE.search(html)
-        and "Held-out notes after each epoch" in html
-        and "<dt>Sequences in a batch</dt><dd>4</dd>" in html
-    )
+    assert DEVICE.search(html) and "Held-out notes after each epoch" in html
+    assert "<dt>Sequences in a batch</dt><dd>4</dd>" in html
     kept = list(TrainedModel.objects.filter(card__made_with=model.pk).order_by("pk"))
     assert [row.name for row in kept] == ["Court-epoch-1", "Court-epoch-2"]
     assert all(page("model", row.pk) in html for row in kept)
@@ -183,13 +178,13 @@ def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, manager,
 
 
 def test_a_masked_language_model_is_trained_evaluated_and_started_from(world, manager, home, trained):
-    told = train(
-        "--algorithm", "masked", "--base", "few-pieces", "--iterations", "2", "--set", "rate=0.002",
-        "--set", "probe=Paziente: Anna [MASK].", name="Language",
+    found = told(
+        "train_model", "ward", "--gold", 1, "--name", "Language", "--wait", "--algorithm", "masked",
+        "--base", "few-pieces", "--iterations", 2, "--set", "rate=0.002", "--set", "probe=Paziente: Anna [MASK].",
     )  # fmt: skip
-    assert (told["state"], told["f1"], len(told["held_out_losses"])) == ("ready", None, 2)
-    assert told["held_out_before"] > 0
-    (filled,) = told["probe"]
+    assert (found["state"], found["f1"], len(found["held_out_losses"])) == ("ready", None, 2)
+    assert found["held_out_before"] > 0
+    (filled,) = found["probe"]
     assert filled["sentence"] == "Paziente: Anna [MASK]." and len(filled["before"]) == len(filled["after"]) == 5
     language = TrainedModel.objects.get()
     assert (language.backend, language.card["unlabeled"]) == ("masked", 2)
@@ -226,9 +221,9 @@ def test_learning_the_language_reads_any_number_of_notes(world, monkeypatch):
         monkeypatch.setattr(gold_sources, name, 3)
     for number in range(10):
         make.make_note(world.project, f"Altra nota {number}.\n", f"molto-{number}")
-    found = list(all_other_notes(world.version, 10**9, streamed=True))
+    found = list(gold_sources.all_other_notes(world.version, 10**9, streamed=True))
     assert len(found) == 12 and found[-1] == "Altra nota 9.\n"
-    assert list(all_other_notes(world.version, 10**9)) == []  # A trainer that holds the texts in memory has a limit.
+    assert list(gold_sources.all_other_notes(world.version, 10**9)) == [], "texts held in memory have a limit"
     assert list(gold_sources.other_notes(world.version, 10**9)) == []
 
 
@@ -260,3 +255,81 @@ def test_a_training_that_ends_early_keeps_the_epochs_before_its_last(home, train
     assert (job.error, model.state) == ("", State.READY) and 2 <= done < 300
     kept = TrainedModel.objects.filter(card__made_with=model.pk).order_by("pk")
     assert [row.card["epoch"] for row in kept] == list(range(1, done))
+
+
+# ── Language models that learn from texts alone ───────────────────────────────────────────────────────────────────────
+KIND = TrainableKind(
+    title="Frequencies", factory="", learner="tests.training.child_of_language.LEARNER", format=FORMAT,
+    algorithms={"count": "Counting"}, queue="cpu", predicts=False,
+)  # fmt: skip
+
+
+@pytest.fixture
+def language(world, trained, monkeypatch):
+    """`language(key, **options)`: train a language model."""
+    monkeypatch.setitem(TRAINABLE, "frequencies", KIND)
+
+    def go(key="l", **options):
+        model, job = trained(key, backend="frequencies", algorithm="count", iterations=None, **options)
+        assert (job.state, job.error, model.state) == (JobState.DONE, "", State.READY)
+        return model
+
+    return go
+
+
+def perplexity_of(model):
+    return math.exp(model.card["held_out_losses"][-1])
+
+
+def test_it_reads_the_train_notes_and_all_others_but_never_dev_and_test_notes(world, language, tmp_path):
+    def texts_of(model):
+        path = tmp_path / "model.zip"
+        path.write_bytes(content_of(model))
+        return set(files.unpack_stage(path, FORMAT, WEIGHTS)[0]["texts"])
+
+    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
+    GoldVersion.objects.update(span_count=0)  # A version without spans is enough.
+    train = set(world.version.notes.filter(split="train").values_list("document__text", flat=True))
+    spanish, italian = Document.objects.filter(name__startswith="altro").order_by("name")
+    model = language()
+    card = model.card
+    assert model.name == "frequencies-1" and texts_of(model) == train | {spanish.text, italian.text}
+    assert (card["notes"], card["unlabeled"], card["held_out"], card["spans"]) == (12, 2, 4, 0)
+    first, last = card["held_out_losses"]
+    assert first == pytest.approx(last + 0.5, abs=0.001)
+    assert card["scores"] is None and "labels" not in card
+    assert len(model.losses) == 2 and model.hold_out == [] and not Calibration.objects.exists()
+    Document.objects.filter(pk=spanish.pk).update(language="es")
+    Document.objects.filter(pk=italian.pk).update(language="it")
+    model = language("it", language="it")
+    assert texts_of(model) == train | {italian.text} and model.card["unlabeled"] == 1
+    assert erasure_preview(project=world.project, patient_id="p3")["models"] == 2
+
+
+def test_its_pages_show_perplexity_and_offer_no_run(world, language, manager, trained):
+    model = language()
+    html = check_page(manager.get(page("model", model.pk)))
+    assert "plot-line" in html and f"{perplexity_of(model):.2f}" in html and "Download" in html
+    assert not any(words in html for words in ("Run on all notes", "run_model", "Scores on held-out", "Not calibrated"))
+    check_page(manager.get(page("models")))
+    for name in ("runs", "backends", "loop", "run_combine"):
+        assert f"model:{model.pk}" not in manager.get(page(name)).content.decode()
+    assert ready_models(world.project) == []
+    with pytest.raises(ServiceError, match="There is no backend"):
+        start_run(project=world.project, backend=f"model:{model.pk}", actor=None, key="r")
+    state = loop_of(world.project)
+    assert (state.model, state.training, state.can["train"]) == (None, None, True)
+    assert [each.model for each in rounds(world.project)] == [None]
+    crf, _ = trained("c", iterations=2)
+    assert loop_of(world.project).model == crf
+    assert [(each.model, each.more) for each in rounds(world.project)] == [(crf, 0)]
+
+
+def test_it_is_uploaded_like_other_models(language, manager):
+    file = SimpleUploadedFile("model.zip", content_of(language()))
+    TrainedModel.objects.all().delete()
+    response = manager.post(page("model_upload"), {"file": file, "name": "back"}, follow=True)
+    uploaded = TrainedModel.objects.get()
+    assert (uploaded.name, uploaded.backend, uploaded.state) == ("back", "frequencies", State.READY)
+    html = check_page(response)
+    assert "notes elsewhere." in html and "start a run" not in html

@@ -13,6 +13,11 @@ def printed(name: str, *words: object) -> str:
     return out.getvalue()
 
 
+def told(name: str, *words: object) -> Any:
+    """The JSON that the command prints last; a failure is raised."""
+    return json.loads(printed(name, *words, "--json").splitlines()[-1])
+
+
 def answered(name: str, *words: object) -> Any:
     """Run the command with --json. Return its result, or the code of its error."""
     out = io.StringIO()

@@ -21,6 +21,10 @@ DECIDED: Final = "models_runtime.refining.jobs.by_model.finish"
 """The last decision of a note is stored, and its annotation set is about to be."""
 
 
+class Killed(BaseException):
+    """The end of a worker: nothing after it runs."""
+
+
 class Kills:
     """Where a process dies next. Every point is passed once more after the death, since the file is deleted."""
 

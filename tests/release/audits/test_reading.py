@@ -103,9 +103,7 @@ def test_marks(ward, plan):
 def test_planted_leaks_are_counted_and_are_no_leaks(ward):
     plan = planned(ward.release, planted=0.5, target=0.3)
     found = missed = 0
-    while (
-        plan.state == models.AuditPlanState.OPEN and (taken := reading.next_note(plan=plan, user=ward.rev)) is not None
-    ):
+    while plan.state == "open" and (taken := reading.next_note(plan=plan, user=ward.rev)) is not None:
         note = reading.reading_note(plan, ward.rev)
         if note.planted_start is not None and found < 3:
             start, end = shown_of(note).to_shown(note.planted_start, note.planted_end)
@@ -214,10 +212,8 @@ def test_another_decision_replaces_the_first(ward, leak):
         leak.refresh_from_db()
     assert models.Event.objects.filter(verb=events.AUDIT_LEAK_DISMISSED).count() == 1
     reading.decide_leak(mark=leak, answer="replace", actor=ward.mia)
-    assert (
-        models.LeakFinding.objects.get().decision == "replace" and models.AuditMark.objects.get().dismissed_at is None
-    )
-    assert audit_result(ward.release).leaks == 1
+    assert models.LeakFinding.objects.get().decision == "replace"
+    assert models.AuditMark.objects.get().dismissed_at is None and audit_result(ward.release).leaks == 1
 
 
 def test_a_leak_stays_open_when_its_note_is_prepared_again(ward, leak):

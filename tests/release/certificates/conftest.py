@@ -25,9 +25,8 @@ def make_released():
         annotated = make.make_set(note, world.ann, spans, submitted=True)
         make_gold(document=note, annotation_set=annotated, actor=world.rev)
     world.version, _made = freeze(project=world.project, actor=world.rev)
-    world.policy = ReleasePolicy.objects.create(
-        project=world.project, slug="mask", version=1, name="Publication mask", rules=RULES
-    )
+    about = {"slug": "mask", "version": 1, "name": "Publication mask", "rules": RULES}
+    world.policy = ReleasePolicy.objects.create(project=world.project, **about)
     world.release = prepared_release(world, 1)
     return world
 

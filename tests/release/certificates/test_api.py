@@ -1,18 +1,17 @@
 """Releases through the API alone: from the choice of annotations to the signed certificate and the exported files."""
 
 import io
-import json
 import zipfile
 from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
 from django.utils import timezone
 
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, LeakFinding
 from annotations.text.names import MAX_ID
+from tests.worlds.commands import told
 from tests.worlds.programs import Program
 from tests.worlds.queue import no_redis
 from tests.worlds.released import make_clinic
@@ -104,13 +103,10 @@ def test_from_the_annotations_to_the_certificate_and_the_files(ward, tmp_path):
         certificate = body_of(api.get(f"{one}/certificates/1.{ending}"))
         (tmp_path / f"certificate.{ending}").write_bytes(certificate)
         (tmp_path / "release.zip").write_bytes(archive)
-        out, file = io.StringIO(), str(tmp_path / f"certificate.{ending}")
-        call_command("verify_certificate", file, "--release", str(tmp_path / "release.zip"), "--json", stdout=out)
-        assert json.loads(out.getvalue())["verified"]
-        files = {
-            "certificate": SimpleUploadedFile(f"certificate.{ending}", certificate),
-            "release": SimpleUploadedFile("release.zip", archive),
-        }
+        words = (tmp_path / f"certificate.{ending}", "--release", tmp_path / "release.zip")
+        assert told("verify_certificate", *words)["verified"]
+        files = {"certificate": (f"certificate.{ending}", certificate), "release": ("release.zip", archive)}
+        files = {name: SimpleUploadedFile(*file) for name, file in files.items()}
         verified = api.upload("/certificates/verify", files).json()
         assert verified["verified"] and (verified["release"], verified["certificate"]) == (1, 1)
         assert {check["check"] for check in verified["checks"]} >= {"signature", "key", "texts", "spans"}

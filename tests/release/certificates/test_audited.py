@@ -123,9 +123,8 @@ def test_the_steps_follow_the_audit(ward, sign_in):
     plan.notes.update(state="waiting", reader=None)
     AuditPlan.objects.update(state="open")
     read_one(plan, ward.rev, "Bianchi")
-    decide_leak(
-        mark=AuditMark.objects.select_related("note__plan__release__project").get(), answer="accept", actor=ward.mia
-    )
+    found = AuditMark.objects.select_related("note__plan__release__project").get()
+    decide_leak(mark=found, answer="accept", actor=ward.mia)
     step = steps(client)["Audit a sample"]
     assert (step.done, step.page) == (False, "release_audit") and "The target of 10% was not met." in step.text
     signed(ward)

@@ -90,10 +90,9 @@ def test_the_content_is_that_of_the_release(released):
     assert content["identifiability"]["scores"] == [] and content["identifiability"]["agreement"] is None
 
 
-@pytest.mark.parametrize(
-    ("spec", "checked"),
-    [("gold:1", True), ("union:gold:1+annotator:ann", True), ("run:rules-1", False), ("union:gold:1+run:a", False)],
-)
+@pytest.mark.parametrize(("spec", "checked"), [
+    ("gold:1", True), ("union:gold:1+annotator:ann", True), ("run:rules-1", False), ("union:gold:1+run:a", False)
+])  # fmt: skip
 def test_annotations_of_a_model_are_a_risk_also_in_a_union(released, spec, checked):
     models.Release.objects.filter(pk=released.release.pk).update(set_spec=spec)
     risks = prospect(models.Release.objects.get(pk=released.release.pk), TERMS, released.mia).risks
@@ -161,9 +160,8 @@ def test_imported_work_is_named_as_imported(released):
         made = make.make_set(note, person, [(0, 11, "PATIENT")], submitted=True)
         made.imported_by = run and models.Import.objects.create(project=released.project, format="text")
         made.save()
-    models.Review.objects.create(
-        document=first, author=make.make_author(released.project, kind="run", name="r"), finished_by=marked
-    )
+    run = make.make_author(released.project, kind="run", name="r")
+    models.Review.objects.create(document=first, author=run, finished_by=marked)
     rows = {(row["name"], row["what"]): row["notes"] for row in readers_of(released.release, {})}
     said = "annotated the notes (according to an imported file)"
     assert rows["ben (imported)", said] == rows["ben", said] == 1
@@ -189,29 +187,23 @@ def test_imported_annotations_were_not_checked_here(released, spec):
     assert told() == (True, 0, 0)
     if spec.startswith("gold"):  # nor gold that was made of a run
         gold = models.AnnotationSet.objects.get(document=released.extra, author__kind="gold")
-        run = make.make_set(
-            released.extra, make.make_author(released.project, kind="run", name="rules"), submitted=True
-        )
+        author = make.make_author(released.project, kind="run", name="rules")
+        run = make.make_set(released.extra, author, submitted=True)
         of = {"project_id": released.project.pk, "annotation_set_id": gold.pk, "document_id": released.extra.pk}
         made = models.Event.objects.create(verb="gold.made", data={"from_set": run.pk}, **of)
         # A version that was frozen before has other spans.
         assert told() == (spec == "gold:1", 0, 0)
         models.Event.objects.create(verb=REVIEW_FINISHED, **of)
         assert told() == (True, 0, 0) and made.verb == GOLD_MADE
-        models.Event.objects.create(
-            verb=GOLD_MADE,
-            data={"from_set": models.AnnotationSet.objects.get(document=released.extra, author__user=released.ann).pk},
-            **of,
-        )
+        mine = models.AnnotationSet.objects.get(document=released.extra, author__user=released.ann)
+        models.Event.objects.create(verb=GOLD_MADE, data={"from_set": mine.pk}, **of)
     by = models.Import.objects.create(project=released.project, format="brat", written_as="annotator:ann")
     mine = models.AnnotationSet.objects.get(document=released.extra, author__user=released.ann)
     models.AnnotationSet.objects.filter(pk=mine.pk).update(imported_by=by)
     assert told() == (False, 1, 1)
     for one in models.AnnotationSet.objects.filter(document=released.extra):
-        models.Event.objects.create(
-            project_id=released.project.pk, verb=REVIEW_FINISHED, annotation_set_id=one.pk,
-            document_id=released.extra.pk,
-        )  # fmt: skip
+        of = {"project_id": released.project.pk, "annotation_set_id": one.pk, "document_id": released.extra.pk}
+        models.Event.objects.create(verb=REVIEW_FINISHED, **of)
     assert told() == (True, 0, 0)
 
 

@@ -23,6 +23,7 @@ from tests.held import made_once
 from tests.release.certificates.conftest import make_released, prepared_release
 from tests.release.certificates.test_signing import signed
 from tests.release.rules.certificates.sample import KEY, PRIVATE, content
+from tests.worlds.commands import printed, told
 
 
 def make_certified():
@@ -69,20 +70,16 @@ def test_files_of_another_release_or_of_earlier_decisions_are_not_verified(certi
 
 @pytest.mark.parametrize("ending", ["json", "pdf"])
 def test_the_command_release_signs_what_it_exports(certified, tmp_path, ending):
-    file, out = tmp_path / "out" / f"second.{ending}", io.StringIO()
-    words = ["--set", "gold:1", "--policy", "mask", "--out", str(tmp_path / "out"), "--format", "brat"]
-    call_command("release", "covid", *words, "--certificate", str(file), "--by", "mia", "--json", stdout=out)
+    file = tmp_path / "out" / f"second.{ending}"
+    words = ["--set", "gold:1", "--policy", "mask", "--out", tmp_path / "out", "--format", "brat"]
+    made = told("release", "covid", *words, "--certificate", file, "--by", "mia")
     result, passed = run(file, "--release", tmp_path / "out")
-    assert passed and result["release"] == 2
-    assert json.loads(out.getvalue())["notes"] == 3
-    out = io.StringIO()
-    call_command("verify_certificate", str(file), stdout=out)
-    assert "ok: " in out.getvalue() and "certificate 1 of release 2" in out.getvalue()
+    assert passed and (result["release"], made["notes"]) == (2, 3)
+    said = printed("verify_certificate", file)
+    assert "ok: " in said and "certificate 1 of release 2" in said
 
 
-@pytest.mark.parametrize(
-    ("format", "out"), [*((format, "folder") for format in RELEASE_FORMATS), ("brat", "release.zip")]
-)
+@pytest.mark.parametrize(("format", "out"), [*((name, "folder") for name in RELEASE_FORMATS), ("brat", "release.zip")])
 def test_every_format_is_verified(certified, tmp_path, format, out):
     result, passed = run(certified.file, "--release", exported(certified, tmp_path / out, format))
     assert passed and result["verified"] and (result["release"], result["certificate"]) == (1, 1)
@@ -178,12 +175,12 @@ def test_the_name_of_the_certificate_says_nothing_that_is_not_signed(certified, 
 
 
 def test_a_certificate_that_was_signed_beside_the_files_can_not_be_renamed(certified, tmp_path):
-    words = ["--set", "gold:1", "--policy", "mask", "--out", str(tmp_path / "out"), "--by", "mia"]
+    words = ["release", "covid", "--set", "gold:1", "--policy", "mask", "--out", tmp_path / "out", "--by", "mia"]
     for wrong in ("release.json", "signed.txt"):
         with pytest.raises(CommandError, match="among the released files"):
-            call_command("release", "covid", *words, "--certificate", str(tmp_path / "out" / wrong))
+            told(*words, "--certificate", tmp_path / "out" / wrong)
     file = tmp_path / "out" / "signed.json"
-    call_command("release", "covid", *words, "--certificate", str(file), "--json", stdout=io.StringIO())
+    told(*words, "--certificate", file)
     assert run(file, "--release", tmp_path / "out")[1]
     taken = file.rename(tmp_path / "signed.json")
     assert run(taken, "--release", tmp_path / "out")[1], "it may be kept elsewhere"
@@ -205,12 +202,8 @@ def test_kept_names_become_names_that_every_system_holds(released_again, tmp_pat
     assert passed, result["checks"]
     if format == "text":
         (folder / "names.csv").write_text((folder / "names.csv").read_text().replace("12:30", "Mario Rossi"))
-        failed = {
-            check["check"]
-            for check in run(released_again.file, "--release", folder)[0]["checks"]
-            if check["state"] == "failed"
-        }
-        assert failed >= {"files", "texts"}
+        checks = run(released_again.file, "--release", folder)[0]["checks"]
+        assert {check["check"] for check in checks if check["state"] == "failed"} >= {"files", "texts"}
 
 
 @pytest.fixture

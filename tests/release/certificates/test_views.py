@@ -51,10 +51,8 @@ def test_the_page_verifies_a_certificate_with_its_release(released, sign_in, tmp
     release = Release.objects.get(pk=released.release.pk)
     export_release_to_path(release=release, out=packed, format="brat")
     client = sign_in(released.out)
-    files = {
-        "certificate": SimpleUploadedFile("c.pdf", bytes(certificate.pdf)),
-        "release": SimpleUploadedFile("r.zip", packed.read_bytes()),
-    }
+    release = SimpleUploadedFile("r.zip", packed.read_bytes())
+    files = {"certificate": SimpleUploadedFile("c.pdf", bytes(certificate.pdf)), "release": release}
     html = check_page(client.post(VERIFY, files))
     assert "The certificate is verified" in html and "Certificate 1 of release 1." in html
     # The page names the zip file and its fields, where the command names the folder and its options.

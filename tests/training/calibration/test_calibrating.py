@@ -1,11 +1,9 @@
 """Calibrate confidence with a run and gold; later runs use the calibration."""
 
-import io
-import json
 from unittest.mock import patch
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.gold.services.making import freeze
@@ -19,7 +17,9 @@ from models_runtime.runs.services import runs
 from models_runtime.training.events import CALIBRATED, CALIBRATION_WITHDRAWN
 from models_runtime.training.jobs import calibration as calibrating
 from tests import factories as make
+from tests.jobs.probes.kinds import FAKE
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed, told
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 NOTES = 30
@@ -27,8 +27,7 @@ NOTES = 30
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch, no_redis):
-    kind = registry.BackendKind("Fake", "tests.worlds.fake_backend.FakeBackend", "")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+    monkeypatch.setitem(registry.BACKENDS, "fake", FAKE)
 
 
 @pytest.fixture
@@ -59,14 +58,8 @@ def ran(project, key="k", **params):
     return Run.objects.select_related("calibration", "author").get(pk=run.pk)
 
 
-def command(name, *words):
-    out = io.StringIO()
-    call_command(name, "ward", *words, stdout=out)
-    return out.getvalue()
-
-
 def calibrated(run="fake-1", gold=1):
-    return json.loads(command("calibrate", "--run", run, "--gold", str(gold), "--json"))
+    return told("calibrate", "ward", "--run", run, "--gold", gold)
 
 
 def raw_spans(run):
@@ -84,7 +77,7 @@ def test_the_command_prints_errors_before_and_after(project, version):
     (event,) = Event.objects.filter(verb=CALIBRATED)
     assert event.data == {"backend": "fake", "calibration": said["calibration_id"], "gold": 1}
     assert raw_spans(run) == 60
-    assert "Calibration error (ECE): 0.4000 raw" in command("calibrate", "--run", "fake-1", "--gold", "1")
+    assert "Calibration error (ECE): 0.4000 raw" in printed("calibrate", "ward", "--run", "fake-1", "--gold", 1)
     # It works in batches and reports progress.
     told = []
     with patch.object(calibrating, "BATCH", 16):
@@ -142,7 +135,7 @@ def test_the_test_split_is_excluded(project, version):
 def test_errors_say_what_is_wrong(project, version):
     def is_refused(run, gold, reason):
         with pytest.raises(CommandError, match=reason):
-            call_command("calibrate", "ward", "--run", run, "--gold", gold)
+            calibrated(run, gold)
 
     run = ran(project)
     make.make_author(project, kind="run", name="brought")
@@ -160,9 +153,9 @@ def test_errors_say_what_is_wrong(project, version):
     assert not Calibration.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "made", [{"from": "run:fake-1"}, {"from": "run:together-1", "runs": [{"run": "fake-1"}, {"run": "b"}]}]
-)
+@pytest.mark.parametrize("made", [
+    {"from": "run:fake-1"}, {"from": "run:together-1", "runs": [{"run": "fake-1"}, {"run": "b"}]}
+])  # fmt: skip
 def test_gold_from_the_same_run_shows_a_warning(project, manager, made):
     """Gold was taken from the run, or from a merged list of this and another run."""
     run = ran(project)

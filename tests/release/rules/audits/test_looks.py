@@ -135,9 +135,7 @@ def test_tails_equal_sums_over_all_outcomes() -> None:
             for some in drawn
         )  # fmt: skip
         assert looks_rules.hypergeometric_tail(most, notes, leaky, read, recall) == pytest.approx(expected, abs=1e-12)
-        expected = sum(
-            comb(read, hit) * recall**hit * (1 - recall) ** (read - hit) for hit in range(min(most, read) + 1)
-        )
+        expected = sum(comb(read, k) * recall**k * (1 - recall) ** (read - k) for k in range(min(most, read) + 1))
         assert binomial_tail(most, read, recall) == pytest.approx(expected, abs=1e-12)
 
 

@@ -1,8 +1,5 @@
 """A certificate's content for tests, made by hand."""
 
-from typing import Any
-
-from annotations.release.rules.certificates.content import Content
 from annotations.release.rules.certificates.released_files import texts_hash
 from annotations.release.rules.certificates.signatures import FORMAT, fingerprint_of, public_of
 from annotations.release.rules.certificates.statements import identifier_of, identifier_rows, statements
@@ -20,7 +17,7 @@ NOTES = {
 RULES = [("NAME", Kind.NAME, "mask", 2), ("DATE", Kind.DATE, "mask", 1)]
 
 
-def content(**changes: Any) -> Content:
+def content(**changes):
     """A complete certificate of NOTES. `changes` replace parts by name."""
     rules = [
         {"label": code, "name": code.capitalize(), "kind": str(kind), "action": action, "numbered": False,
@@ -35,7 +32,7 @@ def content(**changes: Any) -> Content:
     auditors += [{"name": "Ada Bo", "read": 1, "planted": 0, "found": 0}]
     training = {"gold": 1, "gold_hash": "ab" * 32, "notes": 2, "spans": 3}
     risk = {"text": "1 note has no patient ID.", "by": "Rosa Lindt", "at": "2026-11-20T10:29:00+00:00"}
-    found: Any = {
+    found = {
         "format": FORMAT, "key": KEY, "project": "ward", "project_name": "Ward 7", "release": 3, "number": 1,
         "supersedes": None, "issued_at": "2026-11-20T10:30:00+00:00", "issued_by": "Rosa Lindt",
         "context": {"purpose": "Teaching", "recipient": "University of Milan", "expires_on": "2027-11-20",

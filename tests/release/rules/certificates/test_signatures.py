@@ -232,9 +232,7 @@ def test_the_certificate_may_lie_among_its_files():
     assert verify(JSON, TRUSTED, (list(found), found.__getitem__)).verified
     # A changed text is named with the help of the list.
     found = signed(files()) | {"c.txt": b"x"}
-    [check] = [
-        check for check in verify(JSON, TRUSTED, (list(found), found.__getitem__)).checks if check.code == "texts"
-    ]
+    [check] = [one for one in verify(JSON, TRUSTED, (list(found), found.__getitem__)).checks if one.code == "texts"]
     assert check.names == ["c.txt"]
 
 

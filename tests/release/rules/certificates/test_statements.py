@@ -5,17 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.formats.files.csv_files import csv_line, unquoted
+from annotations.release.rules.certificates import statements
 from annotations.release.rules.certificates.content import at_least, at_most, canonical, written
 from annotations.release.rules.certificates.layout import PdfTable, sections
-from annotations.release.rules.certificates.statements import (
-    CODE_OF_TYPE,
-    IDENTIFIERS,
-    identifier_of,
-    identifier_rows,
-    key_of,
-    open_risks,
-    statements,
-)
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from tests.release.rules.certificates.sample import content
 
@@ -26,14 +18,14 @@ def rule(label, identifier, action="mask", kind="name"):
 
 
 def status_of(*rules):
-    return {row["letter"]: row["status"] for row in identifier_rows(rules)}
+    return {row["letter"]: row["status"] for row in statements.identifier_rows(rules)}
 
 
 def test_every_kind_has_an_identifier_or_none():
-    assert set(CODE_OF_TYPE.values()) <= {identifier.code for identifier in IDENTIFIERS}
-    assert [identifier.letter for identifier in IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
+    assert set(statements.CODE_OF_TYPE.values()) <= {identifier.code for identifier in statements.IDENTIFIERS}
+    assert [identifier.letter for identifier in statements.IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
     # A shipped mapping wins over the kind.
-    found = [identifier_of("PAIS", Kind.LOCATION, mapping) for mapping in ({"PAIS": None}, {})]
+    found = [statements.identifier_of("PAIS", Kind.LOCATION, mapping) for mapping in ({"PAIS": None}, {})]
     assert found == [None, "GEOGRAPHIC"]
 
 
@@ -58,12 +50,12 @@ def test_what_an_action_does_with_an_identifier(action, identifier, letter, stat
 
 
 def test_safe_harbor_is_stated_only_where_all_eighteen_are_removed():
-    every = [rule(one.code, one.code) for one in IDENTIFIERS if one.letter != "Q"]
-    text = statements(identifier_rows(every), audited=True)[0]["text"]
+    every = [rule(one.code, one.code) for one in statements.IDENTIFIERS if one.letter != "Q"]
+    text = statements.statements(statements.identifier_rows(every), audited=True)[0]["text"]
     assert "seventeen of the eighteen" in text and "may remain" in text
-    some = statements(identifier_rows(every[1:]), audited=True)[0]["text"]
+    some = statements.statements(statements.identifier_rows(every[1:]), audited=True)[0]["text"]
     assert "not looked for: (A)" in some
-    kept = statements(identifier_rows([rule("NAME", "NAMES", "keep")]), audited=False)
+    kept = statements.statements(statements.identifier_rows([rule("NAME", "NAMES", "keep")]), audited=False)
     assert "does not remove all" in kept[0]["text"]
     assert "No audit" in kept[2]["text"] and "not a determination" in kept[2]["text"]
 
@@ -85,13 +77,13 @@ COVERED = [
 
 @pytest.mark.parametrize(("identifier", "labels", "status"), COVERED)
 def test_labels_cover_an_identifier_in_full_in_part_or_not_at_all(identifier, labels, status):
-    letter = next(one.letter for one in IDENTIFIERS if one.code == identifier)
+    letter = next(one.letter for one in statements.IDENTIFIERS if one.code == identifier)
     rules = [rule(label, identifier, kind=kind) for label, kind in labels]
     assert status_of(*rules)[letter] == status
     # What labels don't cover, the leak gate may have looked for.
-    rows = identifier_rows(rules, {identifier})
+    rows = statements.identifier_rows(rules, {identifier})
     assert {row["letter"]: row["status"] for row in rows}[letter] == ("removed" if status == "removed" else "searched")
-    text = statements(rows, audited=True)[0]["text"]
+    text = statements.statements(rows, audited=True)[0]["text"]
     assert text.endswith("may remain.")
     assert text.startswith("Not met.") and f"({letter})" not in text, "other identifiers are lacking, but not this one"
 
@@ -103,18 +95,18 @@ def test_the_open_risks_of_a_bare_release():
         data=content()["data"] | {"checked": False, "held_back": 2, "erased": erased},
         identifiability=content()["identifiability"] | {"audit": None},
     )
-    risks = " ".join(open_risks(bare))
+    risks = " ".join(statements.open_risks(bare))
     for part in (
         "purpose of the release is not stated", "recipient", "no expiry date", "no person checked",
         "1 note is without a patient ID", "2 notes are held back", "3 notes are erased",
         "allowed by Rosa Lindt: 1", "No audit of the released notes",
     ):  # fmt: skip
         assert part in risks
-    assert len({key_of(risk) for risk in open_risks(bare)}) == len(open_risks(bare))
+    assert len({statements.key_of(risk) for risk in statements.open_risks(bare)}) == len(statements.open_risks(bare))
     accepted = [{"label": "NAME", "by": "rev", "at": ""}] * 2
     found = {"complete": False, "read": 2, "leaks": 1, "recall": None, "accepted": accepted}
     audit = content()["identifiability"]["audit"] | found
-    risks = " ".join(open_risks(content(identifiability=content()["identifiability"] | {"audit": audit})))
+    risks = " ".join(statements.open_risks(content(identifiability=content()["identifiability"] | {"audit": audit})))
     for part in (
         "2 of 3 drawn notes were read", "left in the release: rev (2)", "leaks in 1 of 2 notes", "recall is unknown",
     ):  # fmt: skip
@@ -131,13 +123,13 @@ def texts_of(found):
 
 def test_every_sentence_says_what_was_looked_for_and_what_was_checked():
     data, part = content()["data"], content()["identifiability"]
-    said = " ".join(open_risks(content(data=data | {"checked": False, "imported": 2})))
+    said = " ".join(statements.open_risks(content(data=data | {"checked": False, "imported": 2})))
     assert "2 notes come from a file" in said and "A model" not in said
     both = data | {"checked": False, "imported": 1, "source": "union:gold:1+run:a"}
-    said = " ".join(open_risks(content(data=both)))
+    said = " ".join(statements.open_risks(content(data=both)))
     assert "1 note come" in said and "A model" in said
     gate = part["gate"] | {"searched": {"rules": ["abc"], "runs": [], "unread": {}}}
-    rows = identifier_rows(part["policy"]["rules"], {"FAX", "NAMES"})
+    rows = statements.identifier_rows(part["policy"]["rules"], {"FAX", "NAMES"})
     for unread, told in (({}, "No label: not looked for"), ({"fr": 1}, "No label: not looked for in every note")):
         gate["searched"]["unread"] = unread
         found = list(texts_of(content(identifiability=part | {"gate": gate, "identifiers": rows})))

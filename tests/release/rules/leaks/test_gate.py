@@ -12,7 +12,7 @@ from annotations.release.rules.leaks.shapes import telephones
 from annotations.release.rules.redaction.dates import years
 from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
-from annotations.release.rules.redaction.released import RedactedText, ReplacedPiece
+from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.release.rules.redaction.releasing import release_text
 from annotations.text.spans import Span
 from tests.release.rules.redaction.replacing import Told
@@ -24,7 +24,7 @@ OTHERS = {"JOB": Kind.PROFESSION, "CODE": Kind.RECORD}
 RULES = {label: LabelRule(kind, Action.MASK) for label, kind in (KINDS | OTHERS).items()}
 
 
-def needle(text: str, label: str = "NAME", **other: object) -> Needle:
+def needle(text, label="NAME", **other):
     return Needle(text, label, RULES[label].kind, **other)  # type: ignore[arg-type]  # tests pass source and note
 
 
@@ -32,26 +32,22 @@ SPANISH, ENGLISH, WORDS = Gate((), ["es"]), Gate((), ["en"]), Gate((), ["es"], [
 ALLOWED = Gate(["WILSON", "Parkinson", "915-123-456"])
 
 
-def quotes(text: str, *needles: Needle, gate: Gate | None = None, pieces: tuple[ReplacedPiece, ...] = ()) -> list[str]:
+def quotes(text, *needles, gate=None, pieces=()):
     found = (gate or Gate()).find(text, needles, pieces)
     return [text[leak.start : leak.end] for leak in found]
 
 
-def released(
-    text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule
-) -> tuple[RedactedText, Policy]:
+def released(text, *marks, told=None, **rules):
     policy = Policy({**RULES, **rules})
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
     return release_text(text, spans, policy, {code: f"[{code}]" for code in policy.rules}, told or Told()), policy
 
 
-def leaks(
-    text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule
-) -> tuple[list[str], set[str]]:
+def leaks(text, *marks, told=None, **rules):
     """What the gate finds after a release of this text with the first place of each quote labeled, and exceptions."""
     new, policy = released(text, *marks, told=told, **rules)
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
-    exceptions: Counter[str] = Counter()
+    exceptions = Counter()
     found = Gate((), ["en"]).find(new.text, needles_of(text, spans, policy), new.pieces, exceptions=exceptions)
     return [new.text[leak.start : leak.end] for leak in found], set(exceptions)
 
@@ -66,7 +62,7 @@ WHOLE_WORDS = [
 
 
 @pytest.mark.parametrize(("text", "expected"), WHOLE_WORDS)
-def test_whole_words_are_found_whatever_their_case_and_accents(text: str, expected: list[str]) -> None:
+def test_whole_words_are_found_whatever_their_case_and_accents(text, expected):
     assert quotes(text, needle("Adam Wilson")) == expected
 
 
@@ -120,7 +116,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("text", "needles", "gate", "expected"), FOUND)
-def test_what_is_found(text: str, needles: list[Needle], gate: Gate, expected: list[str]) -> None:
+def test_what_is_found(text, needles, gate, expected):
     assert quotes(text, *needles, gate=gate) == expected
     prepared = gate.find(text, gate.prepared(needles))  # for many texts
     assert [text[leak.start : leak.end] for leak in prepared] == expected
@@ -146,14 +142,14 @@ RESPELLED = [
 
 
 @pytest.mark.parametrize(("text", "expected"), RESPELLED)
-def test_misspelled_and_encoded_names(text: str, expected: list[str]) -> None:
+def test_misspelled_and_encoded_names(text, expected):
     assert quotes(text, *NAMES) == expected
     assert (
         quotes(text, *NAMES, gate=Gate(["Petrie", "Perez", "Malaspina", "Moss", "Lund", "Martinez", "Millbrook"])) == []
     )
 
 
-def test_a_usual_word_is_no_misspelled_name() -> None:
+def test_a_usual_word_is_no_misspelled_name():
     assert quotes("carrera, martes, blanca", needle("Carrero"), needle("Martez"), needle("Blanco")) == []
 
 
@@ -172,13 +168,13 @@ EXCEPTIONS = [
 
 
 @pytest.mark.parametrize(("text", "needles", "gate", "exceptions"), EXCEPTIONS)
-def test_what_stays_by_an_exception(text: str, needles: list[Needle], gate: Gate, exceptions: dict[str, int]) -> None:
-    counted: Counter[str] = Counter()
+def test_what_stays_by_an_exception(text, needles, gate, exceptions):
+    counted = Counter()
     assert gate.find(text, needles, exceptions=counted) == []
     assert counted == exceptions
 
 
-def test_the_whole_string_goes_before_its_part_and_the_note_before_others() -> None:
+def test_the_whole_string_goes_before_its_part_and_the_note_before_others():
     first, own = needle("Adam Wilson", note=1, source="other"), needle("Wilson", note=2, source="own")
     assert Gate().find("Wilson", [first, own], note=2) == [Leak(0, 6, own, part=False)]
     assert Gate().find("Wilson", [first, own], note=1) == [Leak(0, 6, own, part=False)]
@@ -187,7 +183,7 @@ def test_the_whole_string_goes_before_its_part_and_the_note_before_others() -> N
     assert Gate().find("Wilson", [own, again])[0].needle is own
 
 
-def test_placeholders_and_hashes_are_not_searched() -> None:
+def test_placeholders_and_hashes_are_not_searched():
     assert leaks("Name Ann", ("Ann", "NAME"), ("Name", "CITY")) == ([], set())
     hashed = LabelRule(Kind.NAME, Action.HASH)
     assert leaks("Xname Ann", ("Ann", "NAME"), ("Xname", "NAME"), NAME=hashed) == ([], set())
@@ -197,7 +193,7 @@ def test_placeholders_and_hashes_are_not_searched() -> None:
     assert quotes("915 123 456", needle(PHONE, "PHONE"), pieces=(piece,)) == []
 
 
-def test_what_a_policy_makes_is_searched() -> None:
+def test_what_a_policy_makes_is_searched():
     # What a removal joins
     marks, remove = (("Eve Wilson", "NAME"), ("X", "CITY")), LabelRule(Kind.CITY, Action.REMOVE)
     assert leaks("Eve Wilson and Eve X Wilson", *marks, CITY=remove) == (["Eve Wilson"], set())
@@ -208,7 +204,7 @@ def test_what_a_policy_makes_is_searched() -> None:
     assert found == ["Chang", "Wilson"]
 
 
-def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_or_year_is_not() -> None:
+def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_or_year_is_not():
     shift = LabelRule(Kind.DATE, Action.SHIFT)
     text = "3/12/2021 and 4/1/2021"
     assert leaks(text, ("3/12/2021", "DATE"), ("4/1/2021", "DATE"), DATE=shift) == (["4/1/2021"], set())
@@ -220,7 +216,7 @@ def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_
     assert leaks("2021 on 5/5/2021", ("2021", "DATE"), ("5/5/2021", "DATE"), DATE=shift) == ([], {"generalized"})
 
 
-def test_years_and_regions_that_the_policy_made_stay_by_the_exception_generalized() -> None:
+def test_years_and_regions_that_the_policy_made_stay_by_the_exception_generalized():
     years = LabelRule(Kind.DATE, Action.GENERALIZE)
     assert leaks("2021, 3/12/2021", ("2021", "DATE"), ("3/12/2021", "DATE"), DATE=years) == ([], {"generalized"})
     assert leaks("Since 3/12/2021, in 2021", ("3/12/2021", "DATE"), ("2021", "DATE"), DATE=years)[0] == []
@@ -230,25 +226,25 @@ def test_years_and_regions_that_the_policy_made_stay_by_the_exception_generalize
     assert leaks(text, *marks, CITY=regions) == ([], {"generalized"})
 
 
-def test_kept_spans_and_parts_that_equal_them_stay_by_the_exception_kept() -> None:
+def test_kept_spans_and_parts_that_equal_them_stay_by_the_exception_kept():
     keep = LabelRule(Kind.CITY, Action.KEEP)
     marks = (("Salem", "CITY"), ("Salem House", "HOSPITAL"))
     assert leaks("Salem: Salem House, from Salem", *marks, CITY=keep) == ([], {"kept"})
 
 
-def test_a_string_that_is_repeated_without_a_label_is_a_leak_in_every_policy() -> None:
+def test_a_string_that_is_repeated_without_a_label_is_a_leak_in_every_policy():
     for action in (Action.MASK, Action.REMOVE, Action.HASH, Action.SURROGATE):
         rule = LabelRule(Kind.NAME, action)
         assert leaks("Iria came. iria left", ("Iria", "NAME"), NAME=rule)[0] == ["iria"]
 
 
-def test_strings_that_the_policy_keeps_are_no_needles() -> None:
+def test_strings_that_the_policy_keeps_are_no_needles():
     policy = Policy({"NAME": RULES["NAME"], "CITY": LabelRule(Kind.CITY, Action.KEEP)})
     found = needles_of("Ann Lugo", [Span(0, 3, "NAME"), Span(4, 8, "CITY")], policy, note=7)
     assert found == [Needle("Ann", "NAME", Kind.NAME, (0, 3), 7)]
 
 
-def test_a_street_with_its_number_is_sought_without_what_follows() -> None:
+def test_a_street_with_its_number_is_sought_without_what_follows():
     mask = LabelRule(Kind.STREET, Action.MASK)
     for whole, street in [("Calle Mayor 15, 3º B", "Calle Mayor 15"), ("12 High Street, Flat 3", "12 High Street")]:
         assert leaks(f"{whole}: at {street}", (whole, "STREET"), STREET=mask)[0] == [street]
@@ -261,13 +257,13 @@ NOTE_NAMES = [
 
 
 @pytest.mark.parametrize(("name", "expected"), NOTE_NAMES)
-def test_names_of_notes_are_split_at_separators_and_capitals(name: str, expected: list[str]) -> None:
+def test_names_of_notes_are_split_at_separators_and_capitals(name, expected):
     found = Gate().find_in_name(name, [needle("Adam Wilson"), needle("McDonald"), needle("12", "AGE")])
     assert [name[leak.start : leak.end] for leak in found] == expected
 
 
 @given(texts_with_spans(), st.sampled_from([Action.MASK, Action.REMOVE, Action.HASH]))
-def test_every_whole_word_string_that_stays_is_found(note: tuple[str, list[Span]], action: Action) -> None:
+def test_every_whole_word_string_that_stays_is_found(note, action):
     """A labeled string that is repeated after the note as a word of its own never passes."""
     text, spans = note
     policy = Policy({label: LabelRule(Kind.NAME, action) for label in LABELS})
@@ -275,7 +271,7 @@ def test_every_whole_word_string_that_stays_is_found(note: tuple[str, list[Span]
         quote = text[span.start : span.end]
         whole = f"{text} . {quote} ."
         new = release_text(whole, spans, policy, dict.fromkeys(LABELS, "[X]"), Told())
-        exceptions: Counter[str] = Counter()
+        exceptions = Counter()
         found = Gate().find(new.text, needles_of(whole, spans, policy), new.pieces, exceptions=exceptions)
         at = len(new.text) - len(quote) - 2
         assert new.text[at : at + len(quote)] == quote
@@ -284,7 +280,7 @@ def test_every_whole_word_string_that_stays_is_found(note: tuple[str, list[Span]
         assert all(0 <= leak.start < leak.end <= len(new.text) for leak in found)
 
 
-def test_of_a_string_of_more_than_a_hundred_words_the_first_ones_are_found() -> None:
+def test_of_a_string_of_more_than_a_hundred_words_the_first_ones_are_found():
     words = [f"{a}x{b}" for a in "abcdefghijk" for b in "abcdefghijk"]
     text = " ".join(words)
     (leak,) = Gate().find(" ".join([*words[:110], "other"]), [needle(text, "DATE")])
@@ -311,7 +307,7 @@ LONG_NUMBERS = [
 
 
 @pytest.mark.parametrize(("label", "labeled", "text", "expected"), LONG_NUMBERS)
-def test_long_numbers_are_found_in_any_grouping(label: str, labeled: str, text: str, expected: list[str]) -> None:
+def test_long_numbers_are_found_in_any_grouping(label, labeled, text, expected):
     kind = {"PHONE": Kind.PHONE, "ID": Kind.ID, "DATE": Kind.DATE}[label]
     found = Gate().find(text, [Needle(labeled, label, kind)])
     assert [text[leak.start : leak.end] for leak in found] == expected
@@ -324,7 +320,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_hostile_repetition_is_linear(piece: str) -> None:
+def test_hostile_repetition_is_linear(piece):
     text = (piece * 60_000)[:60_000]
     needles = [needle("Adam Wilson"), needle("A. A."), needle("1 1 1 1 1 1 1 1", "PHONE")]
     needles += [needle("Eve Li Petrie"), needle("Petrie")]
@@ -334,15 +330,15 @@ def test_hostile_repetition_is_linear(piece: str) -> None:
     assert takes_at_most(1, lambda: years(text, "es"))
 
 
-def test_many_needles_with_a_common_word_are_linear() -> None:
+def test_many_needles_with_a_common_word_are_linear():
     days = [f"{day}/{month}/{hour}/2021" for day in range(28) for month in range(12) for hour in range(9)]
     needles = [needle(day, "DATE") for day in days]
-    found: list[Leak] = []
+    found = []
     assert takes_at_most(1, lambda: found.extend(Gate().find("40/40/2021 " * 3_000, needles)))
     assert found == []
 
 
-def test_equal_needles_of_many_notes_are_linear() -> None:
+def test_equal_needles_of_many_notes_are_linear():
     needles = [needle("Ab", note=note) for note in range(5_000)]
     found = Gate().find("Ab. " * 5_000, needles, note=4_999)
     assert (len(found), found[0].needle.note) == (5_000, 4_999)
@@ -352,17 +348,17 @@ def test_equal_needles_of_many_notes_are_linear() -> None:
 # ── Lists of generic words ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_each_language_has_its_own_list_and_unknown_ones_have_all() -> None:
+def test_each_language_has_its_own_list_and_unknown_ones_have_all():
     assert "hospital" in generic_words(["en"])
     assert "ospedale" in generic_words(["it"]) - generic_words(["en"])
     assert "avenida" in generic_words(["es", "it"])
     assert generic_words([""]) == generic_words(LANGUAGES) == generic_words([])
 
 
-def test_words_are_folded() -> None:
+def test_words_are_folded():
     assert "cirugia" in generic_words(["es"])
 
 
-def test_common_names_of_people_and_places_are_not_generic() -> None:
+def test_common_names_of_people_and_places_are_not_generic():
     names = "leon rosa blanco cruz wilson smith rossi bianchi garcia navarro lugo roma boston mario carmen"
     assert not generic_words(LANGUAGES) & set(names.split())

@@ -20,7 +20,6 @@ from annotations.release.rules.redaction.policy import (
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import (
     Mention,
-    RedactedText,
     ReplacedPiece,
     attributes_of_pieces,
     numbered,
@@ -36,7 +35,7 @@ KINDS = dict(zip(LABELS, (Kind.NAME, Kind.DATE, Kind.ID), strict=True))
 PLACEHOLDERS = {label: f"[{label}]" for label in LABELS}
 
 
-def policies() -> st.SearchStrategy[Policy]:
+def policies():
     rules = {
         label: st.builds(LabelRule, st.just(kind), st.sampled_from(actions_for(kind)), st.booleans())
         for label, kind in KINDS.items()
@@ -44,20 +43,18 @@ def policies() -> st.SearchStrategy[Policy]:
     return st.fixed_dictionaries(rules).map(Policy)
 
 
-def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule) -> RedactedText:
+def released(text, *marks, told=None, **rules):
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
     told = told or Told(latest_year=latest_year(text))
     return release_text(text, spans, Policy(rules), {label: f"[{label}]" for label in rules}, told)
 
 
-def name(action: Action, numbered: bool = False) -> LabelRule:
+def name(action, numbered=False):
     return LabelRule(Kind.NAME, action, numbered)
 
 
 @given(texts_with_spans(), policies())
-def test_outside_the_pieces_both_texts_are_equal_and_offsets_are_exact(
-    note: tuple[str, list[Span]], policy: Policy
-) -> None:
+def test_outside_the_pieces_both_texts_are_equal_and_offsets_are_exact(note, policy):
     text, spans = note
     new = release_text(text, spans, policy, PLACEHOLDERS, Told())
     at = new_at = 0
@@ -89,9 +86,7 @@ def test_outside_the_pieces_both_texts_are_equal_and_offsets_are_exact(
 
 
 @given(texts_with_spans())
-def test_spans_of_different_labels_that_overlap_never_write_a_part_of_the_original(
-    note: tuple[str, list[Span]],
-) -> None:
+def test_spans_of_different_labels_that_overlap_never_write_a_part_of_the_original(note):
     text, spans = note
     rules = {
         "NAME": name(Action.MASK),
@@ -104,7 +99,7 @@ def test_spans_of_different_labels_that_overlap_never_write_a_part_of_the_origin
             assert {span.label for span in inside} == {plan.mention.label}
 
 
-def test_spans_at_both_ends_that_touch_and_nest_beside_characters_outside_the_basic_plane() -> None:
+def test_spans_at_both_ends_that_touch_and_nest_beside_characters_outside_the_basic_plane():
     spans = [Span(0, 4, "NAME"), Span(1, 4, "NAME"), Span(4, 6, "ID"), Span(6, 9, "NAME")]
     policy = Policy({"NAME": name(Action.MASK), "ID": LabelRule(Kind.ID, Action.REMOVE)})
     new = release_text("😀Ann👍🏽Bob", spans, policy, {"NAME": "[NAME]", "ID": "[ID]"}, Told())
@@ -115,7 +110,7 @@ def test_spans_at_both_ends_that_touch_and_nest_beside_characters_outside_the_ba
         release_text("Ann", [Span(0, 3, "NAME")], Policy({}), {}, Told())
 
 
-def test_a_kept_span_stays_a_piece_but_never_covers_a_name_inside_it() -> None:
+def test_a_kept_span_stays_a_piece_but_never_covers_a_name_inside_it():
     rules = {"HOSPITAL": LabelRule(Kind.HOSPITAL, Action.KEEP), "NAME": name(Action.MASK)}
     new = released("at Saint Wilson House now", ("Saint Wilson House", "HOSPITAL"), ("Wilson", "NAME"), **rules)
     assert new.text == "at Saint [NAME] House now"
@@ -123,7 +118,7 @@ def test_a_kept_span_stays_a_piece_but_never_covers_a_name_inside_it() -> None:
     assert found == [(Action.KEEP, "Saint"), (Action.MASK, "[NAME]"), (Action.KEEP, "House")]
 
 
-def test_masks_may_be_numbered_by_entity() -> None:
+def test_masks_may_be_numbered_by_entity():
     text = "Adam Wilson and Eve Chang: Wilson came."
     policy = Policy({"NAME": name(Action.MASK, numbered=True)})
     spans = [Span(0, 11, "NAME"), Span(16, 25, "NAME"), Span(25, 33, "NAME")]
@@ -134,7 +129,7 @@ def test_masks_may_be_numbered_by_entity() -> None:
     assert release_text("Ann", [Span(0, 3, "NAME")], policy, {"NAME": "NAME"}, Told()).text == "NAME 1"
 
 
-def test_a_hash_is_short_and_equal_for_equal_identifiers() -> None:
+def test_a_hash_is_short_and_equal_for_equal_identifiers():
     spans = [Span(0, 3, "NAME"), Span(5, 8, "NAME")]
     new = release_text("Ann, ANN", spans, Policy({"NAME": name(Action.HASH)}), {}, Told()).text
     first, second = new.split(", ")
@@ -172,12 +167,12 @@ ACTIONS = [
 
 
 @pytest.mark.parametrize(("text", "marks", "rules", "expected"), ACTIONS)
-def test_each_action(text: str, marks: str, rules: dict[str, LabelRule], expected: str) -> None:
+def test_each_action(text, marks, rules, expected):
     found = re.findall(r"(.+?)\|([A-Z]+) ?", marks)
     assert released(text, *found, **rules).text == expected
 
 
-def test_a_date_is_shifted_or_masked_if_it_is_undecipherable_and_the_piece_says_so() -> None:
+def test_a_date_is_shifted_or_masked_if_it_is_undecipherable_and_the_piece_says_so():
     shifted = released("on 3/12/2021", ("3/12/2021", "DATE"), DATE=SHIFT)
     assert (shifted.text, shifted.pieces[0].action) == ("on 4/1/2021", Action.SHIFT)
     masked = released("at Easter", ("Easter", "DATE"), DATE=SHIFT)
@@ -196,14 +191,14 @@ REMOVED = [
 
 
 @pytest.mark.parametrize(("text", "quotes", "expected"), REMOVED)
-def test_removing_leaves_readable_text(text: str, quotes: list[str], expected: str) -> None:
+def test_removing_leaves_readable_text(text, quotes, expected):
     assert released(text, *((quote, "NAME") for quote in quotes), NAME=name(Action.REMOVE)).text == expected
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(["Ann", "Bob", "saw", "it", "now"]), st.sampled_from([" ", ", ", ". ", "\n"])))
 )
-def test_removing_leaves_no_double_space_and_none_before_punctuation(words: list[tuple[str, str]]) -> None:
+def test_removing_leaves_no_double_space_and_none_before_punctuation(words):
     text = "".join(word + after for word, after in words).strip()
     spans = [Span(at, at + 3, "NAME") for at in range(len(text)) if text.startswith(("Ann", "Bob"), at)]
     new = release_text(text, spans, Policy({"NAME": name(Action.REMOVE)}), {}, Told()).text
@@ -246,12 +241,12 @@ def test_a_stretch_has_the_attributes_of_its_longest_span_with_its_label():
 PIECES = [ReplacedPiece(3, 7, 3, 6, "X", Action.MASK), ReplacedPiece(10, 13, 9, 9, "Y", Action.REMOVE)]
 
 
-def test_an_offset_inside_a_piece_goes_to_its_start() -> None:
+def test_an_offset_inside_a_piece_goes_to_its_start():
     assert [span_to_released(PIECES, at, at)[0] for at in (0, 3, 5, 7, 9, 11, 13, 16)] == [0, 3, 3, 6, 8, 9, 9, 12]
     assert [span_to_original(PIECES, at, at)[0] for at in (0, 3, 5, 6, 8, 9, 12)] == [0, 3, 3, 7, 9, 13, 16]
 
 
-def test_a_span_that_touches_the_inside_of_a_piece_covers_all_of_it() -> None:
+def test_a_span_that_touches_the_inside_of_a_piece_covers_all_of_it():
     assert span_to_released(PIECES, 4, 5) == (3, 6)
     assert span_to_released(PIECES, 1, 9) == (1, 8)
     assert span_to_released(PIECES, 11, 12) == (9, 9)
@@ -276,13 +271,13 @@ ENTITIES = [
 
 
 @pytest.mark.parametrize(("texts", "kind", "expected"), ENTITIES)
-def test_which_mentions_are_one_entity(texts: list[str], kind: Kind, expected: list[int]) -> None:
+def test_which_mentions_are_one_entity(texts, kind, expected):
     mentions = [Mention(at * 100, at * 100 + len(text), "NAME", kind, text) for at, text in enumerate(texts)]
     found = numbered(mentions)
     assert [found[mention.start, mention.end] for mention in mentions] == expected
 
 
-def test_each_label_has_its_own_numbers() -> None:
+def test_each_label_has_its_own_numbers():
     found = numbered([Mention(0, 3, "A", Kind.NAME, "Ann"), Mention(5, 8, "B", Kind.NAME, "Ann")])
     assert set(found.values()) == {1}
 
@@ -299,7 +294,7 @@ STAYS = {
 
 
 @pytest.mark.parametrize("slug", SHIPPED)
-def test_each_policy_has_a_possible_action_for_every_kind_and_describes_what_stays(slug: str) -> None:
+def test_each_policy_has_a_possible_action_for_every_kind_and_describes_what_stays(slug):
     policy = SHIPPED[slug]
     assert set(policy.actions) == set(Kind)
     assert all(action in actions_for(kind) for kind, action in policy.actions.items())
@@ -310,26 +305,26 @@ def test_each_policy_has_a_possible_action_for_every_kind_and_describes_what_sta
 
 @pytest.mark.parametrize("slug", SHIPPED)
 @pytest.mark.parametrize("label_set", ["i2b2-2014", "hipaa-18", "meddocan", "it-4", "omissis", "redactor-33"])
-def test_each_policy_is_total_for_the_shipped_label_sets(slug: str, label_set: str) -> None:
+def test_each_policy_is_total_for_the_shipped_label_sets(slug, label_set):
     kinds = kinds_of(label_set)
     rules = rules_for(slug, kinds)
     Policy(rules).require(kinds)
     assert Policy.read({code: rule.as_dict() for code, rule in rules.items()}) == Policy(rules)
 
 
-def test_errors_name_labels_and_choices() -> None:
+def test_errors_name_labels_and_choices():
     with pytest.raises(PolicyError, match=r"can't shift NAME.*keep, mask, remove, hash, surrogate"):
         Policy({"NAME": LabelRule(Kind.NAME, Action.SHIFT)}).require([])
 
 
 @pytest.mark.parametrize("kind", ["date", "sex", "family", "ethnicity", "biometric", "other"])
-def test_dates_and_descriptions_have_no_surrogates(kind: str) -> None:
+def test_dates_and_descriptions_have_no_surrogates(kind):
     policy = Policy({"X": LabelRule(Kind(kind), Action.SURROGATE)})
     with pytest.raises(PolicyError, match=rf"can't replace X by surrogates, whose kind is {kind}.*keep, mask, remove"):
         policy.require([])
 
 
-def test_safe_harbor_and_the_limited_data_set_treat_places_and_dates_as_the_rule_says() -> None:
+def test_safe_harbor_and_the_limited_data_set_treat_places_and_dates_as_the_rule_says():
     safe, limited = SHIPPED["safe-harbor"].actions, SHIPPED["limited"].actions
     masked = (Kind.NAME, Kind.STREET, Kind.PHONE, Kind.RECORD, Kind.URL, Kind.FAMILY, Kind.ORGANIZATION)
     both = {(Action.MASK, Action.MASK): masked, (Action.KEEP, Action.KEEP): (Kind.REGION, Kind.COUNTRY, Kind.SEX)}

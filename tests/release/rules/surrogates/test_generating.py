@@ -259,9 +259,7 @@ def test_every_area_has_places_and_zip_codes(country: str, count: int) -> None:
             code = zip_in(random.Random(1), area, city, "AB1 2CD" if country == "gb" else "12345")
             assert area.key in areas_in(code, country), (area.key, city, code)
     # Italian particles are small.
-    assert country != "it" or not [
-        city for area in found for city in area.cities if re.search(r" (Di|Del|Della) ", city)
-    ]
+    assert country != "it" or not [one for area in found for one in area.cities if re.search(r" (Di|Del|Della) ", one)]
     assert "Reggio Emilia" in areas()["it:RE"].names
 
 
