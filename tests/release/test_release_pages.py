@@ -113,6 +113,23 @@ def test_the_page_shows_no_figures_until_the_job_has_computed_them(clinic, sign_
     assert 'id="job-indicator" hx-swap-oob="true"' in html and "job is running" not in html
 
 
+def test_the_page_says_first_whether_it_may_be_signed(clinic, sign_in):
+    client, findings = sign_in(clinic.mia), 'href="' + url("release_findings")
+    title = re.compile(r'<h2 id="verdict-title">([^<]*)</h2>')
+
+    def shown(**query):
+        return check_page(client.get(url("release"), query))
+
+    html = shown()
+    assert title.search(html)[1] == "Not ready to sign: 3 findings of the leak gate wait for a decision"
+    assert findings in html and '<details id="export">' in html and '<details open id="export">' in shown(open="export")
+    assert '<details open id="notes">' in shown(page=1) and '<details id="notes">' in html
+    answer_chosen(release=clinic.release, answer="allow", actor=clinic.mia)
+    assert title.search(shown())[1].startswith("Ready to sign, without an audit: ")
+    Release.objects.update(state="withdrawn")
+    assert title.search(shown()) is None
+
+
 def test_a_released_note_is_beside_its_original(clinic, sign_in):
     client, note = sign_in(clinic.mia), clinic.notes[0]
     html = check_page(client.get(url("release_note", note.pk)))

@@ -32,7 +32,7 @@ from annotations.release.services.policies import labels_without_kind, parsed_po
 from annotations.release.services.previewing import PlacedPreview, preview_placed
 from annotations.release.services.sources import specs_of, union_of
 from annotations.release.services.starting import outdated, prepare_again, start_chosen
-from annotations.release.services.steps import steps_of
+from annotations.release.services.steps import state_of, steps_of
 from annotations.release.services.surrogates.makers import maker_choices
 from annotations.text.names import MAX_ID
 
@@ -290,7 +290,7 @@ def _begun(response: HttpResponse, release: Release) -> Status[ReleaseItem]:
 
 def _detail(access: Access, release: Release) -> ReleaseDetail:
     item = ReleaseItem.of(release)
-    steps = list(map(StepItem.model_validate, steps_of(access, release, item.open_findings)))
+    steps = list(map(StepItem.model_validate, steps_of(release, state_of(access, release), item.open_findings)))
     return ReleaseDetail(
         **item.dict(), outdated=outdated(release), notes_by_state=note_counts(release),
         findings=leak_counts(release), figures=release.figures, steps=steps,

@@ -22,18 +22,23 @@ from annotations.release.services.certificates.signing import UNDECIDED, check_s
 class SigningState:
     """The certificates of a release, and whether it can be signed.
 
-    `refused` says why it can't be signed now, `undecided` that leaks of the audit are the reason. `due`: notes were
-    erased since the newest certificate was signed, so that a new one should say so. `erased_notes` and
+    `refused` says why it can't be signed now, with the `code` of `check_signable`. `due`: notes were erased
+    since the newest certificate was signed, so that a new one should say so. `erased_notes` and
     `erased_patients` count all erasures since the release was prepared.
     """
 
     certificates: list[Certificate]
     may_sign: bool
     refused: str
-    undecided: bool
+    code: str
     due: bool
     erased_notes: int
     erased_patients: int
+
+    @property
+    def undecided(self) -> bool:
+        """Whether leaks of the audit, about which nobody has decided, are the reason."""
+        return self.code == UNDECIDED
 
     @property
     def newest(self) -> Certificate | None:
@@ -52,7 +57,7 @@ def state_of(access: Access, release: Release) -> SigningState:
         certificates=rows,
         may_sign=not refused and access.can(Can.RELEASE),
         refused=refused,
-        undecided=code == UNDECIDED,
+        code=code,
         due=bool(rows and any(one.at >= rows[0].signed_at for one in erasures)),
         erased_notes=sum(one.notes for one in erasures),
         erased_patients=sum(one.patients for one in erasures),
@@ -63,7 +68,7 @@ def state_of(access: Access, release: Release) -> SigningState:
 class Step:
     """A step on the way to an exported release.
 
-    `page` is the URL name of the page where it is done, or empty; `place` is the id of its part of that page, or empty.
+    `page` is the URL name of the page where it is done, or empty; `place` the id of a folded part of it, or empty.
     """
 
     title: str
@@ -75,7 +80,40 @@ class Step:
     place: str = ""
 
 
-def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]:
+def verdict(release: Release, signing: SigningState, open_findings: int) -> str:
+    """Whether a release may be signed, and what stands in the way, as a sentence or two. Empty if it is withdrawn."""
+    audit = audit_result(release)
+    if release.state == ReleaseState.WITHDRAWN:
+        return ""
+    if signing.code == UNDECIDED and audit:
+        return ngettext(
+            "Not ready to sign: nobody has decided about %(n)d leak that auditors found",
+            "Not ready to sign: nobody has decided about %(n)d leaks that auditors found",
+            audit.undecided,
+        ) % {"n": audit.undecided}
+    if signing.code == "open":
+        return ngettext(
+            "Not ready to sign: %(n)d finding of the leak gate waits for a decision",
+            "Not ready to sign: %(n)d findings of the leak gate wait for a decision",
+            open_findings,
+        ) % {"n": open_findings}
+    if signing.code == "outdated":
+        return _("Not ready to sign: surrogates were edited after the notes were prepared")
+    if signing.refused:
+        return _("Not ready to sign: the notes are being prepared")
+    if signing.newest is not None:
+        signed = _("Signed: certificate %(n)d says what was de-identified, and how") % {"n": signing.newest.number}
+        return _("Signed, but notes were erased since: sign a new certificate") if signing.due else signed
+    if not release.note_count:
+        return _("Ready to sign")
+    if audit and audit.complete:
+        return f"{_('Ready to sign.')} {bound_in_words(audit)}"
+    if audit:
+        return _("Ready to sign, but the audit is not finished: how many notes still have a leak is unknown")
+    return _("Ready to sign, without an audit: how many notes still have a leak is unknown")
+
+
+def steps_of(release: Release, signing: SigningState, open_findings: int) -> list[Step]:
     """The steps from preparing to exporting a release, and whether each is done."""
     state = release.state
     prepared = state != ReleaseState.PREPARING and bool(release.content_hash or open_findings)
@@ -96,13 +134,13 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
     ).exists()
     if not release.note_count:
         text = _("The leak gate has read the fields that pass, and held back the records with findings.")
-        return [Step(_("Check for leaks"), text, done=True), audit_step(release), sign_step(access, release)]
+        return [Step(_("Check for leaks"), text, done=True), audit_step(release), sign_step(signing)]
     page = "release_findings" if prepared and state == ReleaseState.PREPARED and open_findings else ""
     return [
         Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
         Step(_("Check for leaks"), leaks, prepared and not open_findings, page, _("Decide findings")),
         audit_step(release),
-        sign_step(access, release),
+        sign_step(signing),
         Step(
             _("Export"),
             _("Files in the format that the recipient needs."),
@@ -110,7 +148,7 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
             "release" if state in (ReleaseState.PREPARED, ReleaseState.SIGNED) else "",
             _("Choose format"),
             optional=True,
-            place="export-title",
+            place="export",
         ),
     ]
 
@@ -137,8 +175,8 @@ def audit_step(release: Release) -> Step:
         text = _("Optional. Without an audit, the rate of leaks is unknown, and signing lists that as a risk.")
         if release.state == ReleaseState.SIGNED:
             text = _("The release was signed without an audit, so the rate of leaks is unknown.")
-        if waiting_for(release):
-            return Step(title, text, done=False)
+        if waiting := waiting_for(release):
+            return Step(title, f"{text} {waiting}" if release.state == ReleaseState.PREPARED else text, done=False)
         return Step(title, text, done=False, page="release_audit", action=_("Plan audit"), optional=True)
     if result.complete:
         text = bound_in_words(result)
@@ -152,17 +190,16 @@ def audit_step(release: Release) -> Step:
         ) % {"n": result.undecided}
         return Step(title, f"{text} {leaks}", done=False, page="audit_leaks", action=_("Decide leaks"))
     if result.complete and result.met:
-        return Step(title, text, done=True)
+        return Step(title, text, done=True, page="release_audit", action=_("Show audit"), optional=True)
     if result.complete:
         text += " " + _("The target of %(target)s was not met.") % {"target": whole(result.target)}
         return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=True)
     is_open = release.state == ReleaseState.PREPARED
-    return Step(title, text, done=False, page="release_audit" if is_open else "", action=_("Show audit"))
+    return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=not is_open)
 
 
-def sign_step(access: Access, release: Release) -> Step:
+def sign_step(state: SigningState) -> Step:
     """Whether a release is signed, and the page where it can be."""
-    state = state_of(access, release)
     title = _("Sign")
     if state.newest is not None:
         text = _("Certificate %(n)d says what was de-identified, and how.") % {"n": state.newest.number}

@@ -21,7 +21,7 @@ from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import Bit, SideBySideLine, beside
 from annotations.release.selectors.recordings import has_recordings
 from annotations.release.services.previewing import MASKED, SURROGATES, VIEWS, viewed
-from annotations.release.services.steps import bound_in_words, state_of
+from annotations.release.services.steps import bound_in_words
 from annotations.text.spans import Span
 
 register = template.Library()
@@ -163,9 +163,3 @@ def action_name(action: Action | str) -> str:
 
 for _filter in (at_least, at_most, bound_in_words, whole):
     register.filter(_filter)
-
-
-# The state of a release's certificates, for the page of the release.
-
-
-register.simple_tag(state_of, name="certificate_state")

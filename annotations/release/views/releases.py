@@ -38,7 +38,7 @@ from annotations.release.services.policies import completed, labels_without_kind
 from annotations.release.services.previewing import preview_placed
 from annotations.release.services.sources import named_sets, union_of
 from annotations.release.services.starting import outdated, prepare_again, start_chosen
-from annotations.release.services.steps import steps_of
+from annotations.release.services.steps import state_of, steps_of, verdict
 from annotations.release.services.surrogates.makers import MakerChoice, maker_choices
 
 RELEASES = 30
@@ -82,12 +82,16 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         if found.state == ReleaseState.PREPARING or (settles and job.state in (JobState.QUEUED, JobState.RUNNING)):
             status = status_of(job, access)
     waiting = releases_selectors.open_findings(found).count()
+    signing = state_of(access, found)
     return {
         "release": found,
         "sets": named_sets(access.project, [found])[found.pk],
         "status": status,
         "open": waiting,
-        "steps": steps_of(access, found, waiting),
+        "verdict": verdict(found, signing, waiting),
+        "steps": steps_of(found, signing, waiting),
+        "signing": signing,
+        "unfolded": request.GET.get("open", ""),
         "outdated": outdated(found),
         "figures": releases_selectors.figures_of(found),
         "page": paged(request, releases_selectors.released_notes(found), NOTES),

@@ -13,6 +13,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.release.events import CERTIFICATE_DOWNLOADED
 from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.services.exporting import export_release_to_path
+from annotations.release.services.steps import state_of
 from tests.release.certificates.test_signing import finding, signed
 from tests.worlds.checks import check_page
 
@@ -84,7 +85,7 @@ def test_public_keys_are_listed_and_downloaded(released, sign_in):
 def section(world, person):
     access = enter(person, "covid")
     release = Release.objects.get(pk=world.release.pk)
-    context = Context({"access": access, "release": release})
+    context = Context({"access": access, "release": release, "signing": state_of(access, release)})
     return Template('{% include "release/certificates/section.html" %}').render(context)
 
 
