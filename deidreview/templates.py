@@ -1,5 +1,6 @@
 """Templates whose constant parts are rendered once: words, icons and addresses that are the same on every page."""
 
+from functools import cache
 from itertools import groupby
 from typing import Any, Final
 
@@ -13,12 +14,13 @@ from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 
+from annotations.annotate.templatetags.worklist import flag_reasons
 from annotations.core.addresses import path_to
 from annotations.core.templatetags.nav import app_version, icon, nav_url
 from annotations.core.templatetags.static import site_scripts, static, styles
 
 # Tags whose result depends on nothing but their arguments while a process runs.
-PURE: Final = (app_version, icon, nav_url, site_scripts, static, styles)
+PURE: Final = (app_version, flag_reasons, icon, nav_url, site_scripts, static, styles)
 
 
 class Loader(CachedLoader):
@@ -27,7 +29,9 @@ class Loader(CachedLoader):
     def get_template(self, template_name: str, skip: Any = None) -> Template:
         template = super().get_template(template_name, skip)
         if not hasattr(template, "has_parts"):
-            template.nodelist = _in_parts(template.nodelist)
+            template.nodelist = parts = _in_parts(template.nodelist)
+            # {% extends %} looks for the blocks of a template each time.
+            parts.__dict__["get_nodes_by_type"] = cache(parts.get_nodes_by_type)
             template.has_parts = True  # type: ignore[attr-defined]
         return template
 

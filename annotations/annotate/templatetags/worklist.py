@@ -11,8 +11,21 @@ from annotations.core.addresses import path_to
 from annotations.core.templatetags.labels import DOT, HERE
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill, middle
+from annotations.models import Flag
 
 register = template.Library()
+
+
+@register.simple_tag
+def flag_reasons() -> SafeString:
+    """The reasons for a flag, of which one is chosen."""
+    field = (
+        '<div class="check"><input type="radio" name="reason" id="reason-{}" value="{}" required> '
+        '<label for="reason-{}">{}</label></div>'
+    )
+    return SafeString(
+        "\n".join(fill(field, each.value, each.value, each.value, str(each.label)) for each in Flag.Reason)
+    )
 
 
 @register.simple_tag

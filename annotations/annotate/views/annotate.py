@@ -24,7 +24,7 @@ from annotations.core.requests import Request, body_of, in_project, is_json, num
 from annotations.core.services import NOTE_READ, NoteRead, Verb
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.exchange.selectors import places_in
-from annotations.models import AnnotationSet, AnnotationSetState, Document, DocumentSource, Flag
+from annotations.models import AnnotationSet, AnnotationSetState, Document, DocumentSource
 from annotations.notes.selectors.comments import outcome_set
 from annotations.projects.selectors.projects import own_work
 from annotations.text.names import is_whole
@@ -91,7 +91,6 @@ def annotate(request: Request, access: Access, pk: int) -> HttpResponse:
         "seeded": data["seeded"],
         "work": work,
         "pace": data["work"]["pace"],
-        "flag_reasons": Flag.Reason.choices,
         "data": data | {"labels": labels.items, "project": project},
     }
     return render(request, "annotate/annotate.html", context)
