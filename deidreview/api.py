@@ -14,8 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from annotations.core.api.answers import answered_once
-from annotations.core.api.etags import with_etag
+from annotations.core.api.answers import answered_once, with_etag
 from annotations.core.api.mount import match_of, operation_of
 from annotations.core.api.routes import (
     SHOWN_ONCE,

@@ -34,7 +34,7 @@ from annotations.models import (
 from annotations.text.hashes import string_key
 from models_runtime.models import Calibration, Run
 from models_runtime.training.jobs.calibration import calibration_of
-from models_runtime.training.rules.reliability import Outcomes
+from models_runtime.training.rules.curves import Outcomes
 
 Spot = tuple[int, int, str]
 NO_SPOT: Spot = (0, 0, "")

@@ -6,8 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.services import NoData, Verb
 from annotations.projects.events import GuidelinesChanged
-from annotations.text.attributes import Value
-from annotations.text.provenance import Provenance
+from annotations.text.attributes import Provenance, Value
 
 
 class GuidelinesAmended(GuidelinesChanged):

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.agreement.views import adjudicate, adjudications, agreement, disagreements
+from annotations.agreement.views import adjudicate, agreement, disagreements
 
 _DISAGREEMENTS = "projects/<slug:slug>/agreement/disagreements/"
 _DISAGREEMENT = f"{_DISAGREEMENTS}<int:pk>/<int:start>/<int:end>/"
@@ -18,13 +18,13 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/agreement/csv", agreement.agreement_table, name="agreement_table"),
     path("projects/<slug:slug>/agreement/start", agreement.agreement_start, name="agreement_start"),
     path("projects/<slug:slug>/agreement/jobs/<int:number>", agreement.agreement_progress, name="agreement_progress"),
-    path(_DESK, adjudications.adjudications, name="adjudications"),
-    path(f"{_DESK}next/", adjudications.adjudicate_next, name="adjudicate_next"),
-    path(f"{_DESK}unanimous", adjudications.adjudicate_unanimous, name="adjudicate_unanimous"),
-    path(f"{_DESK}majority/", adjudications.majority, name="majority"),
-    path(f"{_DESK}majority/start", adjudications.majority_start, name="majority_start"),
-    path(f"{_DESK}majority/<uuid:vote>/", adjudications.majority_act, name="majority_act"),
-    path(f"{_DESK}majority/<uuid:vote>/undo", adjudications.majority_undo, name="majority_undo"),
+    path(_DESK, agreement.adjudications, name="adjudications"),
+    path(f"{_DESK}next/", agreement.adjudicate_next, name="adjudicate_next"),
+    path(f"{_DESK}unanimous", agreement.adjudicate_unanimous, name="adjudicate_unanimous"),
+    path(f"{_DESK}majority/", agreement.majority, name="majority"),
+    path(f"{_DESK}majority/start", agreement.majority_start, name="majority_start"),
+    path(f"{_DESK}majority/<uuid:vote>/", agreement.majority_act, name="majority_act"),
+    path(f"{_DESK}majority/<uuid:vote>/undo", agreement.majority_undo, name="majority_undo"),
     path(f"{_DESK}<int:pk>/", adjudicate.adjudicate, name="adjudicate"),
     path(f"{_DESK}<int:pk>/decide", adjudicate.adjudicate_decide, name="adjudicate_decide"),
     path(f"{_DESK}<int:pk>/cause", adjudicate.adjudicate_cause, name="adjudicate_cause"),

@@ -17,7 +17,7 @@ from ninja.responses import Status
 from annotations.annotate.services.annotation_set import SetStatus, hand_in, reopen, start_annotations, state_of
 from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can
-from annotations.core.api.etags import matched, outdated
+from annotations.core.api.answers import matched, outdated
 from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, invalid, named
 from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit
 from annotations.core.services import NOTE_READ

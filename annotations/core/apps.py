@@ -11,4 +11,4 @@ class CoreConfig(AppConfig):
 
         # Importing a feature's verbs registers them.
         autodiscover_modules("events")
-        patient_erased.add("annotations.core.api.kept_answers.empty_answers")
+        patient_erased.add("annotations.core.api.answers.empty_answers")

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access
 from annotations.core.services import ServiceError, good_name
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Membership, Project, User
-from annotations.text.provenance import Origin
+from annotations.text.attributes import Origin
 
 KINDS_WRITTEN_AS = {"annotator": AuthorKind.ANNOTATOR, "run": AuthorKind.RUN}
 GOLD_NAME = "gold"

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError
 from annotations.models import Project, ProjectKey
-from annotations.text.digests import DigestKey
+from annotations.text.hashes import DigestKey
 
 _BYTES: Final = 32
 _from_json: Final = json.JSONDecoder().decode

@@ -29,7 +29,7 @@ from annotations.formats.base import LabelFinder
 from annotations.formats.documents.programs import PDFTOPPM
 from annotations.formats.uima import NAMED_ENTITY
 from annotations.gold.selectors import of_kind
-from annotations.gold.services.sets import FOLDERS, SetChoice
+from annotations.gold.services.splitting import FOLDERS, SetChoice
 from annotations.projects.selectors.labels import mappings, shipped_set
 from annotations.text.labels import LabelSetDef
 from annotations.text.names import shown, whole

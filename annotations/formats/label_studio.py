@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from annotations.formats import json_notes
 from annotations.formats.base import LabelFinder
-from annotations.formats.brat_config import category_colors
+from annotations.formats.brat import category_colors
 from annotations.formats.json_notes import JsonFormat, Record
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
 from annotations.formats.span_rules import SpanTaker, given_spans

@@ -12,16 +12,22 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, closed_to, sets_for
-from annotations.core.api.etags import matched
+from annotations.core.api.answers import matched
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, Username, check, named
 from annotations.gold import selectors
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
-from annotations.gold.services.differences import GoldChanges, version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
-from annotations.gold.services.statistics import kept_statistics, statistics_of, table_of, takes_long
+from annotations.gold.services.statistics import (
+    GoldChanges,
+    kept_statistics,
+    statistics_of,
+    table_of,
+    takes_long,
+    version_diff,
+)
 from annotations.jobs.api import JobItem, started
 from annotations.models import AnnotationSet, Document, GoldVersion
 from annotations.text.names import MAX_ID

@@ -29,10 +29,17 @@ from annotations.gold.selectors import (
     versions,
 )
 from annotations.gold.services import splitting
-from annotations.gold.services.differences import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.gold.services.statistics import WHOLE, Parts, kept_statistics, statistics_of, table_of, takes_long
-from annotations.jobs.tokens import form_token
+from annotations.gold.services.statistics import (
+    WHOLE,
+    Parts,
+    kept_statistics,
+    statistics_of,
+    table_of,
+    takes_long,
+    version_diff,
+)
+from annotations.jobs.api import form_token
 from annotations.models import GoldVersion
 from annotations.notes.selectors.in_context import label_looks, note_names, shown_in_context
 from annotations.notes.views.notes import after_gold, note_url

@@ -1,10 +1,11 @@
 """Routes of jobs: list, read, cancel, pause, resume, retry."""
 
+import uuid
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from ninja import Field, Query
 from ninja.responses import Status
 
@@ -111,3 +112,25 @@ def _shown(access: Access, job: Job) -> JobWithResult:
     # A result may contain figures that only people with this right may see.
     result = job.result if kind is not None and access.can(kind.right) else None
     return JobWithResult(**JobItem.model_validate(job).dict(), result=result)
+
+
+# The idempotency key of a form, so that a form sent twice starts one job.
+
+
+def form_token(request: HttpRequest) -> str:
+    """Return the token of the form that was sent; empty without one."""
+    return request.POST.get("token", "")[:36]
+
+
+def form_key(request: HttpRequest, access: Access) -> str:
+    """Return a key made from the project, the person and the form's `token`; without a token it is new each time."""
+    return _key(access, form_token(request)) if form_token(request) else new_key(access)
+
+
+def new_key(access: Access) -> str:
+    """Return a key that nothing was started with yet."""
+    return _key(access, str(uuid.uuid4()))
+
+
+def _key(access: Access, token: str) -> str:
+    return f"{access.project.pk}-{access.user.pk}-{token}"

@@ -13,4 +13,4 @@ class JobsConfig(AppConfig):
 
         navigation.add_group(navigation.NavigationGroup("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
-        tidiers.add("annotations.core.api.kept_answers.forget_answers")
+        tidiers.add("annotations.core.api.answers.forget_answers")

@@ -3,7 +3,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document, Import
-from annotations.models.table import Table
+from annotations.models.project import Table
 
 
 class Recording(Table):

@@ -5,8 +5,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Author, Document
-from annotations.models.project import Project
-from annotations.models.table import Created, Table
+from annotations.models.project import Created, Project, Table
 
 
 class GoldVersion(Created):

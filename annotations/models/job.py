@@ -8,8 +8,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document
-from annotations.models.project import Project
-from annotations.models.table import Created, Table
+from annotations.models.project import Created, Project, Table
 
 
 class JobState(models.TextChoices):

@@ -4,8 +4,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document
-from annotations.models.project import Project
-from annotations.models.table import Created, Table
+from annotations.models.project import Created, Project, Table
 
 
 class KnownPerson(Table):

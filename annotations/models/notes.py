@@ -3,8 +3,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models.project import Label, Project
-from annotations.models.table import Created, Table
+from annotations.models.project import Created, Label, Project, Table
 from annotations.text.names import DOCUMENTS, MIXED
 
 

@@ -3,8 +3,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Author, Document
-from annotations.models.project import Project
-from annotations.models.table import Table
+from annotations.models.project import Project, Table
 
 
 class PublishedState(models.TextChoices):

@@ -7,8 +7,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models.project import Label, Project, Role
-from annotations.models.table import Table
+from annotations.models.project import Label, Project, Role, Table
 
 
 class User(AbstractUser):

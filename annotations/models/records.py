@@ -3,9 +3,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document
-from annotations.models.project import Project
+from annotations.models.project import Created, Project, Table
 from annotations.models.release import Release
-from annotations.models.table import Created, Table
 
 
 class RecordSchemaState(models.TextChoices):

@@ -6,8 +6,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Author, Document, Span
-from annotations.models.project import Project
-from annotations.models.table import Table
+from annotations.models.project import Project, Table
 
 
 class Review(Table):

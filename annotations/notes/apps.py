@@ -11,8 +11,8 @@ class NotesConfig(AppConfig):
 
         tidiers.add("annotations.notes.services.searching.purge_searches")
         patient_erased.add("annotations.notes.services.searching.forget_searches")
-        patient_erased.add("annotations.notes.services.indexing.forget_notes")
-        relay_steps.add("annotations.notes.services.indexing.index_notes")
+        patient_erased.add("annotations.notes.services.searching.forget_notes")
+        relay_steps.add("annotations.notes.services.searching.index_notes")
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can

@@ -28,7 +28,7 @@ from annotations.core.requests import (
     wants_fragment,
 )
 from annotations.core.services import NOTE_DELETED, ServiceError
-from annotations.jobs.tokens import form_token
+from annotations.jobs.api import form_token
 from annotations.models import DeliveryState, Document, Webhook
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm, WebhookForm
 from annotations.ops.selectors.free_texts import free_texts, seen_weights

@@ -5,8 +5,7 @@ from typing import NotRequired, TypedDict
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.services import Bounds, Verb
-from annotations.text.attributes import Value
-from annotations.text.provenance import Provenance
+from annotations.text.attributes import Provenance, Value
 
 
 class DecisionState(TypedDict):

@@ -16,8 +16,8 @@ from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of, state_of_sets
 from annotations.gold.selectors import version_for, version_rows
 from annotations.scores.rules.tally import Criterion
+from annotations.text.attributes import pass_of
 from annotations.text.hashes import text_sha256
-from annotations.text.provenance import pass_of
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250

@@ -8,8 +8,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final, Generic, TypeVar
 
-from annotations.text.attributes import Attributes, united
-from annotations.text.provenance import Doubt, Doubtful, MergedProvenance, RunSays
+from annotations.text.attributes import Attributes, Doubt, Doubtful, MergedProvenance, RunSays, united
 from annotations.text.spans import Bounds, Span, overlaps
 
 LEAST: Final = 2

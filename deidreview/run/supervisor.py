@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from deidreview.run import children, environment, folder
-from deidreview.run.children import Child
+from deidreview.run.children import Child, PrivateRedis
 from deidreview.run.environment import Options, StartError
-from deidreview.run.redis_server import PrivateRedis
 
 # A request for the first page of our own web server, on a plain socket: http.client would cost the supervisor 5 MB.
 

@@ -17,8 +17,8 @@ from annotations.core.spans import pairs_of
 from annotations.models import AnnotationSetState, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.review.selectors.suggestions import is_doubtful
+from annotations.text.attributes import doubtful
 from annotations.text.combining import Method, VotingModel, merge
-from annotations.text.provenance import doubtful
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import renamed
 from models_runtime.backends.base import Backend, Budget, OfPatients, budget_of

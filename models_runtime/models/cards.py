@@ -4,10 +4,10 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from annotations.scores.rules.all_or_nothing import FullyMasked
 from annotations.scores.rules.intervals import FewNotes
 from annotations.scores.rules.operating import OperatingPoint
 from annotations.scores.rules.rates import RatesData
+from annotations.scores.rules.table import FullyMasked
 from models_runtime.backends.learner import EmbeddingData, TokenFigures
 
 

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Document, Import, Project, Release, ReleasePolicy
 from annotations.models.job import Job
-from annotations.models.table import Created, Table
+from annotations.models.project import Created, Table
 from models_runtime.models.runs import Run
 
 

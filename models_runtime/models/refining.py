@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
-from annotations.models.table import Created, Table
+from annotations.models.project import Created, Table
 from annotations.scores.rules.judging import RULES, STANDARD, Rules
 from models_runtime.backends.refining.todo import Action
 from models_runtime.refining.rules.injection import Strategy

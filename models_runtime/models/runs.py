@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, GoldVersion, Project, Release, StoredFile
 from annotations.models.job import Job
-from annotations.models.table import Created, Table
+from annotations.models.project import Created, Table
 
 if TYPE_CHECKING:  # The types need the backends and the scores, which most processes never load.
     from models_runtime.models.cards import ModelCard, TrainingParams

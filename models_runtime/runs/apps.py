@@ -37,7 +37,7 @@ class RunsConfig(AppConfig):
                 ),
             }
         )
-        hooks = "models_runtime.runs.services.hooks"
+        hooks = "models_runtime.runs.services.external"
         gate_searches.add(f"{hooks}.RulesSearch")
         rule_candidates.add(f"{hooks}.candidates_by_rules")
         notes_without_answer.add(f"{hooks}.failed_notes")

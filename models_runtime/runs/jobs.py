@@ -21,9 +21,9 @@ from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.jobs.runner.claims import Held
 from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.attributes import Doubtful
 from annotations.text.combining import MergedSpan
 from annotations.text.hashes import string_key, text_sha256
-from annotations.text.provenance import Doubtful
 from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in, estimated
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.base import (

@@ -32,7 +32,7 @@ class TrainingConfig(AppConfig):
                 ),
             }
         )
-        options = "models_runtime.training.jobs.options"
+        options = "models_runtime.training.jobs.kept_models"
         tidiers.add(f"{options}.forget_stale")
         patient_erased.add(f"{options}.forget_after_erasure")
         audit_names.add("models_runtime.training.services.trained.names_of_models")

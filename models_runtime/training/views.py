@@ -27,8 +27,8 @@ from annotations.core.requests import (
     render_part,
     takes_uploads,
 )
+from annotations.jobs.api import form_key, form_token
 from annotations.jobs.services.status import status_of
-from annotations.jobs.tokens import form_key, form_token
 from annotations.models import AuthorKind
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.scores.rules.intervals import FEW_NOTES

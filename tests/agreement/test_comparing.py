@@ -8,7 +8,7 @@ from django.db import connection
 from annotations.agreement.selectors.desk import desk
 from annotations.agreement.selectors.disagreements import Filters, differences, rounds
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.services.disagreements import amend, change_cause
+from annotations.agreement.services.figures import amend, change_cause
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.services import NOTE_READ, ServiceError

@@ -24,7 +24,7 @@ from annotations.exchange.services.exporting import run_export
 from annotations.exchange.services.staged import pack
 from annotations.gold.rules import Split
 from annotations.gold.services.making import freeze, make_gold
-from annotations.gold.services.sets import set_specs
+from annotations.gold.services.splitting import set_specs
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

@@ -9,7 +9,7 @@ from annotations.core.services import PATIENT_ERASED, ServiceError, silent
 from annotations.exchange.services import exporting
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services import making as gold
-from annotations.gold.services import sets as services_sets
+from annotations.gold.services import splitting as services_sets
 from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, Label, Role, Span
 from annotations.ops.services.erasing import erase_patient, erasure_preview

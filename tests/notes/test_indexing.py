@@ -11,8 +11,8 @@ from annotations.core.hooks import relay_steps
 from annotations.core.services import keep_labels
 from annotations.models import Document, Import, ImportState, NoteIndex
 from annotations.notes.selectors import searching
-from annotations.notes.services import indexing
-from annotations.notes.services.indexing import index_notes
+from annotations.notes.services import searching as indexing
+from annotations.notes.services.searching import index_notes
 from annotations.ops.services.erasing import delete_note, erase_patient
 from tests import factories as make
 from tests.notes.test_searching import SEARCH, look

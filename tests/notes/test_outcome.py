@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from annotations.agreement.rules.adjudication import Fate, outcome
+from annotations.agreement.rules.units import Fate, outcome
 from annotations.agreement.selectors.desk import desk, desk_state
 from annotations.agreement.services.deciding import decide, finish_adjudication
 from annotations.agreement.services.plan import Act, Request, ShownLocation

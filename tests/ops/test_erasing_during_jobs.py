@@ -26,8 +26,8 @@ from annotations.exchange.services.staged import pack, start_export
 from annotations.gold.services import making
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work
-from annotations.jobs.services import batch_acts
-from annotations.jobs.services.batch_acts import begin_undo
+from annotations.jobs.services import queue
+from annotations.jobs.services.queue import begin_undo
 from annotations.models import AnnotationSet, Document, Job, JobState, Project, Span, StoredFile
 from annotations.models.project import SecondReview
 from annotations.ops.services import erasing
@@ -317,7 +317,7 @@ def test_an_erasure_waits_for_a_batch_of_a_bulk_act(world, bulk, monkeypatch, ac
         run_bulk(bulk=bulk)
         begin_undo(bulk)
         work_of = undo_bulk
-    meanwhile = Meanwhile(world, monkeypatch, batch_acts, "hold", after=True)
+    meanwhile = Meanwhile(world, monkeypatch, queue, "hold", after=True)
     work_of(bulk=bulk)
     meanwhile.check()
     bulk.refresh_from_db()

@@ -60,7 +60,7 @@ from models_runtime.models import (
 )
 from models_runtime.runs.services import runs
 from models_runtime.runs.services.comparing import start_comparison
-from models_runtime.training.jobs.options import checkpoint_of
+from models_runtime.training.jobs.kept_models import checkpoint_of
 from models_runtime.training.services.calibration import start_calibration
 from tests import factories as make
 from tests.ops.released_world import SEALED, releases, sealed, signed

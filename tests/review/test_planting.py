@@ -14,9 +14,8 @@ from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.planted import measured_by, together, unsuggested
 from annotations.review.selectors.reviewing import review_list
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
-from annotations.review.services.effort import effort_between
 from annotations.review.services.finishing import reopen_review
-from annotations.review.services.log import Act
+from annotations.review.services.log import Act, effort_between
 from annotations.review.services.planting import known_among, suggested_in
 from tests.factories import label_of, make_author, make_note, make_set
 from tests.review.planting import CITY, DOCTOR, NAME, SUGGESTED, TEXT, first_drawn, made, planted, world

@@ -11,9 +11,8 @@ from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED
 from annotations.review.selectors.state import review_state
-from annotations.review.services.effort import effort_between
 from annotations.review.services.finishing import finish_review, reopen_review
-from annotations.review.services.log import Act
+from annotations.review.services.log import Act, effort_between
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.reviewing import gold_of, review

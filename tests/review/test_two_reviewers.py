@@ -5,7 +5,7 @@ import pytest
 from annotations.core.authors import gold_sets
 from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze, make_gold
-from annotations.jobs.services.batch_acts import begin_undo
+from annotations.jobs.services.queue import begin_undo
 from annotations.models import BulkAct, Decision, Event, Handover, Role, Span
 from annotations.models.project import SecondReview
 from annotations.projects.services.projects import update_project

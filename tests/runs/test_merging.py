@@ -7,7 +7,7 @@ import pytest
 from annotations import models
 from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.jobs.services.batch_acts import begin_undo
+from annotations.jobs.services.queue import begin_undo
 from annotations.review.events import REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import BulkRule, preview
 from annotations.review.selectors.decision_log import decisions

@@ -16,7 +16,7 @@ from models_runtime.core.gold_sources import gold_sources, models_elsewhere, tra
 from models_runtime.core.stages import learned_from, strategy_of
 from models_runtime.models import TrainedModel
 from models_runtime.training.jobs import training
-from models_runtime.training.jobs.options import checkpoint_of
+from models_runtime.training.jobs.kept_models import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.training.conftest import build_world, made_notes, of_module, page

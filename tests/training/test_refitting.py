@@ -24,7 +24,7 @@ from models_runtime.models import Calibration, TrainedModel, TrainedModelState
 from models_runtime.refining.services.refining import start_refinement
 from models_runtime.runs.services.ensembles import MemberChoice, review_together, start_ensemble
 from models_runtime.training.jobs import training
-from models_runtime.training.jobs.options import checkpoint_of
+from models_runtime.training.jobs.kept_models import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.training.conftest import at_step, content_of, page, resumed, run_of

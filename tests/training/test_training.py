@@ -18,7 +18,7 @@ from models_runtime.backends import children
 from models_runtime.core.gold_sources import gold_notes, other_notes, training_notes
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.runs import start_run
-from models_runtime.training.jobs.options import checkpoint_of, forget_stale
+from models_runtime.training.jobs.kept_models import checkpoint_of, forget_stale
 from models_runtime.training.jobs.watching import Watch
 from models_runtime.training.services.trained import retire_model
 from models_runtime.training.services.training import end_early, start_training

@@ -25,7 +25,7 @@ from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.loop import loop_of, rounds
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.jobs import watching
-from models_runtime.training.jobs.options import checkpoint_of
+from models_runtime.training.jobs.kept_models import checkpoint_of
 from models_runtime.training.services.training import all_base_models, start_training
 from tests import factories as make
 from tests.training.child_of_language import FORMAT, WEIGHTS

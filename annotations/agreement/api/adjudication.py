@@ -11,7 +11,7 @@ from ninja import Field, ModelSchema, Query, Schema
 from ninja.responses import Status
 
 from annotations.agreement.api.disagreements import compare
-from annotations.agreement.rules.adjudication import SpanOutcome
+from annotations.agreement.rules.units import SpanOutcome
 from annotations.agreement.selectors import adjudications
 from annotations.agreement.selectors import desk as desk_selectors
 from annotations.agreement.services import deciding

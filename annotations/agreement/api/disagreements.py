@@ -18,10 +18,10 @@ from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors import disagreements
 from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.services.disagreements import amend, change_cause
+from annotations.agreement.services.figures import amend, change_cause
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
-from annotations.core.api.etags import matched, unless_stale
+from annotations.core.api.answers import matched, unless_stale
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import (

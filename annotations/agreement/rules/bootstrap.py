@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from annotations.agreement.rules.capture import COUNTS, AnnotatorGroup, CaptureSums
-from annotations.agreement.rules.coefficients import Facts, apart
+from annotations.agreement.rules.coefficients import COUNTS, AnnotatorGroup, CaptureSums, Facts, apart
 from annotations.text.bio import OUTSIDE
 
 if TYPE_CHECKING:

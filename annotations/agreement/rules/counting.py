@@ -14,8 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from annotations.agreement.rules.capture import AnnotatorGroup, MatchCriterion
-from annotations.agreement.rules.coefficients import NEITHER_MARKED, NOT_IN_COMMON, Value
+from annotations.agreement.rules.coefficients import (
+    NEITHER_MARKED,
+    NOT_IN_COMMON,
+    AnnotatorGroup,
+    MatchCriterion,
+    Value,
+)
 from annotations.agreement.rules.units import (
     ComparedUnit,
     Granularity,

@@ -18,7 +18,7 @@ from annotations.agreement.rules.bootstrap import (
     recall_intervals,
     resample_each,
 )
-from annotations.agreement.rules.capture import COUNTS, AnnotatorGroup, MatchCriterion, found_in
+from annotations.agreement.rules.coefficients import COUNTS, AnnotatorGroup, MatchCriterion, found_in
 from annotations.agreement.rules.units import Setup
 from annotations.text.bio import OUTSIDE
 

@@ -8,8 +8,8 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from annotations.agreement.rules.adjudication import AdjudicatedLocation, Item, LocationState, items
 from annotations.agreement.rules.disagreement import Consensus, Version, consensus, majority_version
+from annotations.agreement.rules.units import AdjudicatedLocation, Item, LocationState, items
 from annotations.agreement.selectors.disagreements import kinds_at, spans_of_sets, submitted_sets
 from annotations.core.authors import annotator_names
 from annotations.core.spans import Stored, pairs_of

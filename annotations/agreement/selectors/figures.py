@@ -13,8 +13,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.agreement.rules.capture import MatchCriterion
-from annotations.agreement.rules.coefficients import in_words
+from annotations.agreement.rules.coefficients import MatchCriterion, in_words
 from annotations.agreement.rules.figures import VERSION
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, Setup, table

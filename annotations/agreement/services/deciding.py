@@ -20,7 +20,7 @@ from django.utils.translation import gettext, ngettext
 
 from annotations import models
 from annotations.agreement import events
-from annotations.agreement.rules.adjudication import LocationState, SpanOutcome, outcome
+from annotations.agreement.rules.units import LocationState, SpanOutcome, outcome
 from annotations.agreement.selectors.adjudications import unanimous_notes
 from annotations.agreement.selectors.desk import Desk, DeskState, desk, desk_state
 from annotations.agreement.services import plan as plan_services

@@ -22,8 +22,8 @@ from django.utils.translation import gettext
 
 from annotations import models
 from annotations.agreement import events
-from annotations.agreement.rules.adjudication import Item, items
 from annotations.agreement.rules.disagreement import majority_version
+from annotations.agreement.rules.units import Item, items
 from annotations.agreement.selectors.adjudications import free_notes, preview
 from annotations.agreement.selectors.desk import LEAST_ANNOTATORS, submitted_in
 from annotations.agreement.services.comparing import annotation_sets_hash, bring_up_to_date
@@ -33,15 +33,7 @@ from annotations.core.bulk import insert_objects
 from annotations.core.services import Fence, Progress, ServiceError, no_fence, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.jobs.runner import Claim
-from annotations.jobs.services.batch_acts import (
-    act_of,
-    begin_undo,
-    check_ended,
-    do_batches,
-    end,
-    job_of,
-    start_job,
-)
+from annotations.jobs.services.queue import act_of, begin_undo, check_ended, do_batches, end, job_of, start_job
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import crowd_in
 

@@ -17,16 +17,15 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotations.agreement import events as agreement_events
-from annotations.agreement.rules.adjudication import Item, LocationState, touched, with_own, without
 from annotations.agreement.rules.disagreement import Location, Version, attributes_given, locations, majority_version
+from annotations.agreement.rules.units import Item, LocationState, touched, with_own, without
 from annotations.agreement.selectors.desk import Desk, key_of, label_exists
 from annotations.core.changes import backwards, check_room, to_revert
 from annotations.core.services import ServiceError
 from annotations.core.spans import fitting_label, pairs_of, stored, with_attribute
 from annotations.gold.services.making import decided
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Resolution, Span, User
-from annotations.text.attributes import Attributes, Value, voted
-from annotations.text.provenance import Provenance
+from annotations.text.attributes import Attributes, Provenance, Value, voted
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import SpanError, checked, overlaps
 

@@ -11,10 +11,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.agreement.rules.adjudication import Fate, SpanOutcome
+from annotations.agreement.rules.units import Fate, SpanOutcome
 from annotations.agreement.selectors.desk import DeskState, desk, desk_state
 from annotations.agreement.services.deciding import decide, decide_many, finish_adjudication, open_outcome, reopen
-from annotations.agreement.services.disagreements import change_cause
+from annotations.agreement.services.figures import change_cause
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, ShownLocation
 from annotations.agreement.services.plan import Request as AdjudicateRequest
 from annotations.core.access import Access, Can, note_for

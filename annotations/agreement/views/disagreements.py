@@ -19,7 +19,7 @@ from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors.disagreements import NO_PAIRS, UNTAGGED, Filters, counts, differences, page, rounds
 from annotations.agreement.selectors.sentences import SENTENCES, columns, sentence_lines, sentences, used_columns
 from annotations.agreement.services.comparing import compare_few
-from annotations.agreement.services.disagreements import amend, amended, change_cause, next_number
+from annotations.agreement.services.figures import amend, amended, change_cause, next_number
 from annotations.agreement.templatetags.differences import KINDS
 from annotations.agreement.views.causes import CAUSES, answer_causes, changes_causes
 from annotations.core.access import Access, Can, note_for

@@ -7,9 +7,11 @@ stored answer are one transaction: after a crash either both are there, or neith
 """
 
 import base64
+import hashlib
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final
 
@@ -17,14 +19,32 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
+from django.utils.cache import get_conditional_response
 from django.utils.crypto import salted_hmac
+from django.utils.http import parse_etags
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Can
-from annotations.core.api.kept_answers import KEPT
 from annotations.core.api.routes import ApiRequest, Problem, ShownOnce, enter
 from annotations.core.sealing import instance_fernet, opened_by_instance, project_key
+from annotations.core.services import ServiceError
 from annotations.models import ApiAnswer, Project
+
+# How long answers to requests with an idempotency key are kept, and what an erasure leaves of them.
+
+
+KEPT: Final = timedelta(hours=24)
+
+
+def forget_answers() -> None:
+    """Delete answers that were kept long enough."""
+    ApiAnswer.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+
+
+def empty_answers(*, project: Project, **_about: object) -> None:
+    """Delete what answers in a project and their requests say, since they may name notes that are erased."""
+    ApiAnswer.objects.filter(project=project).update(sealed=None, fingerprint="")
+
 
 HEADER: Final = "Idempotency-Key"
 # A request that runs longer than this lost its claim: another one may run in its place.
@@ -155,3 +175,49 @@ def _again(request: ApiRequest, row: ApiAnswer, secret: ShownOnce | None) -> Htt
         raise Problem(409, "shown-once", f"{done} {secret.again}" if secret else done)
     headers = said["headers"] | {"Idempotency-Replayed": "true"}
     return HttpResponse(base64.b64decode(said["body"]), status=row.status, headers=headers)
+
+
+# ETags: of answers, so that a client needn't load them again, and of annotation sets, so that no change gets lost.
+
+
+def with_etag(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """Give a read's answer an ETag if it has none, and answer 304 if the client has the same one (If-None-Match)."""
+    if request.method != "GET" or response.status_code != 200 or not isinstance(response, HttpResponse):
+        return response
+    if "ETag" not in response.headers:
+        response.headers["ETag"] = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    return get_conditional_response(request, etag=response.headers["ETag"], response=response) or response
+
+
+def matched(request: HttpRequest, current: str) -> bool:
+    """Check the header If-Match of a change. Return whether the change must keep to this ETag: not for `*`.
+
+    Raises Problem 428 without the header, and 412 if it names another ETag.
+    """
+    given = request.headers.get("If-Match", "")
+    if not given:
+        message = _("Send the header If-Match with the ETag of what you read, so that no newer change gets lost.")
+        raise Problem(428, "if-match", message)
+    wanted = parse_etags(given)
+    if wanted == ["*"]:
+        return False
+    if current not in wanted:
+        raise outdated(current)
+    return True
+
+
+def outdated(current: str) -> Problem:
+    """Return the problem (412) of a change to something that has changed since it was read."""
+    message = _("This has changed since you read it. Nothing was saved. Read it again, then repeat your change.")
+    return Problem(412, "changed", message, headers={"ETag": current})
+
+
+@contextmanager
+def unless_stale(current: Callable[[], str]) -> Iterator[None]:
+    """Turn the ServiceError `stale` into the problem of `outdated`, with the ETag that `current` returns then."""
+    try:
+        yield
+    except ServiceError as error:
+        if error.code != "stale":
+            raise
+        raise outdated(current()) from error

@@ -22,7 +22,7 @@ from annotations.exchange.services.label_mappings import ExportLabels, WrittenLa
 from annotations.exchange.services.staged import start_export, unknown_set
 from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
-from annotations.gold.services.sets import LAYOUTS
+from annotations.gold.services.splitting import LAYOUTS
 from annotations.jobs.api import JobItem, started
 from annotations.models import Project
 from annotations.notes.selectors.notes import PAGE

@@ -8,7 +8,7 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.etags import matched, outdated
+from annotations.core.api.answers import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, enter, invalid, named
 from annotations.core.services import ServiceError

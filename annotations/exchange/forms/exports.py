@@ -15,7 +15,7 @@ from annotations.exchange.selectors import MappingRow
 from annotations.exchange.services.label_mappings import LONGEST_CODE
 from annotations.formats import FORMATS
 from annotations.formats.documents.base import DOCUMENTS
-from annotations.gold.services.sets import BARE, set_specs
+from annotations.gold.services.splitting import BARE, set_specs
 from annotations.models import Author, AuthorKind, GoldVersion, LabelMapping, Project
 from annotations.text.labels import LabelSetDef
 

@@ -34,7 +34,7 @@ from annotations.formats.base import LOSSES, NAMES, file_names
 from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import Loss, OutNote
 from annotations.gold.selectors import span_of
-from annotations.gold.services.sets import FOLDERS, SetChoice, wanted_set
+from annotations.gold.services.splitting import FOLDERS, SetChoice, wanted_set
 from annotations.notes.selectors.notes import PAGE
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.text.spans import Span as DomainSpan

@@ -34,7 +34,7 @@ from annotations.formats import FORMATS
 from annotations.formats.documents.base import Limits
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.notes import NoteError
-from annotations.jobs.tokens import form_token
+from annotations.jobs.api import form_token
 from annotations.models import Document, LabelMapping, StoredFile
 from annotations.projects.services.assigning import annotators_of
 from annotations.projects.services.projects import shipped_label_sets

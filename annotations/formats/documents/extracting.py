@@ -30,8 +30,7 @@ from annotations.formats.base import HEAD, Files, InputFormat, NoteFiles, is_sys
 from annotations.formats.documents import base
 from annotations.formats.documents.base import ExtractedNote, Limits, Result, refused
 from annotations.formats.documents.hl7 import looks_like_hl7
-from annotations.formats.documents.omop import has_note_columns
-from annotations.formats.documents.reading import ENDINGS, DocumentKind
+from annotations.formats.documents.reading import ENDINGS, DocumentKind, has_note_columns
 from annotations.formats.documents.texts import ALL_RULES, CleaningRule, is_utf8
 from annotations.formats.notes import NoteError, NoteSource, ParsedNote, Problem, check_name
 from annotations.installation import CODE

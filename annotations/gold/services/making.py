@@ -31,8 +31,8 @@ from annotations.models import (
 )
 from annotations.models.notes import NOT_IN_BULK
 from annotations.models.project import SecondReview
+from annotations.text.attributes import Provenance
 from annotations.text.hashes import gold_hash
-from annotations.text.provenance import Provenance
 
 # The decision that every gold span records.
 

@@ -1,20 +1,24 @@
 """The train/dev/test split of a frozen gold version: by patient, recorded with its seed and shares."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError, good_name
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold import rules
 from annotations.gold.events import GOLD_SPLIT, GoldSplit
+from annotations.gold.rules import Split
+from annotations.gold.selectors import frozen_version
 from annotations.gold.services.making import freeze
-from annotations.models import GoldVersion, GoldVersionNote, Project, User
+from annotations.models import AnnotationSet, Author, AuthorKind, GoldVersion, GoldVersionNote, Project, User
+from annotations.text.names import whole
 
 SEED_LENGTH = 40
 BATCH = 500
@@ -287,3 +291,87 @@ def begin_round(*, project: Project, actor: User | None, share: int = HOLD_OUT, 
         shares: dict[str, int] = {rules.Split.TRAIN: 100 - rest, rules.Split.DEV: rest, rules.Split.TEST: 0}
         split = split_version(version=version, seed=seed, shares=shares, actor=actor)
     return Begun(split.version, made, split)
+
+
+# Find the annotation sets that a specification such as `gold`, `gold:VERSION` or `run:NAME` names.
+
+
+FOLDERS = "folders"
+
+BARE = (AuthorKind.GOLD, AuthorKind.ADJUDICATED)
+"""Kinds of which a project has one author."""
+LAYOUTS = (FOLDERS, *map(str, Split))
+"""How a split version can be exported: with a folder for each split, or one split only."""
+
+
+@dataclass(frozen=True)
+class SetChoice:
+    """A choice of annotation sets: a frozen gold version, or an author's submitted sets.
+
+    `split` is for a version: `folders` puts each note into the folder of its split; the name of a split selects the
+    notes of this split only. With `notes`, only the sets of these notes, by their ids.
+    """
+
+    spec: str
+    author: Author | None = None
+    version: GoldVersion | None = None
+    split: str = ""
+    notes: tuple[int, ...] = ()
+
+
+def wanted_set(project: Project, spec: str, split: str = "") -> SetChoice:
+    """Find what `gold`, `gold:VERSION`, `annotator:NAME` or `run:NAME_OR_ID` names.
+
+    Raises ServiceError `version`, `set` or `split`, with the possible choices in its message.
+    """
+    wanted = _wanted(project, spec)
+    if not split:
+        return wanted
+    if split not in LAYOUTS:
+        message = gettext("There is no split “%(split)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"split": split, "choices": ", ".join(LAYOUTS)}, code="split")
+    if wanted.version is None or not wanted.version.split_seed:
+        message = gettext("“%(spec)s” is not split into train, dev and test. Split a frozen version first.")
+        raise ServiceError(message % {"spec": spec}, code="split")
+    if patients_in_two_splits(wanted.version):
+        message = gettext(
+            "Patient IDs changed after the split, and a patient is now in two splits. Split the version again."
+        )
+        raise ServiceError(message, code="split")
+    return replace(wanted, split=split)
+
+
+def _wanted(project: Project, spec: str) -> SetChoice:
+    kind, _, name = spec.partition(":")
+    if kind == "gold" and name:
+        return SetChoice(spec, version=frozen_version(project, name))
+    authors = Author.objects.filter(project=project, kind=kind)
+    if kind in BARE and not name:
+        author = authors.first()
+    else:
+        author = authors.filter(name=name).first()
+        if author is None and kind == AuthorKind.RUN and (pk := whole(name)) is not None:
+            author = authors.filter(pk=pk).first()
+    if author is None:
+        known = ", ".join(set_specs(project)) or "none yet"
+        message = gettext("This project has no annotation sets “%(spec)s”. Available: %(known)s.")
+        raise ServiceError(message % {"spec": spec, "known": known}, code="set")
+    return SetChoice(spec, author=author)
+
+
+def set_specs(
+    project: Project, *, without: Collection[str] = (), versions: Iterable[GoldVersion] | None = None
+) -> list[str]:
+    """List every specification that `wanted_set` accepts in this project, without authors of the kinds `without`.
+
+    `versions` are all gold versions of the project; they are read unless they are given.
+    """
+    specs = []
+    # One index lookup for each author is faster than a scan of all annotation sets.
+    has_sets = Exists(AnnotationSet.objects.filter(author_id=OuterRef("pk")))
+    for author in Author.objects.filter(has_sets, project=project):
+        if author.kind in without:
+            continue
+        specs.append(author.kind if author.kind in BARE else f"{author.kind}:{author.name}")
+    found = project.gold_versions.all() if versions is None else versions
+    return specs + [f"gold:{version.number}" for version in sorted(found, key=lambda version: version.number)]

@@ -11,7 +11,7 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, may_create_projects
-from annotations.core.api.etags import matched, unless_stale
+from annotations.core.api.answers import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
 from annotations.core.api.routes import (
     Answer,
@@ -31,7 +31,7 @@ from annotations.core.api.routes import (
 from annotations.core.services import sentences
 from annotations.models import Assignment, Membership, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
-from annotations.projects.selectors.audit import AuditLine, Filter, audit_page, people
+from annotations.projects.selectors.members import AuditLine, Filter, audit_page, people
 from annotations.projects.selectors.projects import guide_of, runs_with_notes
 from annotations.projects.services import projects
 from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, start_pilot, take_back

@@ -11,7 +11,7 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.etags import matched, unless_stale
+from annotations.core.api.answers import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, enter, invalid, named
 from annotations.core.services import ServiceError

@@ -16,8 +16,8 @@ from annotations.core.templatetags.nav import navigation_of
 from annotations.core.templatetags.rows import EMPTY, cell, fill
 from annotations.models import Role
 from annotations.projects.rules import LdapDirectory, OidcProvider
-from annotations.projects.selectors.audit import AuditLine
 from annotations.projects.selectors.help import sections_of
+from annotations.projects.selectors.members import AuditLine
 from annotations.projects.selectors.providers import configured
 
 register = template.Library()

@@ -17,8 +17,7 @@ from annotations.core.requests import FORM, Request, error_as_message, in_projec
 from annotations.core.services import ServiceError, sentences
 from annotations.models import Document, Handover, Project
 from annotations.projects.forms.settings import GuidelinesForm, SettingsForm, settings_of
-from annotations.projects.selectors.audit import Filter, audit_page, people
-from annotations.projects.selectors.members import activity
+from annotations.projects.selectors.members import Filter, activity, audit_page, people
 from annotations.projects.selectors.projects import (
     AuthorProgress,
     counts,

@@ -19,7 +19,7 @@ from annotations.records.rules.validating import check_output
 from annotations.release.rules.known.matcher import DenyList, Profile, find
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.leaks.gate import Gate
-from annotations.text.digests import DigestKey
+from annotations.text.hashes import DigestKey
 
 SCHEMA: Final = pyarrow.schema([(COLUMN, pyarrow.string()), ("error", pyarrow.string())])
 """The answer: one of them is null. The error is a JSON pointer and a reason, never a value of the record."""

@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from ninja import Field, Query
 
 from annotations.core.access import Access, Can
-from annotations.core.api.etags import matched, outdated
+from annotations.core.api.answers import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, enter, named
 from annotations.core.services import ServiceError

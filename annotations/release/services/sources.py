@@ -18,7 +18,7 @@ from annotations.core.services import ServiceError
 from annotations.core.spans import Stored, pairs_of
 from annotations.exchange.forms.exports import set_choices
 from annotations.formats.files import csv_reading
-from annotations.gold.services.sets import SetChoice, wanted_set
+from annotations.gold.services.splitting import SetChoice, wanted_set
 from annotations.models import Span as SpanRow
 from annotations.text.spans import Span
 

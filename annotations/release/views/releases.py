@@ -17,8 +17,8 @@ from annotations.core.services import ServiceError
 from annotations.exchange.forms.exports import SetChoice, set_choices
 from annotations.exchange.selectors import mappings_of
 from annotations.exchange.services.label_mappings import labels_of_mapping
+from annotations.jobs.api import form_token
 from annotations.jobs.services.status import status_of
-from annotations.jobs.tokens import form_token
 from annotations.models import JobState, Label, Release, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.policies import OfferedPolicy, offered_policies

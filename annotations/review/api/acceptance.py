@@ -9,15 +9,18 @@ from ninja import Field, Query, Schema
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
-from annotations.core.api.routes import Answer, ApiRequest, ProjectRouter
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, RefusedDecision
+from annotations.core.batches import MOST_CHANGES
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import Chosen
+from annotations.review.api.reviewing import NOTE, NewReviewDecision, ReviewOut, shown, wanted
 from annotations.review.rules.planting import RemainingEstimate
 from annotations.review.rules.precision import BANDS
 from annotations.review.selectors.decision_log import TYPES, OverruledCounts, export_decisions, overruled
 from annotations.review.selectors.planted import PlantedFigures, planting_for
 from annotations.review.selectors.precision import AcceptanceRate, acceptance_by, drawn_of, suggestions_by
-from annotations.review.selectors.reviewing import Pair, chosen_runs, pairs
+from annotations.review.selectors.reviewing import Pair, chosen_runs, pairs, review_for
+from annotations.review.services.deciding import decide_many
 
 router = ProjectRouter(tags=["Review"])
 
@@ -120,3 +123,29 @@ def export_decision_log(
     """Download the decision log as CSV or JSON Lines. The audit log records it."""
     lines, name = export_decisions(project=access.project, actor=access.user, format=format)
     return streamed(lines, TYPES[format], name)
+
+
+# The API's batches of review decisions.
+
+
+class NewReviewDecisions(Body):
+    """Decisions in their order."""
+
+    decisions: list[NewReviewDecision] = Field(min_length=1, max_length=MOST_CHANGES)
+
+
+class DecidedBatch(ReviewOut):
+    """The review afterwards, and the decisions that were refused; the others are made."""
+
+    refused: list[RefusedDecision]
+
+
+@router.post(f"{NOTE}/decisions/batch", Can.MAKE_GOLD, response=DecidedBatch)
+def decide_suggestions(
+    request: ApiRequest, access: Access, run_author: int, note: int, body: NewReviewDecisions
+) -> DecidedBatch:
+    """Make many decisions in one transaction. Each can be refused on its own."""
+    run, document = review_for(access, run_author, note)
+    requests = {place: wanted(access, run, document, each) for place, each in enumerate(body.decisions)}
+    done = decide_many(document=document, author=run, user=access.user, requests=requests)
+    return DecidedBatch(**shown(access, done.state).dict(), refused=RefusedDecision.all(done.errors))

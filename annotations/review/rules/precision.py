@@ -1,8 +1,12 @@
-"""Precision of suggestions, from the review decisions so far."""
+"""Rules of review: the precision of suggestions, conflicts between them, and two reviews of one note."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, NotRequired, TypedDict
+
+# Precision of suggestions, from the review decisions so far.
+
 
 # With fewer decisions than this, pages say that the figure is uncertain.
 FEW = 20
@@ -104,3 +108,107 @@ def likely_right(rate: Rate, confidence: float | None) -> float:
 
 BANDS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.0))
 """Bands of confidence: from (inclusive) to (exclusive); the last band includes 1."""
+
+
+# Suggestions that a bulk act can't accept, because they overlap gold spans or each other.
+
+
+LabeledBounds = tuple[int, int, int]
+"""Start, end (code points, end-exclusive) and label id."""
+
+
+class Candidate(NamedTuple):
+    """A suggestion that a bulk act would accept. `runs`: in a merged list, the runs that suggested it."""
+
+    pk: int
+    bounds: LabeledBounds
+    annotation_set: int = 0
+    runs: frozenset[str] = frozenset()
+
+
+def conflicting(candidates: Iterable[Candidate], gold: Iterable[LabeledBounds], *, has_finished_gold: bool) -> set[int]:
+    """The ids of the suggestions of one note that conflict and so are left to a reviewer.
+
+    A suggestion conflicts with an overlapping span that has the same label and other bounds, in gold or suggested. If a
+    reviewer has finished the note (`has_finished_gold`), a suggestion conflicts with every gold span that it overlaps,
+    whatever the label. Spans that conflict in one merged list don't count here: accepting one of them rejects the
+    others.
+    """
+    spans: list[tuple[LabeledBounds, Candidate | None]] = [(bounds, None) for bounds in gold]
+    spans += [(candidate.bounds, candidate) for candidate in candidates]
+    spans.sort(key=lambda span: span[0])
+    found: set[int] = set()
+    active: list[tuple[LabeledBounds, Candidate | None]] = []
+    for bounds, candidate in spans:
+        active = [one for one in active if one[0][1] > bounds[0]]
+        for other, before in active:
+            if bounds != other and (bounds[2] == other[2] or (has_finished_gold and None in (candidate, before))):
+                found |= _left_open(candidate, before)
+        active.append((bounds, candidate))
+    return found
+
+
+def _left_open(one: Candidate | None, other: Candidate | None) -> set[int]:
+    if one and other and _in_merged_list(one, other):
+        return set()
+    return {candidate.pk for candidate in (one, other) if candidate}
+
+
+def _in_merged_list(one: Candidate, other: Candidate) -> bool:
+    """Whether two overlapping suggestions conflict in one merged list, by the rule of `text.combining`."""
+    return bool(one.runs and other.runs) and one.annotation_set == other.annotation_set and not one.runs & other.runs
+
+
+# Comparison of two people's reviews of one note: their decisions on suggestions, and the spans that they added.
+
+
+class ReviewOutcome(TypedDict):
+    """One review, as it is stored: for each suggestion its span in gold (None: rejected), and all other gold spans.
+
+    `removals`: for each proposed removal, by number, the span that stays in gold (None: accepted). Missing in outcomes
+    from before refiners proposed removals.
+    """
+
+    suggestions: Mapping[str, Sequence[int] | None]
+    removals: NotRequired[Mapping[str, Sequence[int] | None]]
+    others: Collection[Sequence[int]]
+
+
+Decided = Mapping[int, LabeledBounds | None]
+
+
+def outcome_of(suggestions: Decided, gold: Iterable[LabeledBounds], removals: Decided | None = None) -> ReviewOutcome:
+    """Make an outcome from the decided suggestions and proposed removals, and all gold spans."""
+    made = [suggestions, removals or {}]
+    named = {bounds for decided in made for bounds in decided.values() if bounds}
+    decided, removed = ({str(pk): bounds and list(bounds) for pk, bounds in each.items()} for each in made)
+    return {"suggestions": decided, "removals": removed, "others": sorted(map(list, set(gold) - named))}
+
+
+class ReviewerAgreement(NamedTuple):
+    """How many suggestions, removals and other spans either reviewer decided on, and on how many both agree."""
+
+    units: int
+    equal: int
+
+    @property
+    def differ(self) -> int:
+        return self.units - self.equal
+
+
+def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[Sequence[int]]) -> ReviewerAgreement:
+    """Compare two reviews. Gold spans from `before` that both left unchanged are not decisions and don't count."""
+    there = set(map(tuple, before))
+    units = equal = 0
+    parts = [(each["suggestions"], each.get("removals", {})) for each in (first, second)]
+    for here, beside in zip(*parts, strict=True):
+        for number in here.keys() | beside.keys():
+            one, two = here.get(number), beside.get(number)
+            if one != two or one is None or tuple(one) not in there:
+                units, equal = units + 1, equal + (one == two)
+    ours, theirs = (set(map(tuple, each["others"])) for each in (first, second))
+    for span in ours | theirs:
+        both = span in ours and span in theirs
+        if not (both and span in there):
+            units, equal = units + 1, equal + both
+    return ReviewerAgreement(units, equal)

@@ -22,7 +22,7 @@ from django.shortcuts import get_object_or_404
 
 from annotations import models
 from annotations.core import suggestions
-from annotations.review.rules.conflicts import Candidate, LabeledBounds, conflicting
+from annotations.review.rules.precision import Candidate, LabeledBounds, conflicting
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.reviewing import handed_over_by
 from annotations.review.selectors.suggestions import (

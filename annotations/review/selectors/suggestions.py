@@ -14,10 +14,9 @@ from annotations.core.suggestions import HIDDEN
 from annotations.gold.events import GOLD_MADE
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Document, Event, Project, Span
 from annotations.review.events import REVIEW_FINISHED
-from annotations.review.rules.conflicts import Candidate, LabeledBounds
-from annotations.text.attributes import Value
+from annotations.review.rules.precision import Candidate, LabeledBounds
+from annotations.text.attributes import MergedProvenance, Value
 from annotations.text.combining import conflicting_spans
-from annotations.text.provenance import MergedProvenance
 
 # Suggestions of a merged list: the runs that suggest each, and which of them conflict (annotations.text.combining).
 

@@ -25,7 +25,7 @@ from django.utils.translation import gettext
 from annotations import models
 from annotations.core.services import Fence, Progress, ServiceError, Verb, keep_labels, no_fence, silent
 from annotations.jobs.runner import Claim
-from annotations.jobs.services import batch_acts
+from annotations.jobs.services import queue
 from annotations.review.events import (
     REVIEW_BULK_DONE,
     REVIEW_BULK_UNDONE,
@@ -35,7 +35,7 @@ from annotations.review.events import (
     BulkEnded,
     GoldRow,
 )
-from annotations.review.rules.conflicts import LabeledBounds
+from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors import bulk_rules
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.suggestions import Suggestion, backing_of, finishing_events, is_doubtful, suggestions
@@ -271,16 +271,14 @@ def run_bulk(*, bulk: models.BulkAct, progress: Progress = silent, fence: Fence 
     pairs = _pairs(bulk_rules.open_of(rule, project, bulk.user), "annotation_set__document_id")
     with transaction.atomic():
         fence()
-        batch_acts.count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
+        queue.count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
     bulk.refresh_from_db()
-    batch_acts.do_batches(
-        bulk, State.WORKING, bulk.decided, _batches(pairs), partial(decide_batch, bulk), progress, fence
-    )
+    queue.do_batches(bulk, State.WORKING, bulk.decided, _batches(pairs), partial(decide_batch, bulk), progress, fence)
     # Planned but not decided: another person decided first, or the note got gold meanwhile.
     models.BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
     skipped, notes = bulk_rules.skipped_of(rule, project, bulk.user)
     _open, doubtful = bulk_rules.open_and_doubtful(rule, project, bulk.user)
-    batch_acts.count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
+    queue.count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
     return _end(bulk, State.DONE, REVIEW_BULK_DONE)
 
 
@@ -288,7 +286,7 @@ def undo_bulk(*, bulk: models.BulkAct, progress: Progress = silent, fence: Fence
     """Undo every decision of the act that was not changed since, except in notes whose review was finished since."""
     pairs = _pairs(models.Decision.objects.filter(cause=bulk), "review__document_id", "suggestion_id")
     bulk.refresh_from_db()
-    batch_acts.do_batches(bulk, State.UNDOING, bulk.undone, _batches(pairs), partial(undo_batch, bulk), progress, fence)
+    queue.do_batches(bulk, State.UNDOING, bulk.undone, _batches(pairs), partial(undo_batch, bulk), progress, fence)
     return _end(bulk, State.UNDONE, REVIEW_BULK_UNDONE, kept=F("decided") + F("beside") - F("undone"))
 
 
@@ -301,7 +299,7 @@ def at_once(bulk: models.BulkAct, work: Callable[..., dict[str, Any]]) -> dict[s
 
 def _end(bulk: models.BulkAct, state: models.BulkActState, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
     with transaction.atomic():
-        batch_acts.end(bulk, state, **changed)
+        queue.end(bulk, state, **changed)
         counts = {name: getattr(bulk, name) for name in COUNTS}
         # Not the key of the string, from which a name could be guessed.
         rule = {key: value for key, value in bulk.rule.items() if key not in ("string", "but") and value is not None}
@@ -350,15 +348,15 @@ def start_undo(*, bulk: models.BulkAct, actor: models.User) -> models.Job | None
     with transaction.atomic():
         _keep_project(bulk, bulk.decided)
         models.BulkAct.objects.select_for_update().get(pk=bulk.pk)
-        batch_acts.check_ended(bulk, "bulk")
-        return _start(bulk, actor, bulk.decided, "bulk_undo", undo_bulk if batch_acts.begin_undo(bulk) else None)
+        queue.check_ended(bulk, "bulk")
+        return _start(bulk, actor, bulk.decided, "bulk_undo", undo_bulk if queue.begin_undo(bulk) else None)
 
 
 def _start(
     bulk: models.BulkAct, actor: models.User, size: int, kind: str, work: Callable[..., Any] | None
 ) -> models.Job | None:
     if size > AT_ONCE:
-        return batch_acts.start_job(bulk, kind, actor)
+        return queue.start_job(bulk, kind, actor)
     if work is not None:
         at_once(bulk, work)
     return None
@@ -378,9 +376,9 @@ def run_job(claim: Claim) -> dict[str, Any]:
 
     If the job stops, the decisions made so far are kept. The job can then resume, or the whole act can be undone.
     """
-    return run_bulk(bulk=batch_acts.act_of(models.BulkAct, claim), progress=claim.progress, fence=claim.fence)
+    return run_bulk(bulk=queue.act_of(models.BulkAct, claim), progress=claim.progress, fence=claim.fence)
 
 
 def undo_job(claim: Claim) -> dict[str, Any]:
     """Undo a bulk act, resuming where an earlier attempt stopped."""
-    return undo_bulk(bulk=batch_acts.act_of(models.BulkAct, claim), progress=claim.progress, fence=claim.fence)
+    return undo_bulk(bulk=queue.act_of(models.BulkAct, claim), progress=claim.progress, fence=claim.fence)

@@ -23,14 +23,13 @@ from annotations.core.spans import with_attribute
 from annotations.gold.services.making import decided
 from annotations.models import Author, Document, Event, Label, User
 from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
-from annotations.review.rules.conflicts import LabeledBounds
+from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors.refined import ACCEPTED, REJECTED, Removal, removals_in
 from annotations.review.selectors.state import ReviewState, Seen, review_state
 from annotations.review.selectors.suggestions import Bounds, Suggestion, of_run, suggestions, suggestions_named
 from annotations.review.services.locked_notes import LockedNotes, LockedReview, changed_fields, fitting
 from annotations.review.services.log import Act, Effect, accepted_bounds, effect_of, last_decision, state_of
-from annotations.text.attributes import Value
-from annotations.text.provenance import Provenance
+from annotations.text.attributes import Provenance, Value
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import SpanError, checked
 

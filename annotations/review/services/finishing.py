@@ -50,7 +50,7 @@ def finish_review(
     review, or, if the second review was blind and differs, shows the differences; the next call ends the review.
 
     Raises ServiceError: `open` (undecided suggestions), `conflicting` (`rest` holds conflicting suggestions of a merged
-    list), `conflict` (`rest` overlaps gold or itself with different bounds, annotations.review.rules.conflicts), `gold`
+    list), `conflict` (`rest` overlaps gold or itself with different bounds, annotations.review.rules.precision), `gold`
     (finished gold without `with_gold`), `removals` (proposed removals without `with_removals`), `doubtful` (doubtful
     suggestions without `with_doubtful`), `moved` (the stage has changed), `waiting` (another person must go on).
     """

@@ -22,8 +22,7 @@ from annotations.review.events import (
     GoldRow,
     Numbers,
 )
-from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.rules.two_reviews import ReviewOutcome, compare, outcome_of
+from annotations.review.rules.precision import LabeledBounds, ReviewOutcome, compare, outcome_of
 from annotations.review.selectors.refined import verdicts
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named

@@ -33,7 +33,7 @@ from annotations.core.requests import (
     wants_json,
 )
 from annotations.core.services import ServiceError, record_reads
-from annotations.jobs.services.batch_acts import job_of
+from annotations.jobs.services.queue import job_of
 from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
 from annotations.review.forms import BulkForm
 from annotations.review.rules.precision import FEW, Estimate, by_notes

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from typing_extensions import TypedDict
 
 from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
@@ -24,8 +25,8 @@ from annotations.scores.rules.rewritten import CountingRule, RewrittenData, Rewr
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import AfterPass, TableData, after_pass
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
+from annotations.text.attributes import pass_of
 from annotations.text.labels import LabelMapping, MappingError
-from annotations.text.provenance import pass_of
 from annotations.text.spans import Span, masked, renamed
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no

@@ -17,7 +17,7 @@ from annotations.core.services import ErasedMeanwhile, Progress, ServiceError, e
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.jobs.runner import Claim
 from annotations.models import Author, Project
-from annotations.scores.rules.side_by_side import AuthorTables, MissedSpans, SideBySide
+from annotations.scores.rules.operating import AuthorTables, MissedSpans, SideBySide
 from annotations.scores.selectors import ComparedNotes, LabelWords, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import REVISION, LabeledBounds, LabelMapper, ScoreRequest, score_request
 from annotations.text.spans import Span
@@ -159,7 +159,7 @@ def side_by_side(
 
 
 def telling_spans(wanted: ComparisonRequest) -> dict[str, list[TellingSpan]]:
-    """List gold spans by kind (annotations.scores.rules.side_by_side), at most MOST_SPANS of each kind.
+    """List gold spans by kind (annotations.scores.rules.operating), at most MOST_SPANS of each kind.
 
     Each is [note, kind, gold, nearest or null].
     """

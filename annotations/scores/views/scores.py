@@ -19,19 +19,18 @@ from annotations.core.services import ServiceError
 from annotations.core.templatetags.plots import PlotLine
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
-from annotations.jobs.tokens import form_token
+from annotations.jobs.api import form_token
 from annotations.models import CauseKind
 from annotations.notes.selectors.in_context import LabelLook, label_looks, look_of
 from annotations.projects.selectors.labels import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores import selectors
-from annotations.scores.rules.all_or_nothing import NotesAllFound
 from annotations.scores.rules.causes import ErrorCounts, UnitShares
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1, headlines
 from annotations.scores.rules.rewritten import CountingRule
 from annotations.scores.rules.scorer import THRESHOLD
-from annotations.scores.rules.table import ConfusionData, LevelData
+from annotations.scores.rules.table import ConfusionData, LevelData, NotesAllFound
 from annotations.scores.rules.tally import Criterion
 from annotations.scores.services.asking import category_names, start_score, too_long
 from annotations.scores.services.choices import Type, type_groups

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from annotations.text.attributes import Doubtful, in_pass, shifted
 from annotations.text.characters import trim
-from annotations.text.provenance import Doubtful, in_pass, shifted
 from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span, stretches
 from models_runtime.backends.base import BackendError

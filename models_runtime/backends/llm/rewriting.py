@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from annotations.text.provenance import Doubtful, shifted
+from annotations.text.attributes import Doubtful, shifted
 from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span, tokenize
 from models_runtime.backends.base import BackendError, RewrittenText

@@ -23,8 +23,7 @@ from annotations.core.api.routes import (
     invalid,
     named,
 )
-from annotations.jobs.api import located
-from annotations.jobs.tokens import new_key
+from annotations.jobs.api import located, new_key
 from annotations.models import Author
 from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
 from annotations.projects.selectors.labels import accepted_labels

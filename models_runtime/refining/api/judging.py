@@ -24,9 +24,8 @@ from annotations.core.api.routes import (
     named,
 )
 from annotations.gold.selectors import versions
-from annotations.jobs.api import located
+from annotations.jobs.api import located, new_key
 from annotations.jobs.services.queue import LIVE
-from annotations.jobs.tokens import new_key
 from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
 from annotations.scores.rules.judging import STANDARD, THRESHOLD
 from annotations.text.names import MAX_ID

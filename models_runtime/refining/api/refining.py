@@ -21,8 +21,7 @@ from annotations.core.api.routes import (
     attribute,
     named,
 )
-from annotations.jobs.api import JobItem, located, started
-from annotations.jobs.tokens import new_key
+from annotations.jobs.api import JobItem, located, new_key, started
 from annotations.release.selectors.releases import release_for
 from annotations.text.names import MAX_ID
 from models_runtime.backends.refining.state import Component

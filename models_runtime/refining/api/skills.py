@@ -7,7 +7,7 @@ from ninja import Field
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.etags import matched, outdated
+from annotations.core.api.answers import matched, outdated
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, invalid, named
 from annotations.core.services import ServiceError
 from annotations.models import Project

@@ -23,8 +23,8 @@ from annotations.core.requests import (
     takes_uploads,
 )
 from annotations.gold.selectors import versions
+from annotations.jobs.api import form_key, form_token
 from annotations.jobs.services.status import status_of
-from annotations.jobs.tokens import form_key, form_token
 from annotations.models import Author
 from annotations.notes.selectors.in_context import label_looks, look_of, with_context
 from annotations.scores.selectors import annotation_set_ids

@@ -14,8 +14,8 @@ from annotations.core.access import Access, Can, authors_for
 from annotations.core.forms import attempted
 from annotations.core.requests import FORM, Request, error_as_message, in_project, number, one_of, paged, render_part
 from annotations.gold.selectors import versions
+from annotations.jobs.api import form_key, form_token
 from annotations.jobs.services.status import status_of
-from annotations.jobs.tokens import form_key, form_token
 from annotations.notes.selectors.in_context import label_looks, look_of, with_context
 from annotations.release.selectors.releases import release_for
 from models_runtime.backends.llm.prompts import VERSION

@@ -16,7 +16,7 @@ from annotations.gold.selectors import versions
 from annotations.gold.services.splitting import HOLD_OUT, begin_round
 from annotations.jobs.api import JobItem, started
 from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
-from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
+from annotations.scores.rules.operating import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import note_languages
 from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans
 from annotations.text.names import MAX_ID

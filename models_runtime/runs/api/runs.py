@@ -13,8 +13,7 @@ from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, JobNumber, JobStateName, ProjectRouter, check, named
-from annotations.jobs.api import located
-from annotations.jobs.tokens import new_key
+from annotations.jobs.api import located, new_key
 from annotations.projects.selectors.labels import labels_of
 from annotations.scores.rules.operating import OperatingPoint
 from models_runtime.models import Run, RunItem, RunItemState

@@ -8,7 +8,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, check
-from annotations.jobs.tokens import new_key
+from annotations.jobs.api import new_key
 from annotations.projects.selectors.labels import labels_of
 from annotations.text.combining import Method
 from models_runtime.backends.llm.servers import MOST_PROMPT, OMEGA, PASSES

@@ -12,8 +12,7 @@ from annotations.core.access import Access, closed_to
 from annotations.jobs.services.queue import once
 from annotations.models import Author, GoldVersion, Job, JobState, Project, User
 from annotations.scores.rules.intervals import FewNotes
-from annotations.scores.rules.operating import review_points
-from annotations.scores.rules.side_by_side import AuthorTable
+from annotations.scores.rules.operating import AuthorTable, review_points
 from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
 from annotations.scores.services.side_by_side import (
     MOST,

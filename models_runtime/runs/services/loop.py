@@ -15,7 +15,7 @@ from annotations.gold.services.splitting import held_out
 from annotations.jobs.services.queue import LIVE
 from annotations.models import Author, Document, Event, GoldVersion, GoldVersionNote, Project
 from annotations.review.selectors.reviewing import ReviewProgress, review_progress, run_authors
-from annotations.review.services.effort import Effort, effort_between
+from annotations.review.services.log import Effort, effort_between
 from annotations.scores.rules.intervals import FewNotes
 from models_runtime.core.registry import language_models
 from models_runtime.models import Run, TrainedModel, TrainedModelState

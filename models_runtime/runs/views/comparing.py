@@ -21,11 +21,10 @@ from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.gold.services.splitting import begin_round
-from annotations.jobs.tokens import form_token
+from annotations.jobs.api import form_token
 from annotations.models import AuthorKind
 from annotations.notes.selectors.in_context import label_looks, look_of, shown_in_context
-from annotations.scores.rules.operating import STEPS, ReviewPoint, review_points
-from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
+from annotations.scores.rules.operating import MISSED, ONLY, STEPS, UNTOUCHED, ReviewPoint, review_points
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
 from annotations.scores.services.side_by_side import (
     FEWEST,

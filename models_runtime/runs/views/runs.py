@@ -16,8 +16,8 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.forms import attempted
 from annotations.core.requests import FORM, Request, enter_page, error_as_message, in_project, paged, render_part
+from annotations.jobs.api import form_key, form_token
 from annotations.jobs.services.status import status_of
-from annotations.jobs.tokens import form_key, form_token
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Review
 from annotations.projects.selectors.labels import labels_of
 from annotations.projects.selectors.projects import runs_with_notes

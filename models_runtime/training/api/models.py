@@ -13,8 +13,8 @@ from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
 from annotations.core.requests import takes_uploads
-from annotations.scores.rules.all_or_nothing import FullyMasked
 from annotations.scores.rules.operating import OperatingPoint
+from annotations.scores.rules.table import FullyMasked
 from models_runtime.models import TrainedModel
 from models_runtime.models.cards import Refit
 from models_runtime.training.forms import UPLOAD_REFUSED_AT, RenameForm, UploadModelForm

@@ -8,8 +8,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
-from annotations.jobs.api import located
-from annotations.jobs.tokens import new_key
+from annotations.jobs.api import located, new_key
 from models_runtime.core import external
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.silver import silver_authors

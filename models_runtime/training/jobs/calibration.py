@@ -21,8 +21,7 @@ from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, Run
 from models_runtime.training.events import CALIBRATED
-from models_runtime.training.rules.curves import Curves, TooFew, fitted
-from models_runtime.training.rules.reliability import Outcomes, fold_of
+from models_runtime.training.rules.curves import Curves, Outcomes, TooFew, fitted, fold_of
 
 BATCH = 250
 

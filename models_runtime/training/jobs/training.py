@@ -32,7 +32,7 @@ from models_runtime.core.silver import SILVER, read_silver, silver_notes
 from models_runtime.core.stages import SELF_TRAINING, check_hold_out, check_unseen, labels_of, notes_without_gold
 from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, OtherVersion, Refit, SelfTraining
-from models_runtime.training.jobs import options as jobs_options
+from models_runtime.training.jobs import kept_models as jobs_options
 from models_runtime.training.jobs.calibration import HeldOut, calibration_of, keep
 from models_runtime.training.jobs.kept_models import KeptModel, hold_out_scores, kept_models, rules_f1, store_kept
 from models_runtime.training.jobs.watching import Watch, check_unerased

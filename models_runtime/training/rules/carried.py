@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
 from annotations.text.names import bad_character
-from models_runtime.training.rules.curves import METHOD, Curves
-from models_runtime.training.rules.reliability import GROUPS, ConfidenceBin, Reliability
+from models_runtime.training.rules.curves import GROUPS, METHOD, ConfidenceBin, Curves, Reliability
 
 # Limits of what is read: calibrations, labels, length of a name, size of a count and of a curve's parameter.
 MOST_CALIBRATIONS: Final = 50

@@ -19,7 +19,7 @@ from annotations.agreement.services.majority import plan_majority, run_majority,
 from annotations.agreement.services.plan import Act, Request, ShownLocation
 from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold, withdraw_gold
-from annotations.jobs.services.batch_acts import begin_undo
+from annotations.jobs.services.queue import begin_undo
 from annotations.ops.services.erasing import erase_patient
 from annotations.text.spans import Crowd
 from tests import factories as make

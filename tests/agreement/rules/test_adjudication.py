@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules.adjudication import (
-    AdjudicatedLocation,
-    LocationState,
-    items,
-    touched,
-    with_own,
-    without,
-)
 from annotations.agreement.rules.disagreement import majority
+from annotations.agreement.rules.units import AdjudicatedLocation, LocationState, items, touched, with_own, without
 from annotations.text.spans import Span
 
 NAME, LONG, CITY = Span(6, 11, "P"), Span(0, 11, "P"), Span(20, 26, "C")

@@ -14,7 +14,7 @@ from collections import Counter
 
 import pytest
 
-from annotations.agreement.rules.capture import MatchCriterion, found_in
+from annotations.agreement.rules.coefficients import MatchCriterion, found_in
 from annotations.agreement.rules.counting import AgreementCounts
 from annotations.agreement.rules.figures import figures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Setup

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotations.text.provenance import Doubtful
+from annotations.text.attributes import Doubtful
 from models_runtime.backends.base import BackendError, RewrittenText
 from models_runtime.backends.llm import backend, prompts
 from models_runtime.backends.llm.backend import LlmBackend

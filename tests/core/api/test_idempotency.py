@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations.core.api import answers
-from annotations.core.api.kept_answers import empty_answers, forget_answers
+from annotations.core.api.answers import empty_answers, forget_answers
 from annotations.models import ApiAnswer, Document, Job, Project
 from annotations.ops.services.erasing import delete_note
 from tests.core.api.conftest import build_world

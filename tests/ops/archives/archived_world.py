@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotations import models
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.services.disagreements import amend
+from annotations.agreement.services.figures import amend
 from annotations.agreement.services.majority import plan_majority, run_majority
 from annotations.exchange.services.label_mappings import add_mapping, change_mapping
 from annotations.gold.services.making import freeze

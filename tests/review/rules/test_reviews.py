@@ -4,9 +4,7 @@ import random
 
 import pytest
 
-from annotations.review.rules.conflicts import Candidate, conflicting
-from annotations.review.rules.precision import Rate, by_notes
-from annotations.review.rules.two_reviews import compare, outcome_of
+from annotations.review.rules.precision import Candidate, Rate, by_notes, compare, conflicting, outcome_of
 
 STREET, CITY = 1, 2
 

@@ -10,9 +10,8 @@ from annotations.gold.services.making import withdraw_gold
 from annotations.jobs.runner import run as work
 from annotations.models import GoldVersion, GoldVersionNote, Span
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
-from annotations.review.services.effort import effort_of
 from annotations.review.services.finishing import finish_review
-from annotations.review.services.log import Act
+from annotations.review.services.log import Act, effort_of
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.loop import loop_of, rounds
 from tests.factories import make_member, make_note, make_project

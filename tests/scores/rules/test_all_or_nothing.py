@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from annotations.scores.rules import Scorer
-from annotations.scores.rules.all_or_nothing import all_or_nothing, pooled
 from annotations.scores.rules.intervals import exact
-from annotations.scores.rules.table import TableData
+from annotations.scores.rules.table import TableData, all_or_nothing, pooled
 from annotations.scores.rules.tally import Criterion
 from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.spans import Span

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from annotations.scores.rules import Scorer
+from annotations.scores.rules.operating import MISSED, UNTOUCHED, SideBySide
 from annotations.scores.rules.published import ALL, ON_PAGE, Column, Footnote, PrintedRow, Table, headlines
-from annotations.scores.rules.side_by_side import MISSED, UNTOUCHED, SideBySide
 from annotations.text.spans import Span
 from tests.text.strategies import texts_with_spans
 

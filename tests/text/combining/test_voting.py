@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.text.attributes import Doubtful, doubtful
 from annotations.text.combining import Method, VotingModel, conflicting_spans, merge, vote
-from annotations.text.provenance import Doubtful, doubtful
 from annotations.text.spans import Span, overlaps
 
 ALL = list(Method)

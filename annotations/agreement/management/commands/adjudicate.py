@@ -2,7 +2,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import uuid4
 
-from annotations.agreement.rules.adjudication import Item, touched
+from annotations.agreement.rules.units import Item, touched
 from annotations.agreement.selectors.desk import Desk, desk, key_of
 from annotations.agreement.services.deciding import decide, finish_adjudication
 from annotations.agreement.services.plan import Act, Request, ShownLocation

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
 from annotations.gold.selectors import frozen_version
-from annotations.gold.services.differences import version_diff
+from annotations.gold.services.statistics import version_diff
 from annotations.models import Document, Project, User
 
 

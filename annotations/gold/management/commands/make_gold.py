@@ -6,7 +6,7 @@ from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand, check_shown, entered, progress_bar
 from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold, make_gold_bulk
-from annotations.gold.services.sets import wanted_set
+from annotations.gold.services.splitting import wanted_set
 from annotations.models import AnnotationSet, Author, AuthorKind, Document, Project, User
 
 

@@ -14,7 +14,7 @@ from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES
-from annotations.gold.services.sets import LAYOUTS
+from annotations.gold.services.splitting import LAYOUTS
 from annotations.models import Project, User
 from annotations.notes.selectors.notes import PAGE
 from annotations.ops.services.archives.reading import WHOLE, check_alone, export_to, say_exported

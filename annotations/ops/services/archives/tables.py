@@ -18,9 +18,9 @@ from annotations.ops.services.archives import shapes
 from annotations.ops.services.archives.numbers import Bad, file_of
 from annotations.records.rules.schemas import SchemaError, check_schema
 from annotations.review.selectors.bulk_rules import BulkRule
+from annotations.text.attributes import Doubt, MergedProvenance, Provenance, RefinedProvenance, RunSays
 from annotations.text.labels import CODE
 from annotations.text.names import bad_character
-from annotations.text.provenance import Doubt, MergedProvenance, Provenance, RefinedProvenance, RunSays
 
 Value = TypeVar("Value")
 PEOPLE: Final = "people.jsonl"

@@ -15,7 +15,7 @@ from annotations.core.services import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_REA
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.selectors import hashed
-from annotations.gold.services.sets import SetChoice, wanted_set
+from annotations.gold.services.splitting import SetChoice, wanted_set
 from annotations.release.events import AUDIT_READ
 from annotations.release.rules.certificates.content import ADJUDICATED, ANNOTATED, AUDITED, REVIEWED, Reader
 from annotations.release.services.settling import released_notes

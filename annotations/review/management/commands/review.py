@@ -9,7 +9,7 @@ from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
 from annotations.core.services import ServiceError
 from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
-from annotations.gold.services.sets import wanted_set
+from annotations.gold.services.splitting import wanted_set
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, Label, Review
 from annotations.review.selectors.suggestions import Suggestion, of_run, suggestions
 from annotations.review.services.deciding import ON_A_SUGGESTION, Request, decide

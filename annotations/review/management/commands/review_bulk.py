@@ -13,7 +13,7 @@ from annotations.core.access import Access, Can
 from annotations.core.commands import ProjectCommand, entered, find_label
 from annotations.core.forms import valid
 from annotations.core.services import ServiceError
-from annotations.gold.services.sets import wanted_set
+from annotations.gold.services.splitting import wanted_set
 from annotations.jobs.waiting import end
 from annotations.models import BulkAct, Job, Project, SuggestedString, User
 from annotations.notes.api import codes_of

@@ -11,13 +11,12 @@ from annotations.core.services import ServiceError
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.gold.rules import Split
 from annotations.models import Project, User
-from annotations.scores.rules.all_or_nothing import FullyMasked
 from annotations.scores.rules.attributes import AttributeAgreement
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
 from annotations.scores.rules.rates import AverageData
 from annotations.scores.rules.rewritten import CountingRule
 from annotations.scores.rules.scorer import THRESHOLD
-from annotations.scores.rules.table import AfterPass, LabelData
+from annotations.scores.rules.table import AfterPass, FullyMasked, LabelData
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.errors import about_score
 from annotations.scores.services.scoring import score, score_request

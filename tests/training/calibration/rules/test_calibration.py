@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from models_runtime.training.rules import carried, curves, reliability
-from models_runtime.training.rules.curves import AS_IT_IS, EDGE, fit
-from models_runtime.training.rules.reliability import GROUPS
+from models_runtime.training.rules import carried, curves
+from models_runtime.training.rules.curves import AS_IT_IS, EDGE, GROUPS, fit
 
 
 def logit_of(confidence, a, b, c):
@@ -72,7 +71,7 @@ def test_any_counts_give_a_rising_curve_between_0_and_1(points, weight):
 
 def outcomes(*groups):
     """Outcomes from (label, confidence, spans, right); the spans are distributed over the folds."""
-    made = reliability.Outcomes()
+    made = curves.Outcomes()
     for label, confidence, spans, right in groups:
         for at in range(spans):
             made.add(label, confidence, right=at % spans < right, fold=at % 5)
@@ -99,7 +98,7 @@ def test_too_few_spans_are_refused_with_their_number():
     with pytest.raises(curves.TooFew, match=f"too few spans with a confidence \\({curves.LEAST - 1}\\)"):
         curves.fitted(outcomes(("NAME", 0.9, curves.LEAST - 1, 1)))
     with pytest.raises(curves.TooFew):
-        curves.fitted(reliability.Outcomes())
+        curves.fitted(curves.Outcomes())
     # Spans without a finite confidence do not count.
     made = outcomes(("NAME", 0.9, 100, 50))
     for nothing in (None, float("nan"), float("inf")):
@@ -120,7 +119,7 @@ def test_the_figures_after_calibration_are_cross_fitted():
 
 
 def test_calibrated_confidences_are_nearer_to_the_observed_precision():
-    made = reliability.Outcomes()
+    made = curves.Outcomes()
     for at, (confidence, spans, right) in enumerate(seen(0.4, 0.7, -0.5)):
         for n in range(spans):
             made.add("NAME", confidence, right=n < right, fold=(at + n) % 5)
@@ -130,7 +129,7 @@ def test_calibrated_confidences_are_nearer_to_the_observed_precision():
 
 
 def test_reliability_by_hand():
-    found = reliability.Reliability.of([(0.9, 10, 8), (0.5, 10, 5)])
+    found = curves.Reliability.of([(0.9, 10, 8), (0.5, 10, 5)])
     assert (found.spans, found.right, found.confidence) == (20, 13, pytest.approx(0.7))
     assert found.ece == pytest.approx((10 * 0.1 + 10 * 0.0) / 20)
     assert found.brier == pytest.approx((8 * 0.01 + 2 * 0.81 + 5 * 0.25 + 5 * 0.25) / 20)
@@ -139,7 +138,7 @@ def test_reliability_by_hand():
 
 @given(st.lists(counts.filter(lambda p: p[1] > 0), min_size=1, max_size=60))
 def test_there_are_at_most_ten_groups_and_each_span_is_in_one(points):
-    found = reliability.Reliability.of(points)
+    found = curves.Reliability.of(points)
     assert len(found.groups) <= GROUPS
     assert sum(g.spans for g in found.groups) == found.spans
     assert sum(g.right for g in found.groups) == found.right
@@ -161,7 +160,7 @@ LABELS = ["CITY", "DOCTOR", "PATIENT"]
 
 @cache
 def curves_of(*labels):
-    outcomes, added = reliability.Outcomes(), reliability.Outcomes()
+    outcomes, added = curves.Outcomes(), curves.Outcomes()
     for at, label in enumerate(labels):
         for number in range(60):
             confidence = 0.5 + (number % 50) / 100
