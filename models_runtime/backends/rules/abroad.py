@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.dates import YEAR
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, word_set
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, read_name
 from models_runtime.backends.rules.rule import DIGITS, Found, strong
 
 _STAFF: Final = frozenset(listed("abroad_staff"))
 _MORE_TITLES: Final = rf"(?:(?i:{either('abroad_titles', 'abroad_staff')}|med|dent|nat|rer|dipl)\.?\s{{1,2}}){{0,3}}+"
-_TITLE_GAP: Final = re.compile(
-    rf"(?P<dot>\.?)\s{{1,2}}{_MORE_TITLES}(?=[{UP}]|(?:de|du|van|von|da|dos|zu|l['’]|d['’])\s?)"
-)
+_TITLE_GAP: Final = re.compile(rf"(?P<dot>\.?)\s{{1,2}}{_MORE_TITLES}(?=[{UP}]|(?:{any_of('abroad.title_gap')})\s?)")
 _FIELD_GAP: Final = re.compile(rf"(?:[ ][^\s:]{{1,12}}){{0,3}}[ \xa0]?:\s{{1,4}}{_MORE_TITLES}(?=[{UP}])")
 
 

@@ -50,11 +50,7 @@ _COMPLAINT_BEFORE: Final = re.compile(
 )
 # "Survival at 5 years was 82%", but "riesgo de caídas a los 82 años"
 _OUTCOME_BEFORE: Final = re.compile(
-    r"\b(?:(?P<count>surviv\w+|mortalit\w+|rates?|risk|supervivencia|mortalidad|tasas?|incidencia|probabilidad|"
-    r"sopravvivenza|mortalità|tass[oi]|incidenza|probabilità)|recurrence|relapse|outcomes?|results?|recidivas?|"
-    r"recurrencia|resultados|recidiva|risultati|follow-up|seguimiento|vigilancia|sorveglianza|surveillance|"
-    r"(?:pr[oó]xim[oa]|siguiente|prossim[oa]|next) (?:control(?:lo)?|revisi[oó]n|visita|visit))\b"
-    r"(?P<between>[a-zà-ÿ ]{0,24})[ ](?:at|a|a los)[ ]\Z"
+    rf"\b(?:{any_of('ages.rate_before')})\b(?P<between>[a-zà-ÿ ]{{0,24}})[ ](?:at|a|a los)[ ]\Z"
 )
 # "Rosa Cabrera, 54 años", "R. C., 54 años": a name, or nothing, before years that end the phrase.
 _AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}](?:{SMALL_LETTER}+|\.),[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")

@@ -30,11 +30,7 @@ _SERIES: Final = re.compile(
     rf"{_NO_LETTERS}[A-Z]{{1,4}}[ ][0-9]{{4,12}}(?:[ ][A-Z](?![A-Za-z]))?(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
 )
 # "3673 RHJ", "HB73 FCP", "FG 448 HK"
-_PLATE: Final = re.compile(
-    r"(?:[A-Z]{1,2}[ \-]?[0-9]{3,4}[ \-]?[A-Z]{1,3}|[0-9]{3,4}[ \-]?[A-Z]{3}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}|"
-    r"[A-Z]{3}[ \-]?[0-9]{3,4}|[0-9][A-Z]{3}[0-9]{3}|[A-Z][0-9]{1,3}[ ]?[A-Z]{3}|X[0-9][0-9A-Z]{4}|"
-    r"[A-Z]{2}[0-9]{5})(?![0-9A-Za-z])"
-)
+_PLATE: Final = re.compile(f"(?:{any_of('coded.plate')})(?![0-9A-Za-z])")
 _ONE: Final = re.compile(rf"{_WHOLE}(?![0-9A-Za-zà-ÿ]|[+*])")
 _SIGN: Final = f"{any_of('coded.sign')}"
 # After the word: listed words, and a sign or a colon. The value of a field may be on the next line.
@@ -53,20 +49,12 @@ _PHRASE: Final = re.compile(
 )
 _YEAR: Final = re.compile(r"(?:18|19|20)[0-9]{2}")
 # Ranges, months, pressures and thousands: "120-140", "12/2019", "120/80", "1.250.000".
-_VALUE: Final = re.compile(
-    r"[0-9]{1,3}[\-/][0-9]{1,3}|(?:0?[1-9]|1[0-2])[/\-](?:19|20)[0-9]{2}|(?:19[0-9]|"
-    r"20[0-4])[0-9][\-/][0-9]{2,4}(?<![0-9]{8})"
-    r"(?=\Z)|[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+\.[0-9]{1,3}|(?:[0-9]+0{3})-(?:[0-9]+0{3})"
-)
+_VALUE: Final = re.compile(any_of("coded.value"))
 # "50.675.906"
 _DOTTED: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3}){2}")
 _STOP: Final = re.compile(r"[ ]?(?:[.,;)\n]|\Z)|[ ](?:y|e|and)[ ]")
 _HYPHENATED: Final = re.compile(r"[A-Z]{1,3}-[0-9]{3}")
-_DOSE: Final = re.compile(
-    r"[0-9.]{1,5}(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|st|nd|"
-    r"rd|a|years|yo|f|m|kb|mb|bp|kda|cgy|gy|mci|mbq|kcal|cal|rpm|bpm|cc|d|w|k)",
-    re.IGNORECASE,
-)
+_DOSE: Final = re.compile(f"[0-9.]{{1,5}}(?:{any_of('coded.dose')})", re.IGNORECASE)
 _UNIT: Final = re.compile(
     rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b|campo|field)|€|\$|£|eur|usd|×|x[ ]?10|±|(?:{either('counted_things')})\b|"
     rf"(?:{any_of('coded.unit')})\b)"
@@ -171,11 +159,7 @@ _CLASSIFIED: Final = re.compile(
 _CATALOGED: Final = re.compile(
     r"(?i:NCT|ISRCTN|PMC|PMID|NM_|NP_|ENS[GT]|COS[MV]|rs|CPT|ICD)[\- ]?[0-9]|[TMDPF]-[0-9]{4,5}\Z"
 )
-_PRODUCT: Final = re.compile(
-    r"(?i)(?:NCT|ISRCTN|PMC|PMID|ACTRN|DRKS|CTRI|NM_|NP_|NC_|NG_|ENS[A-Z]*|COS[MV]|RS|OMIM|MIM|CHEMBL|DOI|ISO|IEC|EN|"
-    r"UNE|BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|ICI|RU|"
-    r"UK|WAY|AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
-)
+_PRODUCT: Final = re.compile(rf"(?i)(?:{any_of('coded.product')})[\-_]?[0-9]{{4,}}(?:[\-.][0-9]{{1,3}})?")
 # "See page 4010232137", "platelet count 4010232137"
 _PAGE_OR_COUNT: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('coded.page_or_count')})[ ]?[:=]?[ ]?\Z")
 _LAST_SIGN: Final = re.compile(r"(?:n[.º°]{1,2}|no\.|núm\.|number|numero|número)[ ]?\Z")
@@ -184,15 +168,9 @@ _SHORT_CODE: Final = re.compile(r"[A-Z][0-9]{4}|[TMDPF]-[0-9]{4,5}")
 _TRIAL: Final = re.compile(r"(?:19|20)[0-9]{2}-[0-9]{6}-[0-9]{2}(?:-[0-9]{2})?")
 _VARIANT: Final = re.compile(r"(?:[cgmnp]\.)?[ACGT][0-9]{2,7}[ACGT]|[0-9]+(?:del|dup|ins)[ACGT0-9]*|[A-Z][0-9]+[A-Z]")
 # A year and a serial number: "S24-10233", "24-H-01234", "2482/2027", "44817/24".
-_WITH_YEAR: Final = re.compile(
-    r"[A-Z]{1,4}[\-/]?(?:20)?[0-9]{2}[\-/][0-9]{4,}|(?:20)?[0-9]{2}[\-/]?[A-Z]{1,3}[\-/]?[0-9]{4,}|"
-    r"[0-9]{3,7}/(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}/[0-9]{4,}|[A-Z]{2,5}[\-/][0-9]{4,}[\-/][0-9]{2,4}"
-)
+_WITH_YEAR: Final = re.compile(any_of("coded.with_year"))
 # Letters and a long number: "CT-482913", "PJN4481720", "AN0541887730", "413451711-TC".
-_LETTERED: Final = re.compile(
-    r"[A-Z]{2,5}[\-/]?[0-9]{6,}[A-Z]{0,2}|[A-Z]{3,5}[\-/]?[0-9]{5,}[A-Z]{0,2}|[0-9]{6,}[\-/][A-Z]{1,3}|"
-    r"[A-Z][0-9]{7,}[A-Z]?|[0-9]{2,6}[A-Z]{1,3}[0-9]{4,}|[A-Z][0-9]{3}-[0-9]{3}-[0-9]{3}"
-)
+_LETTERED: Final = re.compile(any_of("coded.lettered"))
 _LONG: Final = re.compile(r"[0-9]{6,20}|[0-9]{2,4}-[0-9]{5,10}(?:-[0-9]{1,4})?|[0-9]{6,10}[\-/][0-9]{1,4}")
 _ROUND: Final = re.compile(r"[0-9]+0{3,}|[0-9]+0{3}[\-/][0-9]+0{3}")
 # Among other figures, six digits are rather a value.
@@ -231,20 +209,9 @@ def _formed(text: str, start: int, end: int) -> Iterator[Found]:
         yield at, stop, RuleKind.CASE
 
 
-_KINDS: Final = {
-    "record": RuleKind.RECORD,
-    "national": RuleKind.NATIONAL,
-    "card": RuleKind.HEALTH_CARD,
-    "plan": RuleKind.HEALTH_PLAN,
-    "license": RuleKind.LICENSE,
-    "episode": RuleKind.EPISODE,
-    "account": RuleKind.ACCOUNT,
-    "device": RuleKind.DEVICE,
-    "vehicle": RuleKind.VEHICLE,
-    "case": RuleKind.CASE,
-}
+_GROUPS: Final = ["record", "national", "card", "plan", "license", "episode", "account", "device", "vehicle", "case"]
 RULES: Final = (
-    *(strong(f"id.coded.{group}", _after_word(kind, _LEAST), 66) for group, kind in _KINDS.items()),
+    *(strong(f"id.coded.{group}", _after_word(RuleKind(f"id.{group}"), _LEAST), 66) for group in _GROUPS),
     Rule("id.coded.open", _after_word(RuleKind.CASE, _OPEN_LEAST), 62),
     Rule("id.coded.sign", _after_word(RuleKind.CASE, _SIGN_LEAST), 62),
     Rule("id.form", _formed, 30, DIGITS[4:]),

@@ -175,33 +175,7 @@ def _is_short(number: str) -> bool:
     return number.startswith("(0") and digits(number) < least
 
 
-_ALONE: Final = re.compile(
-    _NOT_INSIDE + r"(?:"
-    # Spain: nine digits from 6-9, in groups
-    r"[6-9][0-9]{2}[ .\-][0-9]{3}[ .\-]?[0-9]{3}|[6-9][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}"
-    r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}|[67][0-9]{2}[ .\-][0-9]{4}[ .\-][0-9]{2}|[67][0-9]{2}/[0-9]{6}"
-    r"|[67][0-9]{2}[/ .\-][0-9]{6}|[67][0-9](?:[ .\-][0-9]{2}){3}[ .\-]?[0-9]|[89][0-9][/\-][0-9]{7}|"
-    r"9[0-9]{2}[/ .\-][0-9]{6}"
-    # Italy: mobile, and area codes that begin with 0; Britain's are longer
-    r"|3[1-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,3}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
-    r"|3[1-9][0-9][/ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}|3[1-9][0-9][ .\-][0-9]{6,7}"
-    r"|3[0-9]{2}/[0-9]{6,7}|3[1-9][0-9](?:[ .\-][0-9]{2}){2}[ .\-][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
-    r"|0[0-9]{2,4}[ \-][0-9]{3,4}[ \-][0-9]{3,4}|07[0-9]{3}[ \-][0-9]{6}"
-    # France, and Dutch mobile numbers
-    r"|0[1-9](?:[ .\-][0-9]{2}){4}|06[ \-](?:[0-9]{8}|[0-9]{4}[ ][0-9]{4})"
-    # An area code in brackets: with 0 in Italy and Britain, where numbers differ in length and grouping (`_is_short`
-    # drops short ones), and with 9 in Spain
-    r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|"
-    r"\(9[0-9]{1,2}\)[ ]?(?:[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}|[0-9]{3}[ .\-]?[0-9]{3,4})"
-    # North America, and its short form with 555
-    r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ .\-]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}|"
-    r"[2-9][0-9]{2}[ ][2-9][0-9]{6}"
-    # Australia's free and shared numbers
-    r"|1[38]00[ \-][0-9]{3}[ \-][0-9]{3}"
-    # With the code of a country
-    r"|\([2-9][0-9]{1,2}\)[ ][0-9]{4}[ .\-][0-9]{4}|00[1-9][0-9]{0,2}[ .\-][0-9](?:[ .\-]?[0-9]){7,10}|(?:00|"
-    r"011[ .\-])(?:34|39|44|1|33|49|40|41|351|5[1-8]|212)(?:[ .\-]?[0-9]){8,11})" + _ENDS
-)
+_ALONE: Final = re.compile(rf"{_NOT_INSIDE}(?:{any_of('contacts.telephones')}){_ENDS}")
 # "her # (817) 555-0174" is a telephone number.
 _AMERICAN: Final = re.compile(r"(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[.\-])[2-9][0-9]{2}[.\-][0-9]{4}")
 _OTHERWISE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('contacts.otherwise')})[.:ºª° ]*\Z")
@@ -210,9 +184,7 @@ _OTHERWISE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('contacts.otherwise'
 _CALL_WORDS: Final = re.compile(
     rf"(?:{any_of('contacts.call_words')})[^0-9]{{0,40}}(?:[0-9 +()./\-]{{7,18}}[^0-9]{{1,12}})?\Z"
 )
-_UNGROUPED: Final = re.compile(
-    r"(?<![0-9A-Za-z,./\-+])(?:[679][0-9]{8}|3[0-9]{8,9}|0[1-9][0-9]{7,9}|[2-9][0-9]{9})(?![0-9A-Za-z])"
-)
+_UNGROUPED: Final = re.compile(rf"(?<![0-9A-Za-z,./\-+])(?:{any_of('contacts.ungrouped')})(?![0-9A-Za-z])")
 
 
 # "3475550162 is her cell", "… as the only contact", "… goes to voicemail"

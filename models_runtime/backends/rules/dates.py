@@ -112,10 +112,7 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), RuleKind.DATE
 
 
-_NUMBER_BEFORE: Final = re.compile(
-    r"(?<![^\W\d_])(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg|(?<![a-z])(?:"
-    r"ley(?: org[aá]nica)?|l\.o\.|reglamento|regolamento|directiva|direttiva|dgr))[ ]?\Z"
-)
+_NUMBER_BEFORE: Final = re.compile(rf"(?<![^\W\d_])(?:{any_of('dates.number_before')})[ ]?\Z")
 _MONTH_YEAR: Final = rf"{FREE}(?P<date>(?:0?[1-9]|1[0-2])[/\-]{YEAR})(?![0-9]|[/\-.][0-9])"
 _IN_YEAR: Final = re.compile(
     rf"(?:(?<![a-zà-ÿ])(?:{any_of('dates.in_year')})(?: del?)?[ ]{{1,2}}|dell['’](?:anno )?|\((?:[^()]{{0,40}}[ ,])?|"

@@ -22,9 +22,7 @@ _WORDS: Final = re.compile(rf"{LETTER}{{2,}}")
 _ARTICLES: Final = frozenset(
     {"la", "el", "los", "las", "il", "lo", "le", "de", "del", "di", "della", "the", "of", "und"}
 )
-_DAY_CARE: Final = re.compile(
-    rf"[ ](?:[Dd][Ee][ ](?i:d[ií]a|salud|referencia|origen)|y|e|e[ns])(?!{LETTER}|[ ](?!ONCOL)[{UP}0-9])"
-)
+_DAY_CARE: Final = re.compile(f"[ ](?:{any_of('institutions.day_care')})(?!{LETTER}|[ ](?!ONCOL)[{UP}0-9])")
 # "Nutrición Clínica" is a specialty, not a clinic.
 _SPECIALTY: Final = re.compile(rf"(?:{any_of('institutions.specialty')})[ ]\Z")
 
@@ -141,10 +139,7 @@ _INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=
 # Universities, institutes, authorities, companies and named places other than hospitals.
 
 
-_LEGAL_FORM: Final = re.compile(
-    r"(?:srl|Srl|SRL|spa|SpA|SPA|SLU?|SAU?|Inc|LLC|Ltd|GmbH|GMBH|Corp|Corporation|AG|snc|SNC|sas)(?!\w)|"
-    r"S\.[ ]?[pP]\.[ ]?A\.?|S\.[ ]?r\.[ ]?l\.?|S\.[ ]?L\.?|S\.[ ]?A\.?(?![A-Za-z.])"
-)
+_LEGAL_FORM: Final = re.compile(any_of("institutions.legal_form"))
 _COMPANY: Final = re.compile(rf"(?:(?:[{UP}][A-Za-zÀ-ÿ&'’\-]*|de|del|la|di|&|y|e|El|La)[ ]){{1,5}}\Z")
 _COMPANY_ARTICLES: Final = frozenset({"la", "il", "lo", "the", "presso", "ditta", "società", "empresa", "from"})
 

@@ -104,9 +104,7 @@ def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
             yield more.start("town"), more.end("town"), RuleKind.REGION
 
 
-_FIELD_GAP: Final = re.compile(
-    r"[ ]?(?:/[ ]?(?:provincia|municipio|pa[ií]s)|de nacimiento|di nascita|of birth)?[ ]?:[ \t]{0,6}", re.IGNORECASE
-)
+_FIELD_GAP: Final = re.compile(rf"[ ]?(?:{any_of('places.field_gap')})?[ ]?:[ \t]{{0,6}}", re.IGNORECASE)
 _VALUE: Final = re.compile(rf"[{UP}]{LETTER}*+(?:[ .'’´`\-]{{1,2}}(?:{LETTER}++|\([^()\n]{{1,30}}\))){{0,7}}+")
 _NEXT_FIELD: Final = re.compile(r"[ ]{2}|[ ](?:CP|C\.P|NHC|Edad|Tel|Sexo|Fecha|Teléfono)\b")
 

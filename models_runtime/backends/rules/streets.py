@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, word_set
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, TOWN, UP, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, strong, words
 
@@ -26,8 +26,7 @@ _DETAIL: Final = re.compile(
     rf"[0-9]{{1,2}}[ ]?(?:\.?[ºª°o]|\.a|er)\.?(?:[ ,\-]{{0,3}}(?:{_SIDE}|[A-Z](?![A-Za-zà-ÿ/]|-[0-9]{{4}})|"
     rf"[0-9]{{1,2}}[ºª°]))?\.?(?![A-Za-zà-ÿ])"
     # Floors, blocks and staircases: piso 3, bloque 2, esc. A
-    r"|(?:piso|planta|pl|esc|escalera|bloque|blq|bl|bq|pta|puerta|portal|port|apto|apt|int|interno|scala|suite|ste|"
-    r"unit|flat|edificio|local|letra|dpto|despacho|of)\.?[ ]?(?:[0-9]{1,4}[ºª°]?|[A-Z](?![a-z]))[A-Z]?(?![A-Za-zà-ÿ])"
+    rf"|(?:{any_of('streets.parts')})\.?[ ]?(?:[0-9]{{1,4}}[ºª°]?|[A-Z](?![a-z]))[A-Z]?(?![A-Za-zà-ÿ])"
     rf"|(?:bajo|ático|atico|entlo|entresuelo|principal|ppal|{_SIDE}|km\.?[ ]?[0-9]{{1,4}}(?:[.,][0-9]{{1,3}})?|"
     rf"s/n)\.?(?![a-zà-ÿ])"
     # 23, 5 B
@@ -140,10 +139,7 @@ def _english(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _COLON: Final = re.compile(r"(?: \(?[a-zà-ÿ]{2,12}\)?)?[ ]?:[ \t]{0,6}")
-_FIELD_STOP: Final = re.compile(
-    r"[ ]{2,}|\t|[ ,.\-–(]{1,3}(?:CP[ :.]{1,2})?[0-9]{5}(?![0-9])|"
-    r"(?:Localidad|Provincia|Municipio|Tel|Tfno|Teléfono|CP|C\.P|Nato|Nata|Codice|Comune)\b|\n|\r"
-)
+_FIELD_STOP: Final = re.compile(any_of("streets.field_stop"))
 _TYPE: Final = re.compile(
     rf"(?i)(?:c[ ]?[/\\]\.?|(?:{either('street_types_es', 'street_types_it')})\b\.?|p\.za|v\.le|c\.so|p\.le)[ ]{{0,2}}"
 )
