@@ -122,8 +122,6 @@ def _weekday(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), RuleKind.LOOSE_DATE
 
 
-_NIGHT: Final = re.compile(r"(?:noche|tarde|madrugada|mañana|notte|night)(?: del| of| tra il)[ ]\Z")
-_ON_DAY: Final = re.compile(r"(?:\bel|desde el|hasta el|\bil|\bdal|\bal)[ ]\Z")
 _FEAST: Final = rf"(?i)(?<!\w)(?P<date>{any_of('date_words.feast')})(?!\w)"
 # The disease and the factor named after Christmas: "enfermedad de Christmas".
 _FEAST_BEFORE: Final = re.compile(rf"(?:{any_of('date_words.feast_before')})[ ](?:\(|de[ ]|di[ ]|d[ie]l[ ])?\Z")
@@ -263,24 +261,6 @@ RULES: Final = (
     strong("date.weekday.dated", _weekday_dated, 77, _WEEKDAYS),
     Rule("date.weekday", _weekday, 44, _WEEKDAYS),
     Rule("date.feast", pattern(_FEAST, check=_is_feast, date=RuleKind.LOOSE_DATE), 46),
-    Rule(
-        "date.day_of",
-        pattern(
-            r"(?i)(?P<date>(?:día|giorno)[ ][0-9]{1,2})(?![0-9]|[ ]?(?:de|di|post|del|dopo)\b)",
-            check=lambda match: bool(_ON_DAY.search(before(match.string, match.start()))),
-            date=RuleKind.LOOSE_DATE,
-        ),
-        38,
-    ),
-    Rule(
-        "date.night",
-        pattern(
-            rf"(?P<date>{_DAY}[ ](?:al|to|e il)[ ]{_DAY})(?![0-9/])",
-            check=lambda match: bool(_NIGHT.search(before(match.string, match.start()))),
-            date=RuleKind.LOOSE_DATE,
-        ),
-        39,
-    ),
     strong("date.numeral", _by_numeral, 75, _ROMAN),
     strong("date.row", _in_a_row, 75, _MONTHS),
     strong("date.spoken", _spoken, 75, (*listed("months"), "setiembre")),

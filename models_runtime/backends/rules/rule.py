@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, groups
-from models_runtime.backends.rules.phrases import LETTER, UP
+from models_runtime.backends.rules.phrases import LETTER, UP, before
 
 CODE_TRIGGER: Final = "?code"
 """Trigger for every word of six letters, because an Italian tax code begins with six letters."""
@@ -106,12 +106,18 @@ def declared(name: str, make: Callable[..., Finder], **common: Any) -> Iterator[
         yield Rule(id, make(**given), **common | {key: row[key] for key in row if key in _PROPERTIES})
 
 
-def shape(expression: str, kinds: Mapping[str, str], limits: Sequence[int] = ()) -> Finder:
+def shape(expression: str, kinds: Mapping[str, str], limits: Sequence[int] = (), behind: str = "") -> Finder:
     """A finder that matches an expression at the trigger word. `kinds`: the kind of each named group.
 
-    `limits`: the least and the greatest number that the group `number` may have.
+    `limits`: the least and the greatest number that the group `number` may have. `behind` must match in the line's end
+    before the trigger word, in lower case.
     """
-    check = (lambda match: limits[0] <= int(match["number"]) <= limits[1]) if limits else None
+    leading = re.compile(behind)
+
+    def check(match: re.Match[str]) -> bool:
+        fits = not limits or limits[0] <= int(match["number"]) <= limits[1]
+        return fits and leading.search(before(match.string, match.start())) is not None
+
     return pattern(expression, check=check, **{name: RuleKind(kind) for name, kind in kinds.items()})
 
 
