@@ -1,8 +1,6 @@
 """Routes of recordings."""
 
-from typing import Any
-
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
@@ -12,7 +10,7 @@ from annotations.audio.rules.recognizers import POCKETSPHINX
 from annotations.audio.services.regions import decide_region, mark_region
 from annotations.audio.services.starting import start_recording
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, named
 from annotations.core.requests import takes_uploads
 from annotations.jobs.api import JobItem, started
@@ -94,7 +92,7 @@ def import_recording(
 
 
 @router.get(PATH, Can.READ_NOTES, response=Page[RecordingItem])
-def list_recordings(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_recordings(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the recordings."""
     return paged_rows(request, paging, selectors.recordings(access.project).order_by("pk"), RecordingItem.from_orm)
 

@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, ProjectRouter, Username, require_any_project
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
@@ -71,7 +71,7 @@ def list_queues(request: ApiRequest) -> list[QueueRow]:
 
 
 @router.get("/projects/{slug:slug}/jobs", Can.READ_NOTES, response=Page[JobItem])
-def list_jobs(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_jobs(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the jobs of a project, the newest first."""
     rows = Job.objects.filter(project=access.project).select_related("created_by").defer("result")
     return paged_rows(request, paging, rows, JobItem.model_validate, newest_first=True, by="number")

@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, named
 from annotations.core.requests import takes_uploads
 from annotations.jobs.api import JobItem, started
@@ -91,9 +91,7 @@ def pair_decisions(
 
 
 @router.get(PATH, Can.MANAGE, response=Page[DecisionItem])
-def list_pairs(
-    request: ApiRequest, access: Access, wanted: Query[StateFilter], paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_pairs(request: ApiRequest, access: Access, wanted: Query[StateFilter], paging: Query[Paging]) -> PageAnswer:
     """List the published decisions with what became of them."""
     rows = selectors.decisions(access.project, selectors.state_of(wanted.state))
     return paged_rows(request, paging, rows.order_by("pk"), DecisionItem.from_orm)

@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, named
 from annotations.core.requests import takes_uploads
 from annotations.jobs.api import JobItem, started
@@ -97,9 +97,7 @@ class RecordRelease(Schema):
 
 
 @router.get(SCHEMAS, Can.MANAGE, response=Page[SchemaItem])
-def list_record_schemas(
-    request: ApiRequest, access: Access, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_record_schemas(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List all versions of the schemas of records."""
     return paged_rows(request, paging, selectors.schemas_of(access.project).order_by("pk"), SchemaItem.from_orm)
 
@@ -134,9 +132,7 @@ def activate_record_schema(request: ApiRequest, access: Access, record_schema: i
 
 
 @router.get(PATH, Can.RELEASE, response=Page[RecordItem])
-def list_waiting_records(
-    request: ApiRequest, access: Access, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_waiting_records(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the records that wait to be released."""
     return paged_rows(request, paging, selectors.waiting_records(access.project), RecordItem.from_orm)
 

@@ -1,14 +1,13 @@
 """Routes of feeds."""
 
 from datetime import datetime
-from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from ninja import Field, Query
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, named
 from annotations.jobs.api import JobItem, started
 from models_runtime.feeds import selectors
@@ -88,9 +87,7 @@ def read_feed(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
 
 
 @router.get(f"{ONE}/quarantine", Can.RELEASE, response=Page[QuarantinedFile])
-def list_quarantined_files(
-    request: ApiRequest, access: Access, feed: int, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_quarantined_files(request: ApiRequest, access: Access, feed: int, paging: Query[Paging]) -> PageAnswer:
     """List the files that could not be imported, with the reason."""
     rows = selectors.quarantined(selectors.feed_of(access, feed)).order_by("pk")
     return paged_rows(request, paging, rows, QuarantinedFile.from_orm)

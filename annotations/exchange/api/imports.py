@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, enter, invalid, named
 from annotations.core.requests import takes_uploads
 from annotations.core.services import ServiceError
@@ -218,7 +218,7 @@ class ImportChoices(Body):
 
 
 @router.get(PATH, Can.MANAGE, response=Page[ImportItem])
-def list_imports(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_imports(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the imports of a project, the newest first."""
     return paged_rows(request, paging, imports_of(access.project), ImportItem.from_orm, newest_first=True)
 

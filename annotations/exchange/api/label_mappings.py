@@ -1,15 +1,13 @@
 """Routes of label mappings: list, add, read, change, delete."""
 
-from typing import Any
-
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.answers import matched, outdated
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, enter, invalid, named
 from annotations.core.services import ServiceError
 from annotations.exchange import selectors
@@ -69,9 +67,7 @@ class ChangedMapping(Body):
 
 
 @router.get(PATH, Can.EXPORT, response=Page[MappingItem])
-def list_label_mappings(
-    request: ApiRequest, access: Access, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_label_mappings(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the label mappings of a project by id."""
     missing = selectors.open_counts(access.project)
 

@@ -1,15 +1,14 @@
 """Routes of webhooks: list, add, change, switch, new secret, test, remove, and the log of deliveries."""
 
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from django.http import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named, shows_once
 from annotations.models import Delivery, Webhook
 from annotations.ops.forms import WebhookForm
@@ -84,7 +83,7 @@ class DeliveryItem(Schema):
 
 
 @router.get(PATH, Can.MANAGE, response=Page[WebhookItem])
-def list_webhooks(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_webhooks(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the webhooks of a project."""
     rows = Webhook.objects.filter(project=access.project).defer("sealed")
     return paged_rows(request, paging, rows, WebhookItem.from_orm)
@@ -141,9 +140,7 @@ def send_webhook_test(request: ApiRequest, access: Access, webhook: One) -> Stat
 
 
 @router.get(DELIVERIES, Can.MANAGE, response=Page[DeliveryItem])
-def list_deliveries(
-    request: ApiRequest, access: Access, webhook: One, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_deliveries(request: ApiRequest, access: Access, webhook: One, paging: Query[Paging]) -> PageAnswer:
     """List the deliveries of a webhook, the newest first."""
     return paged_rows(request, paging, deliveries_of(webhook), DeliveryItem.of, newest_first=True)
 

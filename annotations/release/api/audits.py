@@ -6,14 +6,14 @@ Auditors get the result only after the audit has ended, and nobody learns before
 from collections.abc import Sequence
 from typing import Any, Literal, Self, TypeVar
 
-from django.http import Http404, HttpResponseBase
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, named
 from annotations.models import AuditMark, AuditPlan, Release
 from annotations.release.api.releases import Named
@@ -153,7 +153,7 @@ class LeakDecision(Body):
 
 
 @router.get("/projects/{slug:slug}/audits", Can.AUDIT_RELEASES, response=Page[AuditItem])
-def list_audits(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_audits(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the releases that have an audit, and for managers the others too; the newest first."""
     return paged_rows(request, paging, audits.audited(access), AuditItem.of, newest_first=True, by="number")
 
@@ -239,9 +239,7 @@ def reopen_audit_note(request: ApiRequest, access: Access, release: Named) -> Re
 
 
 @router.get(f"{PATH}/leaks", Can.RELEASE, response=Page[LeakItem])
-def list_leaks(
-    request: ApiRequest, access: Access, release: Named, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_leaks(request: ApiRequest, access: Access, release: Named, paging: Query[Paging]) -> PageAnswer:
     """List the leaks that auditors found, in their sentences. The audit log records that their notes were read."""
     plan = _plan(release)
 

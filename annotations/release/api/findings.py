@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
-from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can, note_for
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, AsText, Body, ProjectRouter, Username, invalid, named
 from annotations.core.services import record_reads
 from annotations.models import ReleasedNoteState, ReleaseState
@@ -91,7 +90,7 @@ def list_findings(
     release: Named,
     paging: Query[Paging],
     state: Literal["open", "decided", "all"] = "all",
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the findings of the leak gate. The audit log records that their notes were read."""
 
     def fetch(after: int | None, size: int) -> Sequence[FindingInSentence]:
@@ -165,9 +164,7 @@ class ViewedNote(Answer):
 
 
 @router.get(NOTES_PATH, Can.RELEASE, response=Page[ReleasedItem])
-def list_released(
-    request: ApiRequest, access: Access, release: Named, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_released(request: ApiRequest, access: Access, release: Named, paging: Query[Paging]) -> PageAnswer:
     """List the notes of a release."""
     return paged_rows(request, paging, released_notes(release), ReleasedItem.model_validate)
 

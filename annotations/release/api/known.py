@@ -6,13 +6,13 @@ Values of the master are answered on request only, for one patient, and each tim
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, Done, ProjectRouter, check, enter, invalid, named
 from annotations.core.requests import takes_uploads
 from annotations.core.services import ServiceError
@@ -152,7 +152,7 @@ def discard_master(request: ApiRequest, slug: str, known_upload: int) -> Status[
 
 
 @router.get(f"{PATH}/patients", Can.MANAGE, response=Page[PersonItem])
-def list_known_people(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_known_people(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the patients of the master, without values."""
     return paged_rows(request, paging, people_listed(access.project), PersonItem.of)
 
@@ -184,7 +184,7 @@ def clear_known_people(request: ApiRequest, access: Access) -> Done:
 @router.get(f"{PATH}/terms", Can.MANAGE, response=Page[TermItem])
 def list_terms(
     request: ApiRequest, access: Access, paging: Query[Paging], kind: Literal["allow", "deny"] = "deny"
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the terms of a list, in the order in which they were added."""
 
     def fetch(after: int | None, size: int) -> list[tuple[ListedTerm, str]]:

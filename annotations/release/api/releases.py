@@ -4,13 +4,13 @@ import uuid
 from datetime import date, datetime
 from typing import Annotated, Any, Self
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, invalid, named
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.exchange.forms.exports import set_choices
@@ -199,7 +199,7 @@ Named = Annotated[Release, release_for]
 
 
 @router.get(PATH, Can.RELEASE, response=Page[ReleaseItem])
-def list_releases(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_releases(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the releases of a project, the newest first."""
     return paged_rows(request, paging, releases_of(access.project), ReleaseItem.of, newest_first=True, by="number")
 

@@ -1,14 +1,14 @@
 """Routes of the index of surrogates: list, search, read an entity with its mentions, and all edits."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse
 from ninja import Field, Query
 
 from annotations.core.access import Access, Can
 from annotations.core.api.answers import matched, outdated
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, enter, named
 from annotations.core.services import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
@@ -103,7 +103,7 @@ def list_surrogates(
     paging: Query[Paging],
     kind: IdentifierType | None = None,
     state: Literal["all", "locked", "edited"] = "all",
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the entities of the index with their surrogates, of one kind or state."""
     rows = surrogates.entities_of(access.project, str(kind or ""), state).select_related("edited_by")
 
@@ -136,9 +136,7 @@ def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entit
 
 
 @router.get(f"{ONE}/mentions", Can.RELEASE, response=Page[MentionItem])
-def list_mentions(
-    request: ApiRequest, access: Access, entity: int, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_mentions(request: ApiRequest, access: Access, entity: int, paging: Query[Paging]) -> PageAnswer:
     """List the mentions of an entity. The audit log records that their notes were read."""
     rows = SurrogateMention.objects.filter(entity=_entity(access, entity))
 

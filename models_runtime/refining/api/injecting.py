@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import (
     Answer,
     ApiRequest,
@@ -126,7 +126,7 @@ class InjectedErrorOut(SpanInSentence):
 
 
 @router.get(PATH, Can.MANAGE, response=Page[InjectionItem])
-def list_injections(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_injections(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the copies of gold with injected errors, the newest first."""
     rows = InjectedRun.objects.filter(project=access.project).select_related("author", "gold_version", "job")
     return paged_rows(request, paging, rows, InjectionItem.from_orm, newest_first=True)
@@ -169,7 +169,7 @@ def read_injection_score(request: ApiRequest, access: Access, injection: int, au
 @router.get(f"{ONE}/errors", Can.MANAGE, response=Page[InjectedErrorOut])
 def list_injected_errors(
     request: ApiRequest, access: Access, injection: int, paging: Query[Paging], wanted: Query[InjectedErrorsWanted]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
     row = bench.injection_for(access, injection)
     bench.require_complete(row)
@@ -279,9 +279,7 @@ class NewSystemic(Body):
 
 
 @router.get(f"{SYSTEMIC}/clusters", Can.MANAGE, response=Page[ClusterOut])
-def list_clusters(
-    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[ClusterSeed]
-) -> dict[str, Any] | HttpResponseBase:
+def list_clusters(request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[ClusterSeed]) -> PageAnswer:
     """List clusters of rejected suggestions, the largest first. The audit log records the notes of the examples."""
     found = injecting.clusters_of(access.project, wanted.seed)
 
@@ -292,9 +290,7 @@ def list_clusters(
 
 
 @router.get(SYSTEMIC, Can.MANAGE, response=Page[SystemicItem])
-def list_systemic_errors(
-    request: ApiRequest, access: Access, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_systemic_errors(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the accepted systemic errors."""
     return paged_rows(request, paging, systemic_rows(access.project), SystemicItem.of)
 

@@ -5,12 +5,12 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import (
     Answer,
     ApiRequest,
@@ -104,7 +104,7 @@ class EntityOut(SpanInSentence):
 
 
 @router.get(PATH, Can.READ_NOTES, response=Page[JudgingItem])
-def list_judgings(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_judgings(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the judgings of a project, the newest first."""
     rows = Judging.objects.filter(project=access.project, author__in=authors_for(access))
     rows = rows.select_related("author", "gold_version", "job").prefetch_related("judges")
@@ -135,7 +135,7 @@ def read_judging(request: ApiRequest, access: Access, judging: int) -> JudgingOu
 @router.get(f"{ONE}/entities", Can.READ_NOTES, response=Page[EntityOut])
 def list_judged_entities(
     request: ApiRequest, access: Access, judging: int, paging: Query[Paging], wanted: Query[EntitiesWanted]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the entities behind a count in their sentences. The audit log records the notes."""
     row = judging_for(access, judging)
     found, names = judged_entities(row, wanted.kind), [one.name for one in row.judges.all()]

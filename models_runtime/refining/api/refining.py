@@ -2,15 +2,15 @@
 
 from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Field, Query
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import (
     Answer,
     ApiRequest,
@@ -82,7 +82,7 @@ class NewRefinement(Body):
 
 
 @router.get(PATH, Can.MANAGE, response=Page[RefinementItem])
-def list_refinements(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_refinements(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the refinements of a project, the newest first."""
     rows = Refinement.objects.filter(project=access.project)
     rows = rows.select_related("author", "source", "gold_version", "job")

@@ -2,13 +2,13 @@
 
 from typing import Any, Literal
 
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
-from annotations.core.api.paging import Page, Paging
+from annotations.core.api.paging import Page, PageAnswer, Paging
 from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, SpanInSentence, check, invalid, named
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
@@ -106,7 +106,7 @@ def start_comparison_job(
 @router.get(f"{PATH}/spans", Can.READ_NOTES, response=Page[GoldSpanInContext])
 def list_compared_spans(
     request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[SpansWanted]
-) -> dict[str, Any] | HttpResponseBase:
+) -> PageAnswer:
     """List the gold spans behind a count in their sentences. The audit log records the notes."""
     with named(FIELDS):
         spans = telling_spans(_at_once(request, _asked(access, wanted)))

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, JobNumber, JobStateName, ProjectRouter, check, named
 from annotations.jobs.api import located, new_key
 from annotations.projects.selectors.labels import labels_of
@@ -138,7 +138,7 @@ def list_backends(request: ApiRequest, access: Access) -> list[BackendItem]:
 
 
 @router.get(PATH, Can.READ_NOTES, response=Page[RunListed])
-def list_runs(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_runs(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the runs of a project, the newest first. Imported runs are in the list of reviews only."""
     runs = Run.objects.filter(project=access.project).select_related("author", "job", "created_by").order_by("-pk")
 
@@ -174,9 +174,7 @@ def change_run(request: ApiRequest, access: Access, run: int, body: ChangedRun) 
 
 
 @router.get(f"{PATH}/{{int:run}}/failures", Can.READ_NOTES, response=Page[FailedNote])
-def list_failures(
-    request: ApiRequest, access: Access, run: int, paging: Query[Paging]
-) -> dict[str, Any] | HttpResponseBase:
+def list_failures(request: ApiRequest, access: Access, run: int, paging: Query[Paging]) -> PageAnswer:
     """List the notes that failed."""
     row = run_of(access, run)
     items = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")

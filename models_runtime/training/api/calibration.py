@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
 from annotations.jobs.api import JobItem, started
 from annotations.text.names import MAX_ID
@@ -55,7 +55,7 @@ class NewCalibration(Body):
 
 
 @router.get(PATH, Can.READ_NOTES, response=Page[CalibrationItem])
-def list_calibrations(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_calibrations(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the calibrations of a project, the newest first."""
     rows = Calibration.objects.filter(project=access.project)
     return paged_rows(request, paging, rows, CalibrationItem.of, newest_first=True)

@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import attachment
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
 from annotations.core.requests import takes_uploads
 from annotations.scores.rules.operating import OperatingPoint
@@ -142,7 +142,7 @@ class UploadOptions(Schema):
 
 
 @router.get(PATH, Can.READ_NOTES, response=Page[ModelItem])
-def list_models(request: ApiRequest, access: Access, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+def list_models(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the trained models of a project, the newest first."""
     rows = TrainedModel.objects.filter(project=access.project).select_related("project", "gold_version", "job")
     return paged_rows(request, paging, rows.defer("losses"), ModelItem.of, newest_first=True)
