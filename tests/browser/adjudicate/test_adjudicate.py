@@ -159,6 +159,8 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(world, page_of,
 def test_the_text_shows_the_decided_spans(world, page_of, live):
     read_by_three(world)
     page = open_desk(page_of(world.rita), live, world)
+    faults = chrome_faults(page, "#chosen tbody [data-act]", "#chosen .ad-acts .btn", "#after-location", "#finish")
+    assert faults == []
     pieces = page.locator("#note .span")
     drawn = "pieces => pieces.map(piece => [piece.textContent, piece.dataset.label])"
     assert ["ASL Latina", "2 of 3 HOSPITAL"] in pieces.evaluate_all(drawn)
@@ -180,13 +182,6 @@ def test_the_text_shows_the_decided_spans(world, page_of, live):
 
 
 # ── Disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_small_windows(world, page_of, live):
-    read_by_three(world)
-    page = open_desk(page_of(world.rita), live, world)
-    faults = chrome_faults(page, "#chosen tbody [data-act]", "#chosen .ad-acts .btn", "#after-location", "#finish")
-    assert faults == []
 
 
 def test_a_phone_shows_whole_buttons_and_the_badge_counts_for_this_person(world, page_of, live):

@@ -167,40 +167,6 @@ def test_a_note_by_keys(walk_over):
     expect(page.locator("#note .is-selected")).to_have_count(0)
 
 
-def test_submitting_by_a_held_key(walk_over):
-    walk = walk_over(*[LINES] * 3)
-    page = walk.page
-    # A note without spans is submitted after a question; what a submitted note refuses is told, and the notice closes.
-    page.get_by_role("button", name="Submit").click()
-    page.get_by_role("button", name="Yes, submit").click()
-    expect(page.locator("#note-name")).to_have_text("n01")
-    page.locator("#previous-note").click()
-    expect(page.locator("#reopen")).to_be_visible()
-    press(page, "ArrowRight", "1")
-    notice = page.locator("#notice")
-    expect(notice).to_contain_text("This note is submitted. Reopen it to change it.")
-    notice.get_by_role("button", name="Close").click()
-    expect(notice).to_be_hidden()
-    # From a submitted note to the next one, without loading a page.
-    page.evaluate("window.stayed = true")
-    page.locator("#next-open").click()
-    expect(page.locator("#note-name")).to_have_text("n01")
-    assert page.evaluate("window.stayed")
-    # A key that is held down hands in one note.
-    press(page, "ArrowRight", "1")
-    saved(page)
-    page.keyboard.press("Escape")
-    page.keyboard.down("Enter")
-    expect(page.locator("#note-name")).to_have_text("n02")
-    page.keyboard.down("Enter")
-    page.keyboard.down("Enter")
-    page.keyboard.up("Enter")
-    press(page, "ArrowRight", "1")
-    saved(page)
-    expect(page.locator("#note-name")).to_have_text("n02")
-    assert AnnotationSet.objects.filter(state="submitted").count() == 2
-
-
 def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_first(walk_over):
     names = ["NOMBRE", "ID_TITULACION_SANITARIO", "ID SUJETO", "NUMERO-FAX", "CALLE"]
     page = walk_over("uno dos tres cuatro", labels=[("ALL", [(name, "") for name in names])]).page

@@ -81,13 +81,9 @@ def test_a_phone(world, page_of, live, axe):
     assert axe(page) == []
 
 
-def test_small_windows(opened: Page) -> None:
-    assert (
-        chrome_faults(opened, "[data-act=accept]", "[data-act=reject]", "#after-suggestion", "#finish", "#undo") == []
-    )
-
-
-def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
+def test_small_windows_and_no_text_in_any_url(opened: Page) -> None:
+    controls = "[data-act=accept]", "[data-act=reject]", "#after-suggestion", "#finish", "#undo"
+    assert chrome_faults(opened, *controls) == []
     seen = []
     opened.on("request", lambda request: seen.append(request.url))
     press(opened, "a", "x", "c", "u")

@@ -62,6 +62,17 @@ def test_changing_switching_and_removing(mia, webhook, receiver):
     assert not Webhook.objects.exists()
 
 
+def test_the_log_is_loaded_again_while_a_delivery_is_about_to_be_sent(world, mia, webhook, receiver):
+    page = f"{PAGE}{webhook.pk}/"
+    assert "Nothing was sent yet" in check_page(mia.get(page))
+    delivery = services.send_test(webhook=webhook, actor=world.mia)
+    log = mia.get(page).text.split('id="webhook-log"')[1]
+    assert f'hx-get="{page}?page=1"' in log.partition(">")[0] and "Waiting" in log
+    send_now(delivery.pk)
+    log = check_page(mia.get(page)).split('id="webhook-log"')[1]
+    assert "hx-get" not in log.partition(">")[0] and "Delivered" in log
+
+
 def test_a_stopped_webhook_is_shown_to_managers(world, mia, sign_in, webhook):
     Webhook.objects.update(state="stopped")
     assert "was stopped" in check_page(mia.get(f"{PAGE}{webhook.pk}/"))
