@@ -37,10 +37,8 @@ COVERAGE = (
 )
 # Folders of scripts that several screens load.
 SHARED_SCRIPTS = {
-    "editor": ["review", "annotate", "adjudicate"],
-    "text": ["annotate", "review"],
-    "core": ["core", "projects"],
-}
+    "editor": ["review", "annotate", "adjudicate"], "text": ["annotate", "review"], "core": ["core", "projects"],
+}  # fmt: skip
 NODE = ["node", "--test", "--test-reporter=dot"]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--tb=no"]
 # Exit statuses of pytest: no test failed; a test was not found; no test was run.

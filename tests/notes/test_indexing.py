@@ -62,7 +62,7 @@ def test_the_results_are_those_without_the_index(ward, sign_in, monkeypatch):
     people = [sign_in(ward.ann), sign_in(ward.rev)]
     texts = ["rossi", "jose pena", "Peña", "weiß", "inci", "la nota-2", "ta-2", "x", "Zanetti"]
     options = [{}, {"loose": "on"}, {"case": "on", "word": "on"}, {"where": "unlabeled"}]
-    monkeypatch.setattr(searching, "NOTES", 4)
+    monkeypatch.setattr(searching, "NOTES", 12)
 
     def everything():
         return [shown(client, text, **how) for client in people for text in texts for how in options]

@@ -19,16 +19,6 @@ def gold_url(pk: int, slug: str = "covid") -> str:
     return reverse("note_gold", args=[slug, pk])
 
 
-def test_existing_gold_is_replaced_only_on_explicit_request(annotated, sign_in):
-    gold = gold_of(annotated.note, [ROSSI])
-    client = sign_in(annotated.rev)
-    response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns), follow=True)
-    assert "Replace the gold explicitly" in check_page(response)
-    assert gold.spans.count() == 1
-    client.post(gold_url(annotated.note.pk), gold_form(annotated.anns, replace=1, gold_version=gold.version))
-    assert gold.spans.count() == 2
-
-
 def test_stale_pages_change_nothing(annotated, sign_in):
     gold = gold_of(annotated.note, [ROSSI])
     client = sign_in(annotated.rev)

@@ -88,12 +88,3 @@ def test_a_file_in_the_folders_place(tmp_path):
 def test_a_place_where_nobody_can_write():
     with pytest.raises(StartError, match="DEIDREVIEW_DATA: /proc/deidreview cannot be written"):
         folder.prepare(Path("/proc/deidreview"), quiet)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_the_right_to_write(tmp_path):
-    tmp_path.chmod(0o500)
-
-    with pytest.raises(StartError, match=r"cannot be written .Permission denied."):
-        folder.prepare(tmp_path, quiet)
-    tmp_path.chmod(0o700)

