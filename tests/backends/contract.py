@@ -13,13 +13,9 @@ from tests.timing import grows_in_proportion
 
 PLAIN = "Dr. Julián Otero Paz, Hospital San Rocco, C/ Mayor 3, 28013 Madrid. Tel. 923 555 100. Ingreso: 05/03/2020.\n"
 HOSTILE: dict[str, str] = {
-    "empty": "",
-    "one letter": "a",
-    "only white space": " \t\r\n\u2003\ufeff\u200b",
-    "only controls": "\x01\x02\x0b\x0c\x1b\x7f\x85",
-    "byte order mark": "\ufeff" + PLAIN,
-    "crlf": PLAIN.replace("\n", "\r\n") * 3,
-    "cr alone": PLAIN.replace("\n", "\r") * 3,
+    "empty": "", "one letter": "a", "only white space": " \t\r\n\u2003\ufeff\u200b",
+    "only controls": "\x01\x02\x0b\x0c\x1b\x7f\x85", "byte order mark": "\ufeff" + PLAIN,
+    "crlf": PLAIN.replace("\n", "\r\n") * 3, "cr alone": PLAIN.replace("\n", "\r") * 3,
     "emoji before and inside": "👩‍⚕️🏥 Dra. 😊 Carmen Huerta 👨‍👩‍👧‍👦, tel. 923 555 100 🇪🇸 28013 Madrid",
     "combining marks": "Paciente: Jose\u0301 Nun\u0303ez, nacido en Leo\u0301n el 3 de marzo de 1950, Zu\u0308rich",
     "bidi": "\u202eDr. Rossi\u202c \u2067שלום 12/03/2020\u2069 \u200fمريض\u200e via Roma 5",
@@ -29,10 +25,9 @@ HOSTILE: dict[str, str] = {
     "no break spaces": "Sr.\xa0Juan\xa0Pérez,\xa0C/\xa0Mayor\xa03,\u202f28013\u2009Madrid",
     "zero width": "Dr.\u200b Ros\u200bsi, Mad\u00adrid, Bar\u2060celona",
     "markup": "<b>Dr. Rossi</b> &amp; <script>12/03/2020</script> {{ name }} %s \\1",
-    "one long word": "x" * 5000 + " Dr. Rossi",
-    "one long number": "1" * 5000 + " 12/03/2020",
+    "one long word": "x" * 5000 + " Dr. Rossi", "one long number": "1" * 5000 + " 12/03/2020",
     "lines of nothing": "\n" * 2000 + PLAIN,
-}
+}  # fmt: skip
 MANY: list[str] = [PLAIN, "", *HOSTILE.values(), PLAIN]
 
 
@@ -62,9 +57,12 @@ class BackendContract:
     # Several texts at once. A backend that asks a server gets fewer.
     many: Sequence[str] = MANY
 
+    # The fixture that makes the backend.
+    made: str = "loaded"
+
     @pytest.fixture
-    def backend(self) -> Backend:
-        raise NotImplementedError
+    def backend(self, request: pytest.FixtureRequest) -> Backend:
+        return request.getfixturevalue(self.made)
 
     def test_attributes_of_a_backend(self, backend: Backend) -> None:
         assert isinstance(backend, Backend)

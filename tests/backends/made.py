@@ -2,19 +2,16 @@
 
 import random
 import zipfile
-from collections.abc import Callable, Sequence
 from itertools import cycle
-from pathlib import Path
 
 from annotations.text.spans import Span
-from models_runtime.backends.learner import Step
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]
 PLACES = ["Madrid", "León", "Torino", "Bari", "Burgos"]
 WORDS = ["acude", "por", "dolor", "torácico", "con", "fiebre", "de", "días", "se", "pauta", "reposo", "y", "control"]
 
 
-def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
+def made_notes(count=40):
     """Invented notes in which names follow titles, and towns follow postal codes."""
     chance = random.Random(7)
     notes = []
@@ -34,7 +31,7 @@ def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
     return notes
 
 
-def joined(notes: Sequence[tuple[str, list[Span]]]) -> tuple[str, list[Span]]:
+def joined(notes):
     """All notes as one long note."""
     text, spans = "", []
     for each, own in notes:
@@ -43,7 +40,7 @@ def joined(notes: Sequence[tuple[str, list[Span]]]) -> tuple[str, list[Span]]:
     return text, sorted(spans)
 
 
-def moved_notes(count: int) -> list[tuple[str, list[Span]]]:
+def moved_notes(count):
     """The same notes with some lines before them, so that a model doesn't depend on where a note begins."""
     return [
         (lead + text, [Span(span.start + len(lead), span.end + len(lead), span.label) for span in spans])
@@ -51,7 +48,7 @@ def moved_notes(count: int) -> list[tuple[str, list[Span]]]:
     ]
 
 
-def damaged(path: Path, made: Path, **members: bytes) -> Path:
+def damaged(path, made, **members):
     """A copy of a model file with other content for some members. Empty content: without the member."""
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(made, "w") as copy:
         content = {name: archive.read(name) for name in archive.namelist()} | {
@@ -67,17 +64,17 @@ class Killed(Exception):
     """Stands for the end of a training's process."""
 
 
-def dies_at(iteration: int, *, adapting: bool = False) -> Callable[[Step], None]:
+def dies_at(iteration, *, adapting=False):
     """A report that ends a training after this epoch."""
 
-    def report(step: Step) -> None:
+    def report(step):
         if (step.adapting, step.iteration) == (adapting, iteration):
             raise Killed
 
     return report
 
 
-def made_pipeline(folder: Path) -> Path:
+def made_pipeline(folder):
     """A small spaCy pipeline trained elsewhere: it finds a few names (PER), towns (LOC) and a word (MISC)."""
     import spacy
 

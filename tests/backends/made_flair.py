@@ -2,20 +2,18 @@
 
 import json
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from safetensors.torch import save_file
 
-RECORDED: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cases" / "flair.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((Path(__file__).parents[1] / "cases" / "flair.json").read_text(encoding="utf-8"))
 SCALE = 0.7
 NEVER = -10_000
 
 
-def tensor(name: str, shape: Sequence[int], tags: Sequence[str]) -> Any:
+def tensor(name, shape, tags):
     """The numbers of a tensor, from its name; zeros for a bias. No path leads to the start or from the end."""
     made = np.random.RandomState(zlib.crc32(name.encode())).normal(0, SCALE, tuple(shape)).astype(np.float32)
     if name == "crf.transitions":
@@ -24,7 +22,7 @@ def tensor(name: str, shape: Sequence[int], tags: Sequence[str]) -> Any:
     return torch.from_numpy(made * 0 if "bias" in name else made)
 
 
-def made_flair(folder: Path, case: str = "crf", **changes: Any) -> Path:
+def made_flair(folder, case="crf", **changes):
     """The tagger of a recorded case; `changes` to its configuration."""
     recorded = RECORDED["cases"][case]
     folder.mkdir(parents=True)
@@ -36,7 +34,7 @@ def made_flair(folder: Path, case: str = "crf", **changes: Any) -> Path:
     return folder
 
 
-def word_tagger(folder: Path, tag_of: dict[str, str], tags: Sequence[str]) -> Path:
+def word_tagger(folder, tag_of, tags):
     """A tagger without context: each word of `tag_of` has its tag, almost surely, and other words have the first."""
     folder.mkdir(parents=True)
     words = sorted(tag_of)

@@ -2,9 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +11,7 @@ from tokenizers import Tokenizer, models
 
 from tests.backends.made_weights import SPECIAL, as_berts
 
-RECORDED: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cases" / "gliner.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((Path(__file__).parents[1] / "cases" / "gliner.json").read_text(encoding="utf-8"))
 WORDS = (
     "Anna", "Maria", "Bian", "##chi", ",", "di", "Rovigo", ".", "Luca", "Roma", "-", "name", "of", "a", "person",
     "city", "town", "è", "nata", "a1", "😀",
@@ -22,13 +20,13 @@ SCALE = 0.3
 STEADY = 1.15
 
 
-def tensor(name: str, shape: Sequence[int]) -> Any:
+def tensor(name, shape):
     """The numbers of a tensor, from its name; zeros for a bias."""
     made = np.random.RandomState(zlib.crc32(name.encode())).normal(0, SCALE, tuple(shape)).astype(np.float32)
     return torch.from_numpy(made * 0 if name.endswith("bias") else made)
 
 
-def steady_gliner(folder: Path, least: float = STEADY) -> Path:
+def steady_gliner(folder, least=STEADY):
     """A model in which a span's score depends on its first and last word only: no layers, no positions, no LSTM.
 
     `least` is subtracted from all scores.
@@ -47,7 +45,7 @@ def steady_gliner(folder: Path, least: float = STEADY) -> Path:
     return folder
 
 
-def made_gliner(folder: Path, case: str = "bert", **changes: Any) -> Path:
+def made_gliner(folder, case="bert", **changes):
     """The model of a recorded case; `changes` to its configuration."""
     recorded = RECORDED["cases"][case]
     folder.mkdir(parents=True)

@@ -3,22 +3,18 @@
 The libraries are imported where they are used, since loading them takes seconds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 TINY = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
 
 
-def tiny_bert(made: Path, texts: Iterable[str], tags: Sequence[str] = (), *, positions: int = 64) -> Path:
+def tiny_bert(made, texts, tags=(), *, positions=64):
     """Weights that label tokens with `tags`; without tags, weights of a masked language model."""
     return bert_folder(made, texts, tags, positions=positions, pieces=600, **TINY)
 
 
-def as_berts(tokenizer: Any) -> None:
+def as_berts(tokenizer):
     """Split words as BERT does, and put its special pieces around a text."""
     from tokenizers import normalizers, pre_tokenizers, processors
 
@@ -29,9 +25,7 @@ def as_berts(tokenizer: Any) -> None:
     )
 
 
-def bert_folder(
-    made: Path, texts: Iterable[str], tags: Sequence[str], *, positions: int, pieces: int, **shape: int
-) -> Path:
+def bert_folder(made, texts, tags, *, positions, pieces, **shape):
     """A BERT of this shape, with at most `pieces` pieces in its vocabulary."""
     import torch
     from tokenizers import Tokenizer, models, trainers
@@ -54,7 +48,7 @@ def bert_folder(
     return made
 
 
-def lookup_tagger(made: Path, tag_of: Mapping[str, str], tags: Sequence[str]) -> Path:
+def lookup_tagger(made, tag_of, tags):
     """A BERT without layers: each piece of its vocabulary has one tag, almost surely; other pieces have the first."""
     import torch
     from tokenizers import Tokenizer, models
@@ -80,7 +74,7 @@ def lookup_tagger(made: Path, tag_of: Mapping[str, str], tags: Sequence[str]) ->
     return made
 
 
-def tiny_llama(made: Path) -> Path:
+def tiny_llama(made):
     """A language model with random weights, which outputs random bytes."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers

@@ -1,9 +1,6 @@
 """Reading record batches: the answer of a batch, budgets, errors of single texts, thresholds."""
 
 import pickle
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -25,17 +22,17 @@ RULES = BatchReader("models_runtime.backends.rules.RulesBackend", {"label_set": 
 BREAKS = BatchReader("tests.backends.breaking.Breaks", {}, "note", "content", {"ALL": "EVERYTHING"})
 
 
-def batch(texts: Sequence[str | None], **names: str) -> pyarrow.RecordBatch:
+def batch(texts, **names):
     names = {"id": "id", "text": "text"} | names
     rows = {names["id"]: pyarrow.array(range(len(texts))), names["text"]: pyarrow.array(texts, pyarrow.string())}
     return pyarrow.RecordBatch.from_pydict(rows)
 
 
-def spans(rows: Any) -> list[list[tuple[int, int, str, float | None]]]:
+def spans(rows):
     return [[(one["start"], one["end"], one["label"], one["confidence"]) for one in row] for row in rows]
 
 
-def test_the_spans_are_those_of_the_backend() -> None:
+def test_the_spans_are_those_of_the_backend():
     answer = RULES(batch(TEXTS))
     assert answer.schema == SCHEMA
     assert answer.column("id").to_pylist() == ["0", "1", "2", "3"]
@@ -47,7 +44,7 @@ def test_the_spans_are_those_of_the_backend() -> None:
     assert pickle.loads(pickle.dumps(RULES))(batch(TEXTS)) == answer
 
 
-def test_one_text_that_fails_does_not_lose_the_others() -> None:
+def test_one_text_that_fails_does_not_lose_the_others():
     Breaks.sizes.clear()
     texts = ["one", "an error", "two", None, "a bug about Anna", "x" * 100, "y" * 190, "z"]
     answer = BREAKS(batch(texts, id="note", text="content"))
@@ -72,13 +69,13 @@ def test_one_text_that_fails_does_not_lose_the_others() -> None:
         ({"CITY": "CITY"}, []),  # without any of the labels, no span is left
     ],
 )
-def test_labels_that_were_merged_or_deleted(codes: dict[str, str], labels: list[str]) -> None:
+def test_labels_that_were_merged_or_deleted(codes, labels):
     reader = BatchReader("tests.backends.breaking.Breaks", {}, codes=codes)
     (found,) = reader(batch(["one"])).column("spans").to_pylist()
     assert [span["label"] for span in found] == labels
 
 
-def test_a_permanent_error_and_a_backend_that_fails_for_every_text_end_the_reading() -> None:
+def test_a_permanent_error_and_a_backend_that_fails_for_every_text_end_the_reading():
     with pytest.raises(BackendError, match="The weights are gone") as found:
         BREAKS(batch(["one", "the end"], id="note", text="content"))
     assert pickle.loads(pickle.dumps(found.value)).permanent
@@ -90,7 +87,7 @@ def test_a_permanent_error_and_a_backend_that_fails_for_every_text_end_the_readi
 
 
 @pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()])
-def test_texts_that_are_not_utf_8(kind: pyarrow.DataType) -> None:
+def test_texts_that_are_not_utf_8(kind):
     """Writers of Parquet files don't check what they write."""
     data = pyarrow.array([b"Jos\xe9", b"Dr. Otero Paz", None], pyarrow.binary())
     texts = data.view(pyarrow.string()).cast(kind) if kind == pyarrow.string() else data.cast(kind, safe=False)
@@ -98,7 +95,7 @@ def test_texts_that_are_not_utf_8(kind: pyarrow.DataType) -> None:
     assert answer.column("error").to_pylist() == [NOT_UTF8, None, NO_TEXT]
 
 
-def test_large_batches_are_answered_in_parts() -> None:
+def test_large_batches_are_answered_in_parts():
     whole = batch(["Visto el 12/03/2021."] * (ROWS + 1))
     assert [part.num_rows for part in RULES.batches([whole, batch([]), batch(["x"])])] == [ROWS, 1, 1]
     table = RULES.table(pyarrow.Table.from_batches([whole]))
@@ -109,7 +106,7 @@ def test_large_batches_are_answered_in_parts() -> None:
     assert answer.column("id").to_pylist() == ["Dr. Otero Paz"] * 2 and answer.column("error").null_count == 2
 
 
-def test_a_threshold(tmp_path: Path) -> None:
+def test_a_threshold(tmp_path):
     learn(TrainingTask(made_notes(6), "meddocan", iterations=5), tmp_path / "model.zip")
     factory, params = "models_runtime.backends.crf.CrfBackend", {"path": str(tmp_path / "model.zip")}
     texts = batch([text for text, _ in made_notes(2)])
@@ -126,7 +123,7 @@ def test_a_threshold(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("engine", ENGINES)
-def test_spark_and_ray_give_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+def test_spark_and_ray_give_the_same_answers(tmp_path, monkeypatch, engine):
     table = pyarrow.Table.from_batches([batch(TEXTS * 100)])
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     rows = rows_of(engine, tmp_path, RULES, SPARK_SCHEMA, monkeypatch)

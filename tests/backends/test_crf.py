@@ -3,22 +3,20 @@
 import json
 import struct
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pycrfsuite
 import pytest
 
 from annotations.text.spans import covered
-from models_runtime.backends import Backend, BackendError
+from models_runtime.backends import BackendError
 from models_runtime.backends.crf import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import AROUND, Features, families
 from models_runtime.backends.crf.model import LARGEST, MAGIC, load_model, read_weights, scaled
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.training import Rows, learn
-from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends.learner import TrainingTask
 from models_runtime.backends.notes import MOST, pieces, read
 from models_runtime.backends.rule_tags import rules_for
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract
@@ -26,14 +24,14 @@ from tests.backends.made import damaged, made_notes
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     made = tmp_path_factory.mktemp("crf") / "model.zip"
     learn(TrainingTask(made_notes(), "meddocan", iterations=30), made)
     return made
 
 
 @pytest.fixture(scope="module")
-def loaded(path: Path) -> CrfBackend:
+def loaded(path):
     return CrfBackend(str(path))
 
 
@@ -41,12 +39,8 @@ class TestCrfContract(BackendContract):
     # A text with confident predictions at any position, although the first line of a note is a feature.
     words = made_notes(1)[0][0]
 
-    @pytest.fixture
-    def backend(self, loaded: CrfBackend) -> Backend:
-        return loaded
 
-
-def test_a_note_longer_than_a_sequence_is_predicted_completely(loaded: CrfBackend) -> None:
+def test_a_note_longer_than_a_sequence_is_predicted_completely(loaded):
     line = PLAIN.replace("\n", " ")
     long = line * 200
     note = read(long)
@@ -58,10 +52,10 @@ def test_a_note_longer_than_a_sequence_is_predicted_completely(loaded: CrfBacken
     assert loaded.predict([long])[0][-1].start > len(long) - 2 * len(line)
 
 
-def test_held_out_notes_are_measured_after_each_iteration(tmp_path: Path) -> None:
+def test_held_out_notes_are_measured_after_each_iteration(tmp_path):
     """Labels don't count, no iteration is run twice, and the model is the same as without held-out notes."""
     notes, held_out = made_notes(12)[:6], made_notes(12)[6:]
-    steps: list[Step] = []
+    steps = []
     made = [
         learn(TrainingTask(notes, "meddocan", iterations=12, **options), tmp_path / name)
         for name, options in (
@@ -84,13 +78,13 @@ def test_held_out_notes_are_measured_after_each_iteration(tmp_path: Path) -> Non
     assert (steps[-1].recall, steps[-1].precision) == pytest.approx((right / gold, right / found), abs=1e-4)
 
 
-def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:
-    steps: list[Step] = []
+def test_training_reports_and_stops_without_a_file(tmp_path):
+    steps = []
 
     class Stopped(Exception):
         pass
 
-    def report(step: Step) -> None:
+    def report(step):
         steps.append(step)
         if step.iteration == 3:
             raise Stopped
@@ -101,14 +95,14 @@ def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:
     assert steps[-1].loss > 0 and not list(tmp_path.iterdir())
 
 
-def test_words_of_unlabeled_notes_are_learned(tmp_path: Path) -> None:
+def test_words_of_unlabeled_notes_are_learned(tmp_path):
     made = tmp_path / "model.zip"
     learn(TrainingTask(made_notes(4), "meddocan", iterations=5, unlabeled=["Localidad: Teruel.\n"] * 3), made)
     with zipfile.ZipFile(made) as archive:
         assert json.loads(archive.read("lexicon.json"))["teruel"] == ["localidad/3"]
 
 
-def crfsuite(path: Path) -> tuple[Any, bytes]:
+def crfsuite(path):
     """crfsuite's own tagger for a model, and the weights' file, which must outlive the tagger."""
     with zipfile.ZipFile(path) as archive:
         file = archive.read("model.crfsuite")
@@ -118,7 +112,7 @@ def crfsuite(path: Path) -> tuple[Any, bytes]:
 
 
 @pytest.mark.parametrize("cut", [0, 40, 1000, -8])
-def test_damaged_weights_are_rejected(path: Path, cut: int) -> None:
+def test_damaged_weights_are_rejected(path, cut):
     _, file = crfsuite(path)
     # The first weight belongs to a tag that doesn't exist.
     first = int.from_bytes(file[28:32], "little") + 12
@@ -128,7 +122,7 @@ def test_damaged_weights_are_rejected(path: Path, cut: int) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
-def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> None:
+def test_predictions_are_those_of_crfsuite(tmp_path, algorithm):
     """Tags and probabilities are those of crfsuite's own tagger, which gets every feature, and don't depend on the
     other notes of a batch."""
     made = tmp_path / "model.zip"
@@ -152,7 +146,7 @@ def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> No
         assert np.allclose(path.odds, odds, rtol=0, atol=1e-9)
 
 
-def test_a_perceptron_s_weights_are_scaled(tmp_path: Path) -> None:
+def test_a_perceptron_s_weights_are_scaled(tmp_path):
     learn(TrainingTask(made_notes(), "meddocan", algorithm="ap"), tmp_path / "ap.zip")
     tagger, file = crfsuite(tmp_path / "ap.zip")
     said = tagger.info()
@@ -160,7 +154,7 @@ def test_a_perceptron_s_weights_are_scaled(tmp_path: Path) -> None:
     assert 0 < max(map(abs, weights)) <= LARGEST + 1e-6 and scaled(file) == file
 
 
-def test_probabilities_that_can_t_be_computed_give_no_confidence(path: Path, tmp_path: Path) -> None:
+def test_probabilities_that_can_t_be_computed_give_no_confidence(path, tmp_path):
     """An uploaded model can have weights of any size."""
     weights = bytearray(crfsuite(path)[1])
     first = int.from_bytes(weights[28:32], "little") + 12
@@ -177,7 +171,7 @@ def test_probabilities_that_can_t_be_computed_give_no_confidence(path: Path, tmp
     assert [(span.start, span.end) for span in huge] == [(span.start, span.end) for span in fitting]
 
 
-def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
+def test_notes_without_spans_and_unknown_algorithms(tmp_path):
     with pytest.raises(BackendError, match="The training notes have no spans"):
         learn(TrainingTask([("Nothing here.", [])], "meddocan"), tmp_path / "m.zip")
     with pytest.raises(BackendError, match="lbfgs, ap"):
@@ -192,7 +186,7 @@ def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
     ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not in crfsuite's format"),
     ({"model__crfsuite": MAGIC}, "can't be read"), (None, "can't be read"), ({}, "doesn't exist"),
 ])  # fmt: skip
-def test_invalid_files_are_rejected(path: Path, tmp_path: Path, members: Any, why: str) -> None:
+def test_invalid_files_are_rejected(path, tmp_path, members, why):
     bad = tmp_path / "bad.zip"
     if members:
         damaged(path, bad, **members)

@@ -8,36 +8,36 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
+import torch
+from safetensors.torch import load_file, save_file
 
-from annotations.text.bio import as_bio, decode  # noqa: E402
-from annotations.text.spans import Token, tokenize  # noqa: E402
-from models_runtime.backends import Backend, BackendError  # noqa: E402
-from models_runtime.backends.flair import MOST_CHARACTERS, FlairBackend, _words  # noqa: E402
-from models_runtime.backends.neural.device import CPU_BUDGET  # noqa: E402
-from models_runtime.core import external  # noqa: E402
-from models_runtime.core.external import flair_taggers  # noqa: E402
-from tests.backends.contract import BackendContract  # noqa: E402
-from tests.backends.made_flair import RECORDED, made_flair, word_tagger  # noqa: E402
+from annotations.text.bio import as_bio, decode
+from annotations.text.spans import Token, tokenize
+from models_runtime.backends import BackendError
+from models_runtime.backends.flair import MOST_CHARACTERS, FlairBackend, _words
+from models_runtime.backends.neural.device import CPU_BUDGET
+from models_runtime.core import external
+from models_runtime.core.external import flair_taggers
+from tests.backends.contract import BackendContract
+from tests.backends.made_flair import RECORDED, made_flair, word_tagger
 
 MAP = {"PER": "PATIENT", "LOC": "CITY"}
 TAGS = ("O", "S-PER", "B-PER", "E-PER", "I-PER", "S-LOC")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return made_flair(tmp_path_factory.mktemp("flair") / "tiny")
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> FlairBackend:
+def names(tmp_path_factory):
     tag_of = {"Anna": "B-PER", "Bianchi": "E-PER", "Rovigo": "S-LOC"}
     return FlairBackend(str(word_tagger(tmp_path_factory.mktemp("names") / "n", tag_of, TAGS)), "i2b2-2014", MAP)
 
@@ -45,14 +45,11 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> FlairBackend:
 class TestFlairContract(BackendContract):
     words = "Anna Bianchi, nata a Rovigo.\n"
     most = 20_000
-
-    @pytest.fixture
-    def backend(self, names: FlairBackend) -> Backend:
-        return names
+    made = "names"
 
 
 @pytest.mark.parametrize("case", RECORDED["cases"])
-def test_the_tags_are_those_of_flair(case: str, tmp_path: Path) -> None:
+def test_the_tags_are_those_of_flair(case, tmp_path):
     """With word vectors, reprojection and a CRF; and with two LSTM layers, lower case, and neither of these.
 
     The texts are written so that Flair's words and deidreview's are the same.
@@ -66,7 +63,7 @@ def test_the_tags_are_those_of_flair(case: str, tmp_path: Path) -> None:
         assert found == [replace(span, label=MAP[span.label]) for span in decode(words, as_bio(tags))]
 
 
-def test_probabilities_are_those_of_all_paths(folder: Path) -> None:
+def test_probabilities_are_those_of_all_paths(folder):
     """Each path is scored by itself; the probability of a tag is the share of the paths through it."""
     network = FlairBackend(str(folder), "set", MAP)._network
     (scores,) = network([["Anna", "di", "Rovigo"]], "cpu")
@@ -84,7 +81,7 @@ def test_probabilities_are_those_of_all_paths(folder: Path) -> None:
         assert probabilities[at, tag] == pytest.approx(through, abs=1e-6)
 
 
-def test_a_batch_reads_as_each_text_alone(folder: Path) -> None:
+def test_a_batch_reads_as_each_text_alone(folder):
     backend = FlairBackend(str(folder), "set", MAP)
     texts = ["Anna di Rovigo. Luca!", "", "Tel", "Anna " * 450, "1/2 e\u0301 😀 di"]
     assert backend.predict(texts) == [backend.predict([text])[0] for text in texts]
@@ -97,13 +94,13 @@ def test_a_batch_reads_as_each_text_alone(folder: Path) -> None:
     ("il 12/03/2021, Rossi-Bianchi", "il 12/03/2021 , Rossi-Bianchi"), ("a.b@c.it e d'Anna.", "a.b@c.it e d'Anna ."),
     ("A1b2 (3) --x", "A1b2 ( 3 ) - - x"),
 ])  # fmt: skip
-def test_words(text: str, words: str) -> None:
+def test_words(text, words):
     tokens = tokenize(text)
     found = [text[tokens[first].start : tokens[past - 1].end] for first, past in _words(text, tokens, 0, len(tokens))]
     assert found == words.split()
 
 
-def test_labels_are_mapped_and_confidences_are_probabilities(names: FlairBackend, folder: Path) -> None:
+def test_labels_are_mapped_and_confidences_are_probabilities(names, folder):
     (found,) = names.predict(["😀 Anna Bianchi di Rovigo"])
     shown = [(span.start, span.end, span.label, span.confidence) for span in found]
     assert shown == [(2, 14, "PATIENT", 1.0), (18, 24, "CITY", 1.0)]
@@ -125,22 +122,18 @@ REPEATED = [
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": "other"},
-        {"tags": ["O", "S-PER"]},
-        {"embeddings": []},
-        {"embeddings": [{"kind": "words"}] * 3},
+        {"format": "other"}, {"tags": ["O", "S-PER"]}, {"embeddings": []}, {"embeddings": [{"kind": "words"}] * 3},
         {"embeddings": REPEATED},  # The rows of all other characters would be those of others, without any error.
-        {"reproject": False},
-        {"crf": False},
+        {"reproject": False}, {"crf": False},
     ],
-)
-def test_unusable_configurations(changes: dict[str, Any], tmp_path: Path) -> None:
+)  # fmt: skip
+def test_unusable_configurations(changes, tmp_path):
     with pytest.raises(BackendError, match="can't be used") as caught:
         FlairBackend(str(made_flair(tmp_path / "t", **changes)), "set", MAP)
     assert caught.value.permanent
 
 
-def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_folders(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("a pickle was opened"))
     pickled = shutil.copytree(folder, tmp_path / "pickled")
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
@@ -169,7 +162,7 @@ WORDS = "embeddings.list_embedding_0.embedding.weight"
         (WORDS, lambda tensor: tensor[:3].clone()),
     ],
 )
-def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, change: Any) -> None:
+def test_damaged_tensors(folder, tmp_path, name, change):
     other = shutil.copytree(folder, tmp_path / "t")
     tensors = load_file(other / "model.safetensors")
     save_file(tensors | {name: change(tensors[name])}, other / "model.safetensors")
@@ -177,12 +170,12 @@ def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, change: Any) -
         FlairBackend(str(other), "set", MAP)
 
 
-def test_batches_and_sentences_are_limited_in_characters(names: FlairBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_and_sentences_are_limited_in_characters(names, monkeypatch):
     """A word of a hundred letters takes as much memory as twenty of five."""
-    given: list[list[list[str]]] = []
+    given = []
     plain = names._network.forward
 
-    def forward(sentences: list[list[str]], device: str) -> list[Any]:
+    def forward(sentences, device):
         given.append(sentences)
         return plain(sentences, device)
 
@@ -200,9 +193,7 @@ def test_batches_and_sentences_are_limited_in_characters(names: FlairBackend, mo
     (["<unk>", "O", "E-MAIL", "PER"], {"E-MAIL": "EMAIL", "PER": "PATIENT"}),
     (["O", "B_PER", "I_PER", "<START>"], {"PER": "PATIENT"}), (["O", "B-PER", "M-PER", "E-PER"], {"PER": "PATIENT"}),
 ])  # fmt: skip
-def test_the_list_and_the_backend_read_the_same_labels(
-    tags: list[str], labels: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_list_and_the_backend_read_the_same_labels(tags, labels, tmp_path, monkeypatch):
     monkeypatch.setattr(external, "weights_home", lambda: tmp_path)
     tag_of = dict(zip(["un", "di", "Anna", "Maria"], tags, strict=True))
     word_tagger(tmp_path / "t", tag_of, sorted(tags, key=lambda tag: tag != "O"))
@@ -211,27 +202,27 @@ def test_the_list_and_the_backend_read_the_same_labels(
     assert spans and {span.label for span in spans} <= set(labels.values())
 
 
-def _class(name: str) -> type:
+def _class(name):
     """Stands for one of Flair's classes, which are told apart by their type."""
     return type(name, (SimpleNamespace,), {})
 
 
-def test_the_script_of_the_documentation_writes_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_of_the_documentation_writes_what_is_read(tmp_path, monkeypatch):
     """The script runs with stand-ins for Flair's objects, which have what a recorded tagger had."""
     stand_ins = {name: _class(name) for name in ("FlairEmbeddings", "StackedEmbeddings", "WordEmbeddings")}
     monkeypatch.setitem(sys.modules, "flair", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "flair.embeddings", SimpleNamespace(**stand_ins))
     monkeypatch.setitem(sys.modules, "flair.models", SimpleNamespace(SequenceTagger=None))
     page = (Path(__file__).parents[2] / "docs" / "flair.md").read_text(encoding="utf-8")
-    script: dict[str, Any] = {"__name__": "convert"}
+    script = {"__name__": "convert"}
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], script)
     recorded = RECORDED["cases"]["crf"]
     config = recorded["config"]
 
-    def dictionary(items: list[str]) -> SimpleNamespace:
+    def dictionary(items):
         return SimpleNamespace(item2idx={item.encode(): at for at, item in enumerate(items)})
 
-    def embedding(number: int, each: dict[str, Any]) -> Any:
+    def embedding(number, each):
         if each["kind"] == "words":
             vocab = {word: at for at, word in enumerate(recorded["words"][str(number)])}
             return stand_ins["WordEmbeddings"](layer_norm=None, field=None, vocab=vocab)

@@ -2,19 +2,18 @@
 
 import shutil
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
+import torch
+from safetensors.torch import load_file, save_file
 
-from models_runtime.backends import Backend, BackendError  # noqa: E402
-from models_runtime.backends.gliner.backend import GlinerBackend, _split  # noqa: E402
-from tests.backends.contract import BackendContract  # noqa: E402
-from tests.backends.made_gliner import RECORDED, made_gliner, steady_gliner  # noqa: E402
+from models_runtime.backends import BackendError
+from models_runtime.backends.gliner.backend import GlinerBackend, _split
+from tests.backends.contract import BackendContract
+from tests.backends.made_gliner import RECORDED, made_gliner, steady_gliner
 
 PROMPTS = {"city": "CITY", "name of a person": "PATIENT"}
 TEXT = RECORDED["texts"][0]
@@ -22,35 +21,32 @@ ENCODER = RECORDED["cases"]["bert"]["config"]["encoder_config"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return made_gliner(tmp_path_factory.mktemp("zero-shot") / "tiny")
 
 
 @pytest.fixture(scope="module")
-def loaded(folder: Path) -> GlinerBackend:
+def loaded(folder):
     return GlinerBackend(str(folder), "i2b2-2014", PROMPTS)
 
 
 @pytest.fixture(scope="module")
-def steady(tmp_path_factory: pytest.TempPathFactory) -> GlinerBackend:
+def steady(tmp_path_factory):
     return GlinerBackend(str(steady_gliner(tmp_path_factory.mktemp("steady") / "s")), "i2b2-2014", PROMPTS)
 
 
 class TestGlinerContract(BackendContract):
     words = "Anna Maria Bianchi, è nata a Rovigo.\n"
     most = 20_000
-
-    @pytest.fixture
-    def backend(self, steady: GlinerBackend) -> Backend:
-        return steady
+    made = "steady"
 
 
-def found(backend: GlinerBackend, text: str) -> list[tuple[int, int, str, float | None]]:
+def found(backend, text):
     return [(span.start, span.end, span.label, span.confidence) for span in backend.predict([text])[0]]
 
 
 @pytest.mark.parametrize("case", RECORDED["cases"])
-def test_spans_and_probabilities_are_those_of_the_published_package(case: str, tmp_path: Path) -> None:
+def test_spans_and_probabilities_are_those_of_the_published_package(case, tmp_path):
     """BERT with a projection and an LSTM, and DeBERTa without them, whose prompts have the vector of their first piece.
 
     The order of the prompts changes the numbers, so they are asked in the recorded order.
@@ -69,7 +65,7 @@ def test_spans_and_probabilities_are_those_of_the_published_package(case: str, t
             assert given[start, past - start - 1, prompt] == pytest.approx(score, abs=2e-5)
 
 
-def test_every_word_of_a_long_text_is_read(loaded: GlinerBackend) -> None:
+def test_every_word_of_a_long_text_is_read(loaded):
     """The model reads 20 words at once; a name that repeats is found everywhere, not only at the start."""
     text = ("Luca - Roma . " * 60).strip()
     spans = loaded.predict([text])[0]
@@ -77,7 +73,7 @@ def test_every_word_of_a_long_text_is_read(loaded: GlinerBackend) -> None:
     assert max(after.start - before.end for before, after in pairwise(spans)) < 40
 
 
-def test_many_prompts_are_asked_in_groups(folder: Path) -> None:
+def test_many_prompts_are_asked_in_groups(folder):
     prompts = {f"name of a person {'a ' * number}city".strip(): "PATIENT" for number in range(9)} | {"city": "CITY"}
     backend = GlinerBackend(str(folder), "set", prompts)
     assert len(backend._groups) > 1 and sum(len(group.at) for group in backend._groups) == len(prompts)
@@ -87,8 +83,8 @@ def test_many_prompts_are_asked_in_groups(folder: Path) -> None:
         GlinerBackend(str(folder), "set", {"city " * 60: "CITY"})
 
 
-def test_the_revision_depends_on_weights_and_prompts(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
-    def revision(path: Path, prompts: dict[str, str]) -> str:
+def test_the_revision_depends_on_weights_and_prompts(folder, loaded, tmp_path):
+    def revision(path, prompts):
         return GlinerBackend(str(path), "i2b2-2014", prompts).revision
 
     assert revision(folder, dict(reversed(PROMPTS.items()))) == loaded.revision
@@ -97,14 +93,14 @@ def test_the_revision_depends_on_weights_and_prompts(folder: Path, loaded: Gline
     assert revision(other, PROMPTS) != loaded.revision
 
 
-def copied(folder: Path, made: Path, **changes: Any) -> Path:
+def copied(folder, made, **changes):
     """A copy of a model with other tensors."""
     shutil.copytree(folder, made)
     save_file(load_file(made / "model.safetensors") | changes, made / "model.safetensors")
     return made
 
 
-def test_older_files_with_stored_positions_are_read(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
+def test_older_files_with_stored_positions_are_read(folder, loaded, tmp_path):
     stored = {"token_rep_layer.bert_layer.model.embeddings.position_ids": torch.arange(64)[None]}
     assert found(GlinerBackend(str(copied(folder, tmp_path / "tiny", **stored)), "set", PROMPTS), TEXT) == found(
         loaded, TEXT
@@ -131,13 +127,13 @@ def test_older_files_with_stored_positions_are_read(folder: Path, loaded: Gliner
         ({"encoder_config": ENCODER | {"intermediate_size": 10**11}}, "model.safetensors in “changed” can't be used"),
     ],
 )
-def test_unusable_configurations(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_unusable_configurations(changes, words, tmp_path):
     with pytest.raises(BackendError) as caught:
         GlinerBackend(str(made_gliner(tmp_path / "changed", **changes)), "set", PROMPTS)
     assert words in str(caught.value) and caught.value.permanent
 
 
-def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_folders(folder, tmp_path, monkeypatch):
     """A pickle is never opened, not even if it is the only file with weights."""
     monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("a pickle was opened"))
     for number, (name, content, words) in enumerate((
@@ -163,12 +159,12 @@ EMBEDDINGS = "token_rep_layer.bert_layer.model.embeddings.word_embeddings.weight
     (EMBEDDINGS, torch.tensor(1.0)), (EMBEDDINGS, torch.ones(0, 8)),
     ("prompt_rep_layer.3.bias", torch.full((12,), torch.nan)),
 ])  # fmt: skip
-def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, value: Any) -> None:
+def test_damaged_tensors(folder, tmp_path, name, value):
     with pytest.raises(BackendError, match=r"model\.safetensors in “tiny” can't be used"):
         GlinerBackend(str(copied(folder, tmp_path / "tiny", **{name: value})), "set", PROMPTS)
 
 
-def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder: Path) -> None:
+def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder):
     backend = GlinerBackend(str(folder), "set", PROMPTS)
     backend._folder.network.prompt_rep_layer[3].bias.data.fill_(torch.nan)
     with pytest.raises(BackendError, match="the weights are damaged") as caught:
@@ -176,7 +172,7 @@ def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifi
     assert caught.value.permanent
 
 
-def test_no_code_is_taken_from_the_folder(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
+def test_no_code_is_taken_from_the_folder(folder, loaded, tmp_path):
     """The implementation of attention can be the name of a kernel that the library would download and run. GLiNER's own
     package would load an encoder from `model_name`.
     """

@@ -1,49 +1,46 @@
 """Language pre-training with masked words: its evaluation, any number of notes, and the model that is kept."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.backends.made import Killed, dies_at
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from models_runtime.backends import BackendError, files  # noqa: E402 - needs torch
-from models_runtime.backends.children import SpooledTexts  # noqa: E402
-from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
-from models_runtime.backends.neural.device import chunks  # noqa: E402
-from models_runtime.backends.token_classification.adapting import SENTENCES, StoredPieces, sentences_of  # noqa: E402
-from models_runtime.backends.token_classification.model import MASKED_FORMAT, StartingPoint, load_masked, load_model  # noqa: E402
-from models_runtime.backends.token_classification.training import MASKED, learn  # noqa: E402
-from models_runtime.backends.token_classification.training import learn_masked as learn_language  # noqa: E402
-from tests.backends.made import NAMES, damaged, made_notes, moved_notes  # noqa: E402
-from tests.backends.made_weights import tiny_bert  # noqa: E402
+
+from models_runtime.backends import BackendError, files
+from models_runtime.backends.children import SpooledTexts
+from models_runtime.backends.learner import TrainingTask
+from models_runtime.backends.neural.device import chunks
+from models_runtime.backends.token_classification.adapting import SENTENCES, StoredPieces, sentences_of
+from models_runtime.backends.token_classification.model import MASKED_FORMAT, StartingPoint, load_masked, load_model
+from models_runtime.backends.token_classification.training import MASKED, learn
+from models_runtime.backends.token_classification.training import learn_masked as learn_language
+from tests.backends.made import NAMES, damaged, made_notes, moved_notes
+from tests.backends.made_weights import tiny_bert
 
 NOTES = made_notes(4)
 MORE = [text for text, _ in moved_notes(6)]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("weights") / "tiny"
     return tiny_bert(made, [text for text, _ in made_notes(40)])
 
 
-def task_of(base: Path, **more: Any) -> TrainingTask:
+def task_of(base, **more):
     return TrainingTask([(text, []) for text, _ in NOTES], "set", base=str(base), **more)
 
 
-def fine_tuning(base: Path, **more: Any) -> TrainingTask:
+def fine_tuning(base, **more):
     return TrainingTask(NOTES, "set", algorithm="fresh", iterations=1, base=str(base), **more)
 
 
-def test_its_loss_on_held_out_notes_falls_and_the_probe_shows_words_before_and_after(
-    folder: Path, tmp_path: Path
-) -> None:
-    steps: list[Step] = []
+def test_its_loss_on_held_out_notes_falls_and_the_probe_shows_words_before_and_after(folder, tmp_path):
+    steps = []
     asked = {"rate": 6e-3, "batch": 4, "probe": "Acude por [MASK]. | Nombre: Anna [MASK]."}
     options = {"unlabeled": MORE, "held_out": made_notes(6)[4:], "settings": asked, "report": steps.append}
     learn_language(task_of(folder, iterations=16, **options), tmp_path / "made.zip")
@@ -58,7 +55,7 @@ def test_its_loss_on_held_out_notes_falls_and_the_probe_shows_words_before_and_a
     assert len(chances) == 5 and chances == sorted(chances, reverse=True) and sum(chances) <= 1.001
 
 
-def test_a_transformer_starts_from_a_kept_language_model(folder: Path, tmp_path: Path) -> None:
+def test_a_transformer_starts_from_a_kept_language_model(folder, tmp_path):
     language, made = tmp_path / "language.zip", tmp_path / "made.zip"
     learn_language(task_of(folder, iterations=4, settings={"rate": 4e-3}), language)
     masked, begin = load_masked(language), StartingPoint.at(language)
@@ -80,8 +77,8 @@ def test_a_transformer_starts_from_a_kept_language_model(folder: Path, tmp_path:
             load_masked(damaged(made, tmp_path / "other.zip", card__json=content))
 
 
-def test_the_weights_of_the_stage_in_a_training_are_kept_if_asked(folder: Path, tmp_path: Path) -> None:
-    steps: list[Step] = []
+def test_the_weights_of_the_stage_in_a_training_are_kept_if_asked(folder, tmp_path):
+    steps = []
     asked = {"adapt": 2, "held_out": made_notes(5)[4:], "report": steps.append}
     for kept in (False, True):
         learn(fine_tuning(folder, settings={"keep_language": kept}, **asked), tmp_path / "made.zip")
@@ -93,7 +90,7 @@ def test_the_weights_of_the_stage_in_a_training_are_kept_if_asked(folder: Path, 
 
 
 @pytest.mark.parametrize("sentence", ["Anna acude.", "[MASK] y [MASK]", "Anna [MASK] " + "acude " * 99])
-def test_an_unusable_sentence_is_refused_without_being_repeated(folder: Path, tmp_path: Path, sentence: str) -> None:
+def test_an_unusable_sentence_is_refused_without_being_repeated(folder, tmp_path, sentence):
     with pytest.raises(BackendError, match="exactly one") as caught:
         learn_language(task_of(folder, iterations=1, settings={"probe": sentence}), tmp_path / "made.zip")
     assert caught.value.permanent and "Anna" not in str(caught.value)
@@ -101,7 +98,7 @@ def test_an_unusable_sentence_is_refused_without_being_repeated(folder: Path, tm
         learn_language(TrainingTask([("", [])], "set", base=str(folder)), tmp_path / "made.zip")
 
 
-def test_sentences_in_the_language_of_the_project() -> None:
+def test_sentences_in_the_language_of_the_project():
     for language, of in (("it", "it"), ("it-IT", "it"), ("de", "en"), ("", "en")):
         assert sentences_of(" ", language) == list(SENTENCES[of])
     assert sentences_of("a [MASK] | b [MASK]|", "it") == ["a [MASK]", "b [MASK]"]
@@ -111,13 +108,13 @@ def test_sentences_in_the_language_of_the_project() -> None:
 # ── Any number of notes ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_texts_are_read_again_from_a_file_without_a_name(tmp_path: Path) -> None:
+def test_texts_are_read_again_from_a_file_without_a_name(tmp_path):
     spooled = SpooledTexts((f"nota {number} à\n" for number in range(1000)), tmp_path)
     assert not list(tmp_path.iterdir()) and next(iter(spooled)) == "nota 0 à\n"
     assert [len(list(spooled)) for _ in range(2)] == [1000, 1000] and list(spooled)[-1] == "nota 999 à\n"
 
 
-def test_pieces_are_on_disk_and_windows_are_those_of_each_text(tmp_path: Path) -> None:
+def test_pieces_are_on_disk_and_windows_are_those_of_each_text(tmp_path):
     texts = [np.arange(5), np.arange(0), np.arange(100, 123)]
     stored = StoredPieces(iter(texts), lambda count: chunks(count, 10), tmp_path)
     assert not list(tmp_path.iterdir())
@@ -128,8 +125,8 @@ def test_pieces_are_on_disk_and_windows_are_those_of_each_text(tmp_path: Path) -
     assert len(StoredPieces(iter([]), lambda count: chunks(count, 10), None)) == 0
 
 
-def test_a_killed_training_continues_and_gives_the_same_model_and_figures(folder: Path, tmp_path: Path) -> None:
-    steps: list[Step] = []
+def test_a_killed_training_continues_and_gives_the_same_model_and_figures(folder, tmp_path):
+    steps = []
     task = task_of(folder, iterations=3, held_out=made_notes(6)[4:], report=steps.append)
     whole = learn_language(task, tmp_path / "whole.zip")
     first = [(step.held_out_loss, [filled["sentence"] for filled in step.probe]) for step in steps]

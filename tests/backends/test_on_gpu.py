@@ -3,24 +3,23 @@
 On a CPU, torch uses the same autocast for bf16. For full memory, the CPU gets another name and counts as a GPU.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from models_runtime.backends.base import BackendError  # noqa: E402 - needs torch
-from models_runtime.backends.bilstm_crf import training as bilstm  # noqa: E402
-from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend  # noqa: E402
-from models_runtime.backends.learner import TrainingTask  # noqa: E402
-from models_runtime.backends.neural.device import Device  # noqa: E402
-from models_runtime.backends.token_classification import training as transformer  # noqa: E402
-from models_runtime.backends.token_classification.backend import TransformerBackend  # noqa: E402
-from tests.backends.made import joined, made_notes  # noqa: E402
-from tests.backends.made_weights import tiny_bert  # noqa: E402
+import torch
+
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.bilstm_crf import training as bilstm
+from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
+from models_runtime.backends.learner import TrainingTask
+from models_runtime.backends.neural.device import Device
+from models_runtime.backends.token_classification import training as transformer
+from models_runtime.backends.token_classification.backend import TransformerBackend
+from tests.backends.made import joined, made_notes
+from tests.backends.made_weights import tiny_bert
 
 pytestmark = pytest.mark.usefixtures("small_networks")
 BF16 = Device("cpu", "CPU in bf16", 4096, torch.bfloat16)
@@ -30,19 +29,19 @@ EITHER = pytest.mark.parametrize("kind", ["transformer", "bilstm"])
 
 
 @pytest.fixture(autouse=True, scope="module")
-def torchs_own_kernels() -> Iterator[None]:
+def torchs_own_kernels():
     """oneDNN has no LSTM in bf16 for a CPU with AVX2 only; torch's own kernels compute it on every CPU."""
     with torch.backends.mkldnn.flags(enabled=False):
         yield
 
 
 @pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+def learned(tmp_path_factory):
     """`learned(kind, device)`: the backend of a model that was trained on that device on one long note."""
-    known: dict[Any, Path] = {}
+    known = {}
     base = str(tiny_bert(tmp_path_factory.mktemp("weights") / "tiny", [text for text, _ in made_notes(40)]))
 
-    def learn(kind: str, device: Device = Device("cpu", "CPU", 4096)) -> Any:  # noqa: B008 - it can't change
+    def learn(kind, device=Device("cpu", "CPU", 4096)):  # noqa: B008 - it can't change
         if (kind, device) not in known:
             made = known[kind, device] = tmp_path_factory.mktemp(kind) / "model.zip"
             with pytest.MonkeyPatch.context() as patched:
@@ -58,13 +57,13 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
 
 
 @EITHER
-def test_bf16_predicts_the_same_spans(learned: Callable[..., Any], kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bf16_predicts_the_same_spans(learned, kind, monkeypatch):
     backend = learned(kind)
     assert backend.predict([NOTE[0]]) == [NOTE[1]]
     kinds = set()
     linear = torch.nn.functional.linear
 
-    def watched(*args: Any, **kwargs: Any) -> Any:
+    def watched(*args, **kwargs):
         found = linear(*args, **kwargs)
         kinds.add(found.dtype)
         return found
@@ -79,12 +78,12 @@ def test_bf16_predicts_the_same_spans(learned: Callable[..., Any], kind: str, mo
     assert in_bf16[0] == NOTE[1]
 
 
-def _full_beyond(items: int, backend: Any, network: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def _full_beyond(items, backend, network, monkeypatch):
     """Let the network run out of memory for batches of more than `items` on the “GPU”; returns the batch sizes."""
-    tried: list[int] = []
+    tried = []
     forward = network.forward
 
-    def limited(*args: Any, **kwargs: Any) -> Any:
+    def limited(*args, **kwargs):
         some = kwargs.get("input_ids", args[0] if args else None)
         count = len(some["columns"] if isinstance(some, dict) else some)
         if backend.placement.device.is_gpu:
@@ -99,9 +98,7 @@ def _full_beyond(items: int, backend: Any, network: Any, monkeypatch: pytest.Mon
 
 @EITHER
 @pytest.mark.parametrize(("items", "words"), [(1, "GPU (made up)"), (0, "CPU (the GPU memory is full)")])
-def test_a_full_memory_changes_no_span(
-    learned: Callable[..., Any], kind: str, items: int, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_memory_changes_no_span(learned, kind, items, words, monkeypatch):
     backend = learned(kind)
     network = backend._network if kind == "bilstm" else backend._tagger.scorer._network
     backend.placement.device = AS_GPU
@@ -111,10 +108,8 @@ def test_a_full_memory_changes_no_span(
 
 
 @EITHER
-def test_a_training_without_enough_memory_fails_with_advice(
-    learned: Callable[..., Any], kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*args: Any, **kwargs: Any) -> Any:
+def test_a_training_without_enough_memory_fails_with_advice(learned, kind, monkeypatch):
+    def full(*args, **kwargs):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(torch.Tensor, "backward", full)

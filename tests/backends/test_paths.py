@@ -1,9 +1,7 @@
 """Scores of the CRF from summed weights, best paths, and notes that are read together, against plain computations."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ from models_runtime.backends.crf import emissions
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, families
-from models_runtime.backends.crf.model import Floats, load_model
+from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.training import Rows
 from models_runtime.backends.crf.training import learn as learn_crf
@@ -29,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("small_networks")
 CHARACTERS = "aAbñÑéß|_:.,-/ \n\r\t0123456789\u0301\U0001d400日"
 
 
-def random_texts() -> list[str]:
+def random_texts():
     """Texts of random characters, of random words from notes, and without tokens."""
     chance = random.Random(4)
     words = [word for text, _ in made_notes(5) for word in text.split(" ")]
@@ -42,7 +40,7 @@ TEXTS = random_texts()
 
 
 @pytest.fixture(scope="module", params=["plain", "staged"])
-def crf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def crf(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("crf")
     first, second = folder / "first.zip", folder / "second.zip"
     notes = [*made_notes(8), (TEXTS[3] + TEXTS[10], [])]
@@ -54,9 +52,7 @@ def crf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.parametrize("limit", ["", "MOST_SUMS", "MOST_KEYS", "MOST_BYTES"])
-def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(
-    crf: Path, monkeypatch: pytest.MonkeyPatch, limit: str
-) -> None:
+def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(crf, monkeypatch, limit):
     """Tables that are too large are cleared before the next sequence."""
     if limit:
         monkeypatch.setattr(emissions, limit, 3)
@@ -81,7 +77,7 @@ def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(
 FIVE = 5
 
 
-def scores_and_steps(lengths: Sequence[int], lead: float, seed: int) -> tuple[list[Floats], Floats]:
+def scores_and_steps(lengths, lead, seed):
     """Random scores. The tag 0 leads nearly everywhere, as `O` does in notes."""
     chance = np.random.default_rng(seed)
     steps = 2 * chance.normal(size=(FIVE, FIVE))
@@ -91,7 +87,7 @@ def scores_and_steps(lengths: Sequence[int], lead: float, seed: int) -> tuple[li
     return items, steps
 
 
-def plain(item: Floats, steps: Floats) -> tuple[list[int], Floats]:
+def plain(item, steps):
     """The best tags of one sequence and the probabilities of all tags, token by token."""
     best, ways = [item[0]], []
     for row in item[1:]:
@@ -115,7 +111,7 @@ def plain(item: Floats, steps: Floats) -> tuple[list[int], Floats]:
     st.sampled_from([0.0, 3.0, 8.0, 14.0, 25.0]),
     st.integers(0, 2**31),
 )
-def test_paths_and_probabilities_are_those_of_each_sequence_alone(lengths: list[int], lead: float, seed: int) -> None:
+def test_paths_and_probabilities_are_those_of_each_sequence_alone(lengths, lead, seed):
     items, steps = scores_and_steps(lengths, lead, seed)
     for item, path in zip(items, best_paths(items, steps, marginals=True), strict=True):
         tags, shares = plain(item, steps)
@@ -124,7 +120,7 @@ def test_paths_and_probabilities_are_those_of_each_sequence_alone(lengths: list[
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 7), st.integers(0, 2**31))
-def test_of_equal_paths_the_best_one_has_the_first_tags(lengths: list[int], tags: int, seed: int) -> None:
+def test_of_equal_paths_the_best_one_has_the_first_tags(lengths, tags, seed):
     chance = np.random.default_rng(seed)
     steps, *items = (chance.integers(-3, 3, (length, tags)).astype(float) for length in (tags, *lengths))
     assert [path.tags for path in best_paths(items, steps)] == [plain(item, steps)[0] for item in items]
@@ -137,7 +133,7 @@ from models_runtime.backends.bilstm_crf.model import save_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
 
 
-def test_a_model_whose_vocabulary_has_other_numbers_is_refused(tmp_path: Path) -> None:
+def test_a_model_whose_vocabulary_has_other_numbers_is_refused(tmp_path):
     """A number behind the last one would be a row of the next table."""
     learn(TrainingTask(made_notes(2), "meddocan", iterations=1), tmp_path / "m.zip")
     model = load_network(tmp_path / "m.zip")

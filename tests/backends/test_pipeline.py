@@ -10,7 +10,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.spans import TokenizerError
-from models_runtime.backends import Backend, BackendError
+from models_runtime.backends import BackendError
 from models_runtime.backends.spacy_pipeline import MOST, PipelineBackend, _entities, _parts, tokenizer_of
 from tests.backends.contract import HOSTILE, BackendContract
 from tests.backends.made import made_pipeline
@@ -31,10 +31,6 @@ def loaded(path: Path) -> PipelineBackend:
 
 class TestPipelineContract(BackendContract):
     words = "Paziente Rita Neri, di Madrid e Torino.\n"
-
-    @pytest.fixture
-    def backend(self, loaded: PipelineBackend) -> Backend:
-        return loaded
 
 
 def test_labels_are_mapped_and_labels_mapped_to_none_are_left_out(loaded: PipelineBackend, path: Path) -> None:

@@ -46,14 +46,11 @@ def test_loading() -> None:
     [
         ("models_runtime.backends.nothing.Backend", {}),  # no such module
         ("models_runtime.backends.rules.Nothing", {}),  # no such class
-        ("nodots", {}),
-        (PATH, {"label_set": "unheard-of"}),
-        (PATH, {"languages": ["xx"]}),
-        (PATH, {"languages": []}),
+        ("nodots", {}), (PATH, {"label_set": "unheard-of"}), (PATH, {"languages": ["xx"]}), (PATH, {"languages": []}),
         (PATH, {"color": "blue"}),  # no such parameter
         (PATH, {"label_set": object()}),  # not JSON
     ],
-)
+)  # fmt: skip
 def test_loading_errors_are_permanent(path: str, params: dict) -> None:
     with pytest.raises(BackendError) as caught:
         load(path, **params)

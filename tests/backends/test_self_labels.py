@@ -1,9 +1,7 @@
 """Self-training: which lines of a note without gold are learned from; notes without header or with surrogates."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +11,7 @@ from models_runtime.backends.augmenting import Edit, augmented, edited, header_e
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.training import LEARNER as CRF
 from models_runtime.backends.crf.training import learn
-from models_runtime.backends.learner import Learner, TrainingTask, task_key
+from models_runtime.backends.learner import TrainingTask, task_key
 from models_runtime.backends.marginals import SelfLabeled, labeled_by, self_labeled
 from models_runtime.backends.notes import read, sure_pieces
 from tests.backends.made import made_notes
@@ -94,7 +92,7 @@ def test_a_model_labels_the_lines_of_which_it_is_sure(tmp_path):
 def test_the_child_process_learns_from_self_labeled_notes(tmp_path):
     note = SelfLabeled("Nombre: Ana Gil.\nUnidad: Zafra.\n", [Span(8, 15, "PATIENT"), Span(25, 30, "CITY")], [(0, 33)])
 
-    def sha256(name: str, labeled: list[SelfLabeled]) -> str:
+    def sha256(name, labeled):
         return children.train(
             "models_runtime.backends.crf.training.LEARNER", GOLD, tmp_path / name, unlabeled=[note.text],
             self_labeled=labeled, options={"label_set": "meddocan", "iterations": 1}, on_step=lambda step: False,
@@ -111,17 +109,17 @@ def test_a_checkpoint_belongs_to_the_same_self_labeled_notes():
     assert len(keys) == 3
 
 
-def task(count: int = 40, **settings: float) -> TrainingTask:
+def task(count=40, **settings):
     return TrainingTask(made_notes(count), "meddocan", language="es", settings=settings, held_out=made_notes(2))
 
 
-def with_prose(count: int) -> TrainingTask:
+def with_prose(count):
     """A task whose notes end with a paragraph, as real ones do, and have two fields before."""
     notes = [(text + "\n" + "reposo y control " * 9, spans) for text, spans in made_notes(count)]
     return TrainingTask(notes, "meddocan", language="es", settings={"header_dropout": 0.5})
 
 
-def test_header_dropout() -> None:
+def test_header_dropout():
     plain = task()
     assert augmented(plain) is plain
     given = with_prose(60)
@@ -131,7 +129,7 @@ def test_header_dropout() -> None:
     assert all("Nombre:" not in text and len(spans) < 5 for text, spans in dropped)
 
 
-def test_copies_with_surrogates() -> None:
+def test_copies_with_surrogates():
     given = task(surrogates=2)
     changed = augmented(given)
     assert changed.notes[:40] == given.notes and len(changed.notes) == 120
@@ -146,13 +144,13 @@ def test_copies_with_surrogates() -> None:
             assert between(text, spans) == between(new, new_spans)
 
 
-def between(text: str, spans: Sequence[Span]) -> list[str]:
+def between(text, spans):
     """The text between the spans."""
     starts, ends = [*(span.start for span in spans), len(text)], [0, *(span.end for span in spans)]
     return [text[end:start] for end, start in zip(ends, starts, strict=True)]
 
 
-def test_mentions_of_one_person_get_one_surrogate_and_overlapping_spans_keep_their_text() -> None:
+def test_mentions_of_one_person_get_one_surrogate_and_overlapping_spans_keep_their_text():
     text = "Consulta de Eva Sanz. Al alta, Sanz llama a Marco Rossi."
     spans = [Span(12, 20, "NOMBRE_SUJETO_ASISTENCIA"), Span(31, 35, "NOMBRE_SUJETO_ASISTENCIA"),
              Span(44, 55, "FAMILIARES_SUJETO_ASISTENCIA"), Span(44, 49, "NOMBRE_SUJETO_ASISTENCIA")]  # fmt: skip
@@ -161,7 +159,7 @@ def test_mentions_of_one_person_get_one_surrogate_and_overlapping_spans_keep_the
     assert whole.split()[1] == family != "Sanz" and new.endswith("llama a Marco Rossi.")
 
 
-def test_chance_depends_on_the_seed_and_the_text_alone() -> None:
+def test_chance_depends_on_the_seed_and_the_text_alone():
     """A refit, which has more notes, changes the same notes in the same way."""
     few, many = (with_prose(count) for count in (10, 30))
     texts = {text for text, _ in augmented(many).notes}
@@ -170,14 +168,14 @@ def test_chance_depends_on_the_seed_and_the_text_alone() -> None:
     assert augmented(task(surrogates=1)).notes[40:] == one != other
 
 
-def test_a_label_set_that_is_not_shipped_has_no_surrogates() -> None:
+def test_a_label_set_that_is_not_shipped_has_no_surrogates():
     with pytest.raises(BackendError, match="No surrogates can be made for this label set"):
         augmented(TrainingTask(made_notes(2), "own", settings={"surrogates": 1}))
     given = TrainingTask(made_notes(2), "own", settings={"header_dropout": 1.0})
     assert len(augmented(given).notes) == 2
 
 
-def learners() -> dict[str, Learner]:
+def learners():
     pytest.importorskip("torch")
     pytest.importorskip("spacy")
     from models_runtime.backends.bilstm_crf.training import LEARNER as BILSTM
@@ -188,7 +186,7 @@ def learners() -> dict[str, Learner]:
 
 @pytest.mark.usefixtures("small_networks", "small_spacy")
 @pytest.mark.parametrize("kind", ["crf", "bilstm", "spacy"])
-def test_each_kind_learns_from_them_and_counts_gold_notes(kind: str, tmp_path: Path) -> None:
+def test_each_kind_learns_from_them_and_counts_gold_notes(kind, tmp_path):
     """A CRF and a BiLSTM-CRF also learn from self-labeled notes."""
     learner, path, made = learners()[kind], tmp_path / "model.zip", set()
     whole = [SelfLabeled(text, spans, [(0, len(text))]) for text, spans in made_notes(4)[3:]]
@@ -217,7 +215,7 @@ PROSE = "Informe: " + "acude por dolor " * 6 + "a Eva.\nRemitido por: Luis Otero
         ("", "Visto alle 10:30\nRivisto alle 11:30\n" + PROSE),  # times are no fields
     ],
 )
-def test_where_the_header_ends(header: str, rest: str) -> None:
+def test_where_the_header_ends(header, rest):
     assert header_end(header + rest) == len(header)
 
 
@@ -226,6 +224,6 @@ def test_where_the_header_ends(header: str, rest: str) -> None:
     (Edit(1, 4, ""), "ad ef", [(0, 1, "A"), (1, 2, "B"), (1, 2, "C"), (3, 5, "D")]),
     (Edit(0, 2, " "), "  cd ef", [(2, 4, "B"), (2, 4, "C"), (5, 7, "D")]),
 ])  # fmt: skip
-def test_edits_that_touch_and_cross_spans(edit: Edit, text: str, bounds: list[tuple[int, int, str]]) -> None:
+def test_edits_that_touch_and_cross_spans(edit, text, bounds):
     spans = [Span(0, 2, "A"), Span(1, 5, "B"), Span(3, 5, "C"), Span(6, 8, "D")]
     assert edited("ab cd ef", spans, [edit]) == (text, [Span(*each) for each in bounds])

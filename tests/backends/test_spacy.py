@@ -12,7 +12,7 @@ import pytest
 
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Span
-from models_runtime.backends import Backend, BackendError
+from models_runtime.backends import BackendError
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes import read
 from models_runtime.backends.rule_tags import rules_for
@@ -45,10 +45,6 @@ class TestSpacyContract(BackendContract):
     # A text with confident predictions at any position, although the first line of a note is a feature.
     words = made_notes(1)[0][0]
 
-    @pytest.fixture
-    def backend(self, loaded: Backend) -> Backend:
-        return loaded
-
 
 def test_it_learns_with_high_confidence(loaded: SpacyBackend, path: Path) -> None:
     text, spans = made_notes(1)[0]
@@ -63,9 +59,7 @@ def test_entities_are_those_of_spacy(loaded: SpacyBackend) -> None:
     """Our own decoding computes probabilities; its entities must be those of spaCy's."""
     text, encoder = "".join(text for text, _ in made_notes(12)) + PLAIN, loaded._encoder
     documents = encoder.note(text).documents(encoder.nlp)
-    ours = [
-        [(found.first, found.past, found.label) for found in stretch] for stretch in entities(loaded._ner, documents)
-    ]
+    ours = [[(one.first, one.past, one.label) for one in stretch] for stretch in entities(loaded._ner, documents)]
     theirs = [[(ent.start, ent.end, ent.label_) for ent in doc.ents] for doc in encoder.nlp.pipe(documents)]
     assert ours == theirs and any(ours)
 

@@ -28,16 +28,9 @@ from models_runtime.backends.characters import check as check_characters
 from models_runtime.backends.characters import learn as learn_characters
 from models_runtime.backends.files import WEIGHTS
 from models_runtime.backends.learner import Step, TrainingTask
+from tests.backends import made_vectors
 from tests.backends.contract import BackendContract
 from tests.backends.made import Killed, damaged, dies_at, made_notes, moved_notes
-from tests.backends.made_vectors import (
-    as_fasttext,
-    as_glove,
-    as_word2vec_binary,
-    as_word2vec_text,
-    fasttext_vector,
-    made_vectors,
-)
 
 SMALL = {"hidden": 24, "batch": 4, "vocabulary": 3}
 
@@ -50,7 +43,7 @@ def words_of(notes):
 def files(tmp_path_factory):
     """A folder with word vectors and a language model, and the embeddings of both."""
     folder = tmp_path_factory.mktemp("embeddings")
-    as_word2vec_text(folder / "words.vec", made_vectors(words_of(made_notes(16))))
+    made_vectors.as_word2vec_text(folder / "words.vec", made_vectors.made_vectors(words_of(made_notes(16))))
     notes = [(text, []) for text, _ in [*made_notes(6), *moved_notes(6)]]
     learn_characters(TrainingTask(notes, "", iterations=2, settings={"width": 16}), folder / "characters.zip")
     return {
@@ -82,10 +75,7 @@ def hardly_trained(tmp_path_factory, files) -> Path:
 
 class TestStackedContract(BackendContract):
     words = made_notes(1)[0][0]
-
-    @pytest.fixture
-    def backend(self, trained: Backend) -> Backend:
-        return trained
+    made = "trained"
 
 
 @pytest.mark.parametrize("settings", [{"crf": False, "layers": 2}, {"lstm": False, "reprojection": False}])
@@ -162,8 +152,8 @@ def test_unknown_words_need_the_file_and_its_absence_is_named(tmp_path, files):
 
 
 def test_words_are_looked_up_in_four_spellings(tmp_path):
-    expected = made_vectors(["Rossi", "rossi", "bianchi", "##", "000"])
-    as_word2vec_text(tmp_path / "v.vec", expected)
+    expected = made_vectors.made_vectors(["Rossi", "rossi", "bianchi", "##", "000"])
+    made_vectors.as_word2vec_text(tmp_path / "v.vec", expected)
     words = from_file("v.vec", tmp_path / "v.vec", ["Rossi", "BIANCHI", "12", "123", "Verdi"], 0)
     for form, word in (("Rossi", "Rossi"), ("ROSSI", "rossi"), ("BIANCHI", "bianchi"), ("12", "##"), ("123", "000")):
         assert words._vector(form).tolist() == expected[word]
@@ -183,9 +173,7 @@ def test_the_grouping_factor_sets_the_context_of_network_and_language_model(tmp_
 
 
 def test_a_second_training_keeps_labels_words_and_embeddings_of_the_first(tmp_path, files, hardly_trained):
-    second = [
-        (text.replace("Dr.", "Visto"), [s for s in spans if s.label == "FECHAS"]) for text, spans in made_notes(2)
-    ]
+    second = [(text.replace("Dr.", "Visto"), [s for s in own if s.label == "FECHAS"]) for text, own in made_notes(2)]
     base = {"notes": second, "base": str(hardly_trained), "iterations": 1}
     learn(task_of(files, (), **base), tmp_path / "second.zip")
     before, after = map(load_model, (hardly_trained, tmp_path / "second.zip"))
@@ -200,14 +188,12 @@ def test_damaged_models_are_refused(tmp_path, hardly_trained):
     with zipfile.ZipFile(hardly_trained) as archive:
         card = json.loads(archive.read("card.json"))
     for change, why in (
-        ({"hidden": 10**9}, "out of range"),
-        ({"crf": 1}, "neither true nor false"),
-        ({"embeddings": []}, "out of range"),
-        ({"embeddings": [{"name": 1}]}, "missing or unknown fields"),
+        ({"hidden": 10**9}, "out of range"), ({"crf": 1}, "neither true nor false"),
+        ({"embeddings": []}, "out of range"), ({"embeddings": [{"name": 1}]}, "missing or unknown fields"),
         ({"embeddings": [card["embeddings"][0] | {"name": "../words.vec"}]}, "no plain file name"),
         ({"embeddings": [card["embeddings"][0] | {"kind": "code"}]}, "no plain file name"),
         ({"labels": ["B", "A"]}, "sorted and distinct"),
-    ):
+    ):  # fmt: skip
         made = damaged(hardly_trained, tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
         with pytest.raises(BackendError, match=why):
             BiLstmCrfBackend(str(made))
@@ -240,12 +226,14 @@ def test_tasks_without_embeddings_or_spans_are_refused(tmp_path, files):
 
 
 WORDS = ["the", "Rossi", "età", "città", "New", "13", "…", "naïve"]
-FORMATS = {"glove": as_glove, "text": as_word2vec_text, "binary": as_word2vec_binary}
+FORMATS = {
+    "glove": made_vectors.as_glove, "text": made_vectors.as_word2vec_text, "binary": made_vectors.as_word2vec_binary,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
 def test_every_format_gives_the_same_vectors(tmp_path, write):
-    vectors = made_vectors(WORDS)
+    vectors = made_vectors.made_vectors(WORDS)
     words = open_words(write(tmp_path / "words", vectors))
     assert words.dimensions == 8 and len(words.sha256) == 64
     assert words.first(3) == WORDS[:3] and words.first(99) == WORDS
@@ -254,10 +242,10 @@ def test_every_format_gives_the_same_vectors(tmp_path, write):
 
 def test_fasttext_takes_the_mean_of_word_and_n_grams(tmp_path):
     """The definition of Bojanowski et al. 2017; the hash of fastText's documented 32-bit FNV-1a."""
-    vectors = made_vectors(WORDS)
-    words = open_words(as_fasttext(tmp_path / "cc.it.bin", vectors))
+    vectors = made_vectors.made_vectors(WORDS)
+    words = open_words(made_vectors.as_fasttext(tmp_path / "cc.it.bin", vectors))
     for word in (*WORDS, "unbekannt", "à"):
-        assert np.allclose(words.vector(word), fasttext_vector(word, vectors), atol=0.002), word
+        assert np.allclose(words.vector(word), made_vectors.fasttext_vector(word, vectors), atol=0.002), word
     assert words.first(2) == WORDS[:2]
     assert (_fnv(b""), _fnv(b"a"), _fnv(b"foobar")) == (0x811C9DC5, 0xE40C292C, 0xBF9CF968)
 
@@ -299,8 +287,8 @@ def test_other_and_cut_fasttext_models_are_refused(tmp_path):
         ({"quantized": True}, r"it is a quantized fastText model \(.ftz\)"),
     ):
         with pytest.raises(BackendError, match=why):
-            open_words(as_fasttext(tmp_path / "m.bin", made_vectors(WORDS), **options))
-    content = as_fasttext(tmp_path / "m.bin", made_vectors(WORDS)).read_bytes()
+            open_words(made_vectors.as_fasttext(tmp_path / "m.bin", made_vectors.made_vectors(WORDS), **options))
+    content = made_vectors.as_fasttext(tmp_path / "m.bin", made_vectors.made_vectors(WORDS)).read_bytes()
     for size in (70, 100, 200, len(content) - 1):
         (tmp_path / "cut.bin").write_bytes(content[:size])
         with pytest.raises(BackendError, match=r"can't be read"):
@@ -312,4 +300,4 @@ def test_too_many_words_and_none(tmp_path, monkeypatch):
         open_words(tmp_path / "gone.vec")
     monkeypatch.setattr(word_files, "MOST_WORDS", 3)
     with pytest.raises(BackendError, match="more than 3 words"):
-        open_words(as_glove(tmp_path / "g.txt", made_vectors(WORDS)))
+        open_words(made_vectors.as_glove(tmp_path / "g.txt", made_vectors.made_vectors(WORDS)))

@@ -3,15 +3,13 @@
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 import transformers
 
-from annotations.text.spans import Span
-from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends import BackendError
+from models_runtime.backends.learner import TrainingTask
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.learning import IGNORED
 from models_runtime.backends.token_classification import TokenClassificationBackend
@@ -29,7 +27,7 @@ POSITIONS = 32
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """Weights trained elsewhere: a small BERT, a tokenizer that would truncate texts, its own tags."""
     texts = [text for text, _ in made_notes(40)]
     names = ["O", "B-PER", "I-PER", "S-CITY", "DAY"]
@@ -40,24 +38,24 @@ LONG = joined(made_notes(7))
 """A note of more than five windows."""
 
 
-def task_of(folder: Path, notes: list[tuple[str, list[Span]]], epochs: int, **more) -> TrainingTask:
+def task_of(folder, notes, epochs, **more):
     return TrainingTask(notes, "meddocan", algorithm="fresh", iterations=epochs, base=str(folder), **more)
 
 
 @pytest.fixture(scope="module")
-def made_by_heart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_by_heart(tmp_path_factory):
     return tmp_path_factory.mktemp("transformer") / "model.zip"
 
 
 @pytest.fixture(scope="module")
-def by_heart(folder: Path, made_by_heart: Path) -> tuple[TransformerBackend, list[Step]]:
-    steps: list[Step] = []
+def by_heart(folder, made_by_heart):
+    steps = []
     learn(task_of(folder, [LONG] * 2, 30, held_out=[LONG], report=steps.append), made_by_heart)
     return TransformerBackend(str(made_by_heart)), steps
 
 
 @pytest.fixture(scope="module")
-def steady(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Backend:
+def steady(folder, tmp_path_factory):
     made = tmp_path_factory.mktemp("steady") / "model.zip"
     learn(task_of(folder, [*made_notes(8), *moved_notes(8)], 16), made)
     return TransformerBackend(str(made))
@@ -65,24 +63,19 @@ def steady(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Backend:
 
 class TestTransformerContract(BackendContract):
     words = made_notes(1)[0][0]
-
-    @pytest.fixture
-    def backend(self, steady: Backend) -> Backend:
-        return steady
+    made = "steady"
 
 
-def test_it_learns_a_note_of_more_than_five_windows(
-    folder: Path, by_heart: tuple[TransformerBackend, list[Step]]
-) -> None:
+def test_it_learns_a_note_of_more_than_five_windows(folder, by_heart):
     (backend, steps), (text, spans) = by_heart, LONG
     assert len(Pieces((folder / "tokenizer.json").read_text()).encode(text).pieces) > 5 * (POSITIONS - 2)
     assert backend.predict([text])[0] == spans and steps[-1].f1 == 1.0
 
 
 @pytest.mark.parametrize("adapt", [0, 2])
-def test_a_killed_training_continues_and_gives_the_same_model(folder: Path, tmp_path: Path, adapt: int) -> None:
+def test_a_killed_training_continues_and_gives_the_same_model(folder, tmp_path, adapt):
     """In training, and in pre-training."""
-    steps: list[Step] = []
+    steps = []
     asked = {"unlabeled": [text for text, _ in moved_notes(4)], "adapt": adapt}
     task = task_of(folder, made_notes(3), 3, **asked)
     whole, killed = learn(task, tmp_path / "whole.zip"), replace(task, checkpoint=tmp_path / "two")
@@ -92,14 +85,14 @@ def test_a_killed_training_continues_and_gives_the_same_model(folder: Path, tmp_
     assert [step.adapting for step in steps] == [True] * (adapt + 1 if adapt else 0) + [False] * 3
 
 
-def test_the_language_is_learned_from_notes_without_labels_too(folder: Path, tmp_path: Path) -> None:
+def test_the_language_is_learned_from_notes_without_labels_too(folder, tmp_path):
     more = [text for text, _ in moved_notes(2)]
     asked = [{"adapt": 1}, {"adapt": 1, "unlabeled": more}, {"unlabeled": more}, {}]
     made = [learn(task_of(folder, made_notes(2), 1, **each), tmp_path / "made.zip") for each in asked]
     assert made[0] != made[1] and made[2] == made[3] != made[0], "only with pre-training"
 
 
-def test_only_pieces_of_the_text_are_masked() -> None:
+def test_only_pieces_of_the_text_are_masked():
     torch.manual_seed(3)
     ids = torch.randint(5, 600, (200, 30))
     there = (torch.arange(30) < torch.randint(3, 31, (200, 1))).long()
@@ -113,9 +106,7 @@ def test_only_pieces_of_the_text_are_masked() -> None:
 
 
 @pytest.mark.usefixtures("by_heart")
-def test_attention_is_torch_s_own_where_the_architecture_has_it(
-    folder: Path, made_by_heart: Path, tmp_path: Path
-) -> None:
+def test_attention_is_torch_s_own_where_the_architecture_has_it(folder, made_by_heart, tmp_path):
     """For networks from a folder, new ones, and our own files. DeBERTa has no SDPA, and must work too."""
     begins = [StartingPoint.at(path) for path in (folder, made_by_heart)]
     bert = [read_network(folder), load_model(made_by_heart).network]
@@ -129,7 +120,7 @@ def test_attention_is_torch_s_own_where_the_architecture_has_it(
     assert TransformerBackend(str(tmp_path / "second.zip")).predict([LONG[0]])
 
 
-def test_tags_of_other_models_are_mapped(folder: Path) -> None:
+def test_tags_of_other_models_are_mapped(folder):
     labels = {"PER": "NOMBRE_SUJETO_ASISTENCIA", "CITY": "TERRITORIO", "DAY": None}
     backend = TokenClassificationBackend(str(folder), "meddocan", labels)
     assert backend.labels == ("NOMBRE_SUJETO_ASISTENCIA", "TERRITORIO")
@@ -146,17 +137,17 @@ IN_BIOES = {
     "Anna": "B-PER", "Maria": "I-PER", "Bian": "E-PER", "##chi": "O",
     "Rovigo": "S-LOC", "Luca": "S-PER", "Roma": "S-LOC",
 }  # fmt: skip
-SCHEMES: dict[str, dict[str, str]] = {
+SCHEMES = {
     "BIOES": {}, "BILOU": {"E": "L", "S": "U"}, "BIO": {"E": "I", "S": "B"}, "IOB1": {"B": "I", "E": "I", "S": "I"},
     "IO": {"B": "I", "E": "I", "S": "I"}, "plain": {"B": "", "I": "", "E": "", "S": ""},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_tags_of_every_scheme_are_read_as_the_same_spans(scheme: str, tmp_path: Path) -> None:
+def test_the_tags_of_every_scheme_are_read_as_the_same_spans(scheme, tmp_path):
     """Offsets are code points also after an emoji. Only BIO, BIOES and BILOU part neighbors with one label."""
 
-    def named(tag: str) -> str:
+    def named(tag):
         mark, _, label = tag.partition("-")
         return "O" if tag == "O" else f"{SCHEMES[scheme].get(mark, mark)}-{label}".removeprefix("-")
 
@@ -170,7 +161,7 @@ def test_the_tags_of_every_scheme_are_read_as_the_same_spans(scheme: str, tmp_pa
     assert min(span.confidence or 0 for span in spans) >= 0.999
 
 
-def test_unusable_folders(folder: Path, tmp_path: Path) -> None:
+def test_unusable_folders(folder, tmp_path):
     config = json.loads((folder / "config.json").read_text()) | {"auto_map": {"AutoModel": "evil.Net"}}
     for number, (left_out, file, content, words) in enumerate((
         ("model.safetensors", "pytorch_model.bin", "x", "never opened"),

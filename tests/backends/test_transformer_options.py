@@ -4,34 +4,33 @@ import json
 import shutil
 from dataclasses import asdict, replace
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from tokenizers import Tokenizer, normalizers  # noqa: E402 - needs torch
+import torch
+from tokenizers import Tokenizer, normalizers
 
-from annotations.text.spans import Span, tokenize  # noqa: E402
-from models_runtime.backends import BackendError  # noqa: E402
-from models_runtime.backends.epochs import Orders  # noqa: E402
-from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
-from models_runtime.backends.neural.crf import Tags  # noqa: E402
-from models_runtime.backends.neural.device import Device, Placement, Window, batches_of, chunks  # noqa: E402
-from models_runtime.backends.neural.learning import IGNORED  # noqa: E402
-from models_runtime.backends.token_classification import TokenClassificationBackend  # noqa: E402
-from models_runtime.backends.token_classification import model as network  # noqa: E402
-from models_runtime.backends.token_classification.adapting import WindowBatches  # noqa: E402
-from models_runtime.backends.token_classification.backend import Columns, TransformerBackend  # noqa: E402
-from models_runtime.backends.token_classification.encoding import EncodedText, Pieces, ReadingMode, parts_of  # noqa: E402
-from models_runtime.backends.token_classification.model import load_model  # noqa: E402
-from models_runtime.backends.token_classification.tagger import Scorer, Tagger  # noqa: E402
-from models_runtime.backends.token_classification.training import HeldOut, learn, targets  # noqa: E402
-from tests.backends.made import Killed, damaged, dies_at, joined, made_notes  # noqa: E402
-from tests.backends.made_weights import TINY, bert_folder, tiny_bert  # noqa: E402
+from annotations.text.spans import Span, tokenize
+from models_runtime.backends import BackendError
+from models_runtime.backends.epochs import Orders
+from models_runtime.backends.learner import TrainingTask
+from models_runtime.backends.neural.crf import Tags
+from models_runtime.backends.neural.device import Device, Placement, Window, batches_of, chunks
+from models_runtime.backends.neural.learning import IGNORED
+from models_runtime.backends.token_classification import TokenClassificationBackend
+from models_runtime.backends.token_classification import model as network
+from models_runtime.backends.token_classification.adapting import WindowBatches
+from models_runtime.backends.token_classification.backend import Columns, TransformerBackend
+from models_runtime.backends.token_classification.encoding import EncodedText, Pieces, ReadingMode, parts_of
+from models_runtime.backends.token_classification.model import load_model
+from models_runtime.backends.token_classification.tagger import Scorer, Tagger
+from models_runtime.backends.token_classification.training import HeldOut, learn, targets
+from tests.backends.made import Killed, damaged, dies_at, joined, made_notes
+from tests.backends.made_weights import TINY, bert_folder, tiny_bert
 
 CPU = Device("cpu", "CPU", 4096)
 TAGS = Tags.of(["A", "B"])
@@ -39,13 +38,13 @@ NOTES = made_notes(4)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """Weights with so few pieces that most words have several."""
     made = tmp_path_factory.mktemp("weights") / "tiny"
     return bert_folder(made, [text for text, _ in made_notes(40)], (), positions=64, pieces=110, **TINY)
 
 
-def task_of(folder: Path, notes: Any = NOTES, **more: Any) -> TrainingTask:
+def task_of(folder, notes=NOTES, **more):
     """A short training. Options that TrainingTask doesn't have are settings."""
     known = {key: more.pop(key) for key in list(more) if key in TrainingTask.__dataclass_fields__}
     asked = {"algorithm": "fresh", "iterations": 1, "base": str(folder)} | known
@@ -55,13 +54,13 @@ def task_of(folder: Path, notes: Any = NOTES, **more: Any) -> TrainingTask:
 # ── Labels of sub-words ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def anna() -> EncodedText:
+def anna():
     """“Anna Bianchi” as the pieces An-na, a piece for the space, Bi-an-chi."""
     text = "Anna Bianchi"
     return EncodedText(np.arange(6), [(0, 2), (2, 4), (4, 5), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 3])
 
 
-def test_every_sub_word_has_the_label_of_its_word() -> None:
+def test_every_sub_word_has_the_label_of_its_word():
     """A[i] = L[word_ids[i]]: later sub-words repeat the tag, B- included (Salierno et al. 2024, section 6)."""
     begin, inside = TAGS.number("B-B"), TAGS.number("I-B")
     spans = [Span(0, 12, "B")]
@@ -74,7 +73,7 @@ def test_every_sub_word_has_the_label_of_its_word() -> None:
     assert targets(both, [Span(0, 2, "A")], TAGS, "every").tags == [TAGS.number("B-A")]
 
 
-def test_the_choice_of_sub_words_changes_the_model(folder: Path, tmp_path: Path) -> None:
+def test_the_choice_of_sub_words_changes_the_model(folder, tmp_path):
     """Later sub-words with full weight are as every sub-word, and with none as the first."""
     made, weights = {}, {}
     for name, settings in {
@@ -91,7 +90,7 @@ def test_the_choice_of_sub_words_changes_the_model(folder: Path, tmp_path: Path)
 # ── Chunks and grouping ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_disjoint_chunks_are_full_but_the_last_and_every_piece_is_in_one() -> None:
+def test_disjoint_chunks_are_full_but_the_last_and_every_piece_is_in_one():
     """K = ⌈|S| / L⌉ (Salierno et al. 2024, section 6)."""
     found = chunks(1300, 510)
     assert [(window.start, window.past) for window in found] == [(0, 510), (510, 1020), (1020, 1300)]
@@ -99,7 +98,7 @@ def test_disjoint_chunks_are_full_but_the_last_and_every_piece_is_in_one() -> No
     assert chunks(0, 510) == []
 
 
-def test_runs_read_in_chunks_as_the_training_did(folder: Path, tmp_path: Path) -> None:
+def test_runs_read_in_chunks_as_the_training_did(folder, tmp_path):
     note = joined(made_notes(4))
     for chosen in ("overlapping", "disjoint"):
         learn(task_of(folder, notes=[note], chunks=chosen), tmp_path / f"{chosen}.zip")
@@ -113,7 +112,7 @@ def test_runs_read_in_chunks_as_the_training_did(folder: Path, tmp_path: Path) -
     assert load_model(tmp_path / "next.zip").card.reading == ReadingMode("disjoint", "argmax", 0)
 
 
-def test_groups_of_sentences_are_sequences_of_their_own(folder: Path) -> None:
+def test_groups_of_sentences_are_sequences_of_their_own(folder):
     text, tokenizer = (
         "Uno aqui. Dos aqui.\nTres aqui. Cuatro aqui. Cinco aqui.",
         (folder / "tokenizer.json").read_text(),
@@ -132,7 +131,7 @@ def test_groups_of_sentences_are_sequences_of_their_own(folder: Path) -> None:
     assert parts_of(text, list(tokenize(text)), [0, 1, 1, 1, 2], 3, 1) == [(0, 1), (1, 3)]
 
 
-def test_a_model_of_a_newer_version_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_model_of_a_newer_version_is_refused(folder, tmp_path):
     learn(task_of(folder), tmp_path / "made.zip")
     card = load_model(tmp_path / "made.zip").card
     for change in ({"chunks": "spirals"}, {"decoding": "beam"}, {"grouped": -1}, {"grouped": True}, {"grouped": "2"}):
@@ -149,7 +148,7 @@ def test_a_model_of_a_newer_version_is_refused(folder: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("decoding", "found"), [("path", [(0, 12, "A", 0.4)]), ("argmax", [(5, 12, "A", 0.9)])])
-def test_the_likeliest_tag_of_each_word_or_the_best_valid_path(decoding: str, found: list[Any]) -> None:
+def test_the_likeliest_tag_of_each_word_or_the_best_valid_path(decoding, found):
     rows = [{"O": 0.6, "B-A": 0.4}, {"I-A": 0.9, "O": 0.05}]
     assert tagged("Anna Bianchi", [0, 1], rows, decoding=decoding) == found
 
@@ -157,7 +156,7 @@ def test_the_likeliest_tag_of_each_word_or_the_best_valid_path(decoding: str, fo
 # ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_batch_has_the_chosen_number_of_sequences() -> None:
+def test_a_batch_has_the_chosen_number_of_sequences():
     assert batches_of([5, 9, 7, 1, 3], 2) == [[1, 2], [0, 4], [3]]
     assert WindowBatches(100, windows=2).cut([5, 9, 7]) == [[1, 2], [0]]
     assert WindowBatches(20).changed({"batch": 3, "accumulation": 2}) == WindowBatches(20, 3, 2)
@@ -165,8 +164,8 @@ def test_a_batch_has_the_chosen_number_of_sequences() -> None:
     assert (len(orders), orders.steps, orders[2]) == (3, 6, [[2]] * 3)
 
 
-def test_accumulation_gives_the_same_model_and_other_batches_and_rates_another(folder: Path, tmp_path: Path) -> None:
-    def weights(**settings: Any) -> Any:
+def test_accumulation_gives_the_same_model_and_other_batches_and_rates_another(folder, tmp_path):
+    def weights(**settings):
         learn(task_of(folder, algorithm="weighted", iterations=2, **settings), tmp_path / "made.zip")
         return load_model(tmp_path / "made.zip").network.classifier.weight.clone()
 
@@ -179,7 +178,7 @@ def test_accumulation_gives_the_same_model_and_other_batches_and_rates_another(f
 # ── Figures and models by epoch ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_figures_of_tokens_and_sub_words() -> None:
+def test_figures_of_tokens_and_sub_words():
     """Six sub-words of two words; the second word is wrong, and one sub-word of the first."""
     scores = np.full((6, len(TAGS)), -9.0, dtype=np.float32)
     for row, tag in zip(scores, ("B-A", "O", "O", "O", "O", "O"), strict=True):
@@ -187,8 +186,8 @@ def test_figures_of_tokens_and_sub_words() -> None:
     pieces, scorer = SimpleNamespace(encode=lambda text: anna()), SimpleNamespace(scores=lambda *more: [scores])
     tagger = Tagger(pieces, scorer, TAGS, lambda rows: rows, "")
 
-    def figures(sub_words: str, label: str = "A") -> Any:
-        def right(encoded: EncodedText, spans: Any) -> Any:
+    def figures(sub_words, label="A"):
+        def right(encoded, spans):
             return targets(encoded, spans, TAGS, sub_words).tags if sub_words == "every" else None
 
         return HeldOut([("Anna Bianchi", [Span(0, 12, label)])], tagger, Placement(CPU), right).figures()
@@ -201,8 +200,8 @@ def test_figures_of_tokens_and_sub_words() -> None:
     assert unknown["tokens"]["recall"] == unknown["pieces"]["recall"] == 0
 
 
-def test_each_epoch_reports_figures_and_leaves_a_model_even_after_a_kill(folder: Path, tmp_path: Path) -> None:
-    steps: list[Step] = []
+def test_each_epoch_reports_figures_and_leaves_a_model_even_after_a_kill(folder, tmp_path):
+    steps = []
     asked = {"iterations": 3, "held_out": made_notes(5)[4:], "checkpoints": True, "sub_words": "every"}
 
     for name in ("whole", "killed"):
@@ -213,7 +212,7 @@ def test_each_epoch_reports_figures_and_leaves_a_model_even_after_a_kill(folder:
     killed = replace(whole, checkpoint=tmp_path / "killed" / "checkpoint")
     with pytest.raises(Killed):
         learn(replace(killed, report=dies_at(2)), tmp_path / "half.zip")
-    again: list[Step] = []
+    again = []
     assert learn(replace(killed, report=again.append), tmp_path / "again.zip") == sha and again == steps
     for epoch in (1, 2):
         one, two = (tmp_path / name / f"epoch-{epoch}.zip" for name in ("whole", "killed"))
@@ -225,16 +224,16 @@ def test_each_epoch_reports_figures_and_leaves_a_model_even_after_a_kill(folder:
 class Echo(torch.nn.Module):
     """Returns each piece's own id as its score, so that tests see which piece was scored where."""
 
-    def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+    def forward(self, input_ids, attention_mask):
         return SimpleNamespace(logits=torch.stack([input_ids.float(), -input_ids.float()], dim=2))
 
 
-def encoded(count: int) -> EncodedText:
+def encoded(count):
     return EncodedText(np.arange(count), [], [], [])
 
 
 @pytest.fixture(scope="module")
-def tagging(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tagging(tmp_path_factory):
     made = tmp_path_factory.mktemp("weights") / "tiny"
     return tiny_bert(made, [text for text, _ in made_notes(40)], ["O", "B-PER", "I-PER"])
 
@@ -242,7 +241,7 @@ def tagging(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ── Windows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_windows_hold_512_pieces_and_share_128() -> None:
+def test_windows_hold_512_pieces_and_share_128():
     """Special pieces count among the 512. Models with a longer input get no longer windows (Salierno et al. 2024)."""
     for positions, most in ((8192, 512), (512, 512), (64, 64)):
         config = SimpleNamespace(max_position_embeddings=positions, model_type="bert")
@@ -252,14 +251,14 @@ def test_windows_hold_512_pieces_and_share_128() -> None:
     assert min(a.past - b.start for a, b in pairwise(found)) >= 128
 
 
-def test_each_piece_has_its_own_scores() -> None:
+def test_each_piece_has_its_own_scores():
     scorer, counts = Scorer(Echo(), ([7000], [8000]), most=64, pad=0), (5, 400, 0)
     for rows, count in zip(scorer.scores(list(map(encoded, counts)), Placement(CPU)), counts, strict=True):
         difference = rows[:, 0] - rows[:, 1] if count else np.zeros(0)
         assert difference.tolist() == pytest.approx([2.0 * at for at in range(count)], abs=0.01)
 
 
-def test_a_piece_without_a_window_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_piece_without_a_window_is_an_error(monkeypatch):
     scorer = Scorer(Echo(), ([], []), most=64, pad=0)
     monkeypatch.setattr(scorer, "windows", lambda text: [Window(0, 60, 0, 60), Window(40, 99, 61, 99)])
     with pytest.raises(BackendError, match="no window contains it") as caught:
@@ -267,7 +266,7 @@ def test_a_piece_without_a_window_is_an_error(monkeypatch: pytest.MonkeyPatch) -
     assert caught.value.permanent
 
 
-def test_a_tokenizer_s_own_changes(tagging: Path) -> None:
+def test_a_tokenizer_s_own_changes(tagging):
     """Its padding and truncation are switched off. Letters that it drops would never be classified."""
     tokenizer = Tokenizer.from_file(str(tagging / "tokenizer.json"))
     plain = Pieces(tokenizer.to_str()).encode(NOTES[0][0])
@@ -282,7 +281,7 @@ def test_a_tokenizer_s_own_changes(tagging: Path) -> None:
         pieces.encode("Anna x Eva")
 
 
-def test_padding_does_not_change_scores(tagging: Path) -> None:
+def test_padding_does_not_change_scores(tagging):
     """Padding is masked, and the special pieces are around each window."""
     tagger = TokenClassificationBackend(str(tagging), "set", {"PER": "A"})._tagger
     pieces = [tagger.pieces.encode(text) for text in (NOTES[0][0], "Anna", NOTES[1][0] * 3)]
@@ -295,7 +294,7 @@ def test_padding_does_not_change_scores(tagging: Path) -> None:
 # ── Training ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_only_first_pieces_of_tokens_are_targets_in_the_window_that_predicts_them() -> None:
+def test_only_first_pieces_of_tokens_are_targets_in_the_window_that_predicts_them():
     text = "Anna Bianchi"
     whole = EncodedText(np.arange(5), [(0, 2), (2, 4), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 2])
     right = targets(whole, [Span(0, 12, "B")], TAGS).tags
@@ -309,7 +308,7 @@ def test_only_first_pieces_of_tokens_are_targets_in_the_window_that_predicts_the
     ]
 
 
-def test_held_out_notes_are_not_learned_in_training_or_pre_training(tagging: Path, tmp_path: Path) -> None:
+def test_held_out_notes_are_not_learned_in_training_or_pre_training(tagging, tmp_path):
     task = TrainingTask(NOTES[:2], "set", iterations=1, base=str(tagging), adapt=1)
     evaluated = replace(task, held_out=made_notes(6)[4:])
     assert learn(task, tmp_path / "a.zip") == learn(evaluated, tmp_path / "a.zip")
@@ -318,9 +317,7 @@ def test_held_out_notes_are_not_learned_in_training_or_pre_training(tagging: Pat
 # ── Tags ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def tagged(
-    text: str, first: list[int], rows: list[dict[str, float]], barred: Any = None, **options: Any
-) -> list[tuple[int, int, str, float | None]]:
+def tagged(text, first, rows, barred=None, **options):
     """The spans of a text whose pieces have these tag probabilities."""
     scores = np.full((len(rows), len(TAGS)), np.log(1e-6), dtype=np.float32)
     for row, chances in zip(scores, rows, strict=True):
@@ -350,15 +347,15 @@ FOREIGN = Columns(["O", "B-A", "I-A", "B-B", "I-B"], {"A": "A", "B": "B"}).barre
         ("12mg", [{"B-A": 0.9, "O": 0.1}], None, [(0, 4, "A", 0.9)]),  # two tokens in one piece are one span
     ],
 )
-def test_spans_and_confidences_of_tags(text: str, rows: list[dict[str, float]], barred: Any, found: list[Any]) -> None:
+def test_spans_and_confidences_of_tags(text, rows, barred, found):
     assert tagged(text, [0, 0] if text == "12mg" else list(range(len(rows))), rows, barred) == found
 
 
 # ── Folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_revision_depends_on_weights_and_map(tagging: Path, tmp_path: Path) -> None:
-    def revision(path: Path, label: str = "A") -> str:
+def test_the_revision_depends_on_weights_and_map(tagging, tmp_path):
+    def revision(path, label="A"):
         return TokenClassificationBackend(str(path), "set", {"PER": label}).revision
 
     again = shutil.copytree(tagging, tmp_path / "tiny")
@@ -370,7 +367,7 @@ def test_the_revision_depends_on_weights_and_map(tagging: Path, tmp_path: Path) 
     assert revision(again) != one
 
 
-def test_a_pickle_beside_safetensors_is_not_opened(tagging: Path, tmp_path: Path) -> None:
+def test_a_pickle_beside_safetensors_is_not_opened(tagging, tmp_path):
     """The tagging passes the check because of another safetensors file; the library would choose the pickle."""
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / name).write_bytes((tagging / name).read_bytes())
@@ -382,12 +379,10 @@ def test_a_pickle_beside_safetensors_is_not_opened(tagging: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", [network.AutoModelForTokenClassification, network.AutoModelForMaskedLM])
-def test_loading_a_folder_runs_no_code_and_downloads_nothing(
-    kind: Any, tagging: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: dict[str, Any] = {}
+def test_loading_a_folder_runs_no_code_and_downloads_nothing(kind, tagging, monkeypatch):
+    asked = {}
 
-    def watched(cls: Any, place: Path, **options: Any) -> Any:
+    def watched(cls, place, **options):
         asked.update(options)
         raise OSError
 

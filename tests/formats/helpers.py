@@ -1,16 +1,11 @@
 """Helpers for reading and writing notes in memory."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import IO
-
 from annotations.formats import FORMATS
-from annotations.formats.base import Format, InputFormat, LoadedFiles
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
-from annotations.text.spans import Span
+from annotations.formats.base import LoadedFiles
+from annotations.formats.notes import NoteError, OutNote, ParsedNote
 from tests.text.strategies import LABELS
 
-NAMES: dict[str, str] = {label: label for label in LABELS}
+NAMES = {label: label for label in LABELS}
 
 _ENDINGS = {
     "xml": "i2b2 bioc gate inline",
@@ -26,9 +21,7 @@ BINARY = {"docbin", "hf"}
 SPAN_FORMATS = sorted(set(FORMATS) - {"text"})
 
 
-def read_one(
-    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
-) -> ParsedNote:
+def read_one(kind, files, labels=NAMES):
     """Read the only note in some files."""
     (note,) = read_all(kind, files, labels)
     if isinstance(note, NoteError):
@@ -36,9 +29,7 @@ def read_one(
     return note
 
 
-def read_all(
-    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
-) -> list[ParsedNote | NoteError]:
+def read_all(kind, files, labels=NAMES):
     """Read all notes in some files; every file must belong to a note."""
     reader = FORMATS[kind] if isinstance(kind, str) else kind
     stored = {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
@@ -47,42 +38,36 @@ def read_all(
     return [note for group in groups for note in reader.read_many(group, LoadedFiles(stored.__getitem__), labels)]
 
 
-def parsed(
-    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
-) -> list[ParsedNote]:
+def parsed(kind, files, labels=NAMES):
     """Read all notes in some files; none may be refused."""
     notes = read_all(kind, files, labels)
     assert not [note.problems for note in notes if isinstance(note, NoteError)]
     return [note for note in notes if isinstance(note, ParsedNote)]
 
 
-def outcomes(kind: str | InputFormat, files: Mapping[str, bytes | str]) -> list[str | list[tuple[int | None, str]]]:
+def outcomes(kind, files):
     """The name of each note, or the lines and codes of its problems."""
     return [said(note.problems) if isinstance(note, NoteError) else note.name for note in read_all(kind, files)]
 
 
-def refused(
-    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
-) -> list[Problem]:
+def refused(kind, files, labels=NAMES):
     """The problems of the only note in some files."""
     (note,) = read_all(kind, files, labels)
     assert isinstance(note, NoteError)
     return note.problems
 
 
-def write_one(
-    kind: str | Format, text: str, spans: Iterable[Span], labels: Mapping[str, str] = NAMES, name: str = "a"
-) -> tuple[dict[str, bytes], list[Loss]]:
+def write_one(kind, text, spans, labels=NAMES, name="a"):
     writer = FORMATS[kind] if isinstance(kind, str) else kind
     return writer.write(OutNote(name, text, spans), labels)
 
 
-def facts(spans: Iterable[Span] | None) -> list[tuple[int, int, str, tuple[tuple[str, str | bool], ...]]]:
+def facts(spans):
     """What is compared of spans, with their attributes, in order."""
     return sorted((span.start, span.end, span.label, span.attributes) for span in spans or ())
 
 
-def said(problems: Sequence[Problem]) -> list[tuple[int | None, str]]:
+def said(problems):
     """The line and the code of each problem."""
     return [(problem.line, problem.code) for problem in problems]
 
@@ -90,11 +75,11 @@ def said(problems: Sequence[Problem]) -> list[tuple[int | None, str]]:
 class OnDisk:
     """One file on disk, which is only read as a stream."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self._path = path
 
-    def load(self, name: str, /) -> bytes:
+    def load(self, name, /):
         raise AssertionError
 
-    def open(self, name: str, /) -> IO[bytes]:
+    def open(self, name, /):
         return self._path.open("rb")

@@ -10,11 +10,11 @@ DOCCANO = DoccanoFormat()
 TEXT = "😀 Anna Neri"
 
 
-def lines(*records: dict[str, object]) -> dict[str, bytes | str]:
+def lines(*records):
     return {"all.jsonl": "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)}
 
 
-def test_writing() -> None:
+def test_writing():
     files, losses = write_one(DOCCANO, TEXT, [Span(2, 11, "NAME"), Span(2, 6, "DATE")], name="sub/a")
     assert losses == []
     assert json.loads(files["sub/a.jsonl"]) == {
@@ -26,7 +26,7 @@ def test_writing() -> None:
 
 
 @pytest.mark.parametrize("field", ["label", "labels", "entities"])
-def test_an_export_of_sequence_labeling(field: str) -> None:
+def test_an_export_of_sequence_labeling(field):
     found = lines({"id": 7, "text": TEXT, field: [[3, 7, "name"], [8, 12, "NAME"]], "Comments": []})
     note = read_one(DOCCANO, found)
     spans = [Span(2, 6, "NAME"), Span(7, 11, "NAME")]
@@ -46,9 +46,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize(("text", "given", "bounds", "warned"), UNITS)
-def test_offsets_in_another_unit(
-    text: str, given: list[list[int]], bounds: list[tuple[int, int]], warned: bool
-) -> None:
+def test_offsets_in_another_unit(text, given, bounds, warned):
     note = read_one(DOCCANO, lines({"text": text, "label": [[*each, "NAME"] for each in given]}))
     assert (note.spans, said(note.warnings)) == ([Span(*each, "NAME") for each in bounds], [(1, "unit")] * warned)
     files, _losses = write_one(DOCCANO, text, note.spans or [])
@@ -56,11 +54,11 @@ def test_offsets_in_another_unit(
     assert (again.spans, again.warnings) == (note.spans, [])
 
 
-def test_exports_with_relations_or_metadata() -> None:
+def test_exports_with_relations_or_metadata():
     entity = {"id": 1, "label": "NAME", "start_offset": 3, "end_offset": 7}
     other = {"id": 2, "label": "DATE", "start_offset": 8, "end_offset": 12}
     relation = {"id": 1, "from_id": 1, "to_id": 2, "type": "x"}
-    record: dict[str, object] = {"id": 7, "text": TEXT, "entities": [entity, other]}
+    record = {"id": 7, "text": TEXT, "entities": [entity, other]}
     note = read_one(DOCCANO, lines(record | {"relations": [relation], "Comments": ["?"]}))
     assert note.spans == [Span(2, 6, "NAME"), Span(7, 11, "DATE")]
     assert said(note.warnings) == [(1, "not kept")] * 2
@@ -69,19 +67,19 @@ def test_exports_with_relations_or_metadata() -> None:
     assert (note.spans, said(note.warnings)) == ([Span(2, 6, "NAME")], [(1, "not kept")])
 
 
-def test_notes_without_annotations_and_with_an_empty_set() -> None:
+def test_notes_without_annotations_and_with_an_empty_set():
     notes = parsed(DOCCANO, lines({"text": "a"}, {"text": "b", "label": []}, {"text": "c", "label": ["x"]}))
     assert [(note.spans, said(note.warnings)) for note in notes] == [(None, []), ([], []), (None, [(3, "not kept")])]
 
 
-def test_names() -> None:
+def test_names():
     given = [{"name": "sub/x.y"}, {"filename": "note 2.txt"}, {"name": "../c"}, {"name": 7}]
     notes = parsed(DOCCANO, lines(*({"text": "a"} | each for each in given)))
     found = [(note.name, said(note.warnings)) for note in notes]
     assert found == [("sub/x.y", []), ("note 2", []), ("all-00003", [(3, "name")]), ("all-00004", [])]
 
 
-def test_the_notes_beside_a_broken_one_are_read() -> None:
+def test_the_notes_beside_a_broken_one_are_read():
     data = '{"text": "a"}\n{"text": "b", "label": [[0, 9, "NAME"], [0, 1, "X"]]}\n{"text": \n{"text": "d"}\n'
     found = outcomes(DOCCANO, {"all.jsonl": data})
     assert found == ["all-00001", [(2, "outside"), (2, "label")], [(3, "json")], "all-00004"]
@@ -96,5 +94,5 @@ INVALID_RECORDS = [
 
 
 @pytest.mark.parametrize(("record", "code"), INVALID_RECORDS)
-def test_invalid_records(record: dict[str, object], code: str) -> None:
+def test_invalid_records(record, code):
     assert said(refused(DOCCANO, lines(record))) == [(1, code)]

@@ -3,8 +3,6 @@
 import io
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pytest
@@ -24,7 +22,7 @@ HF = HuggingFaceFormat()
 CLASSES = ["O", *(f"{mark}-{label}" for label in LABELS for mark in "BI")]
 
 
-def written(*notes: OutNote) -> bytes:
+def written(*notes):
     out = io.BytesIO()
     with HF.sink(out, NAMES) as add:
         for note in notes:
@@ -32,7 +30,7 @@ def written(*notes: OutNote) -> bytes:
     return out.getvalue()
 
 
-def as_parquet(rows: list[dict[str, Any]], metadata: dict[str, Any] | None = None) -> bytes:
+def as_parquet(rows, metadata=None):
     out = io.BytesIO()
     table = pyarrow.Table.from_pylist(rows)
     given = {"huggingface": json.dumps({"info": {"features": metadata}})} if metadata else None
@@ -40,13 +38,13 @@ def as_parquet(rows: list[dict[str, Any]], metadata: dict[str, Any] | None = Non
     return out.getvalue()
 
 
-def test_a_label_outside_the_label_set_is_a_loss() -> None:
+def test_a_label_outside_the_label_set_is_a_loss():
     files, losses = write_one("hf", "Anna 1", [Span(0, 4, "NAME"), Span(5, 6, "AGE")])
     assert [loss.span for loss in losses] == [Span(5, 6, "AGE")]
     assert read_one("hf", files).spans == [Span(0, 4, "NAME")]
 
 
-def test_files_that_spans_and_tags_contradict() -> None:
+def test_files_that_spans_and_tags_contradict():
     files, _ = write_one("hf", "Anna Neri", [Span(0, 4, "NAME")])
     table = parquet.read_table(io.BytesIO(files["a.parquet"]))
     changed = table.set_column(5, "ner_tags", pyarrow.array([[0, 1]]))
@@ -61,7 +59,7 @@ def test_files_that_spans_and_tags_contradict() -> None:
 # With `datasets`
 
 
-def export(folder: Path, parts: dict[str, list[OutNote]]) -> Any:
+def export(folder, parts):
     """The data set that `datasets` finds in the folder of an export."""
     datasets = pytest.importorskip("datasets")
     datasets.disable_progress_bars()
@@ -75,7 +73,7 @@ def export(folder: Path, parts: dict[str, list[OutNote]]) -> Any:
 LABEL_SET = LabelSetDef("x", "X", "", "", (), (CategoryDef("A", "A", tuple(LabelDef(c, c) for c in LABELS)),))
 
 
-def test_datasets_opens_the_folder_of_an_export(tmp_path: Path) -> None:
+def test_datasets_opens_the_folder_of_an_export(tmp_path):
     spans = [Span(1, 5, "NAME"), Span(1, 10, "NAME"), Span(14, 15, "DATE")]
     notes = [OutNote("a", "\ufeffAnna Neri\r\n😀 1", spans), OutNote("sub/b", "", [])]
     found = export(tmp_path / "export", {"": notes})
@@ -99,7 +97,7 @@ def test_datasets_opens_the_folder_of_an_export(tmp_path: Path) -> None:
     assert [n.spans for n in parsed("hf", beside)] == [n.spans for n in notes]
 
 
-def test_datasets_makes_a_split_of_each_folder(tmp_path: Path) -> None:
+def test_datasets_makes_a_split_of_each_folder(tmp_path):
     names = {"train": ["a", "b"], "dev": ["c"], "test": ["d"]}
     parts = {f"{part}/": [OutNote(name, "Anna", [Span(0, 4, "NAME")]) for name in some] for part, some in names.items()}
     loaded = export(tmp_path / "export", parts)
@@ -107,7 +105,7 @@ def test_datasets_makes_a_split_of_each_folder(tmp_path: Path) -> None:
 
 
 @given(made=texts_with_apart_spans())
-def test_what_datasets_writes_is_read(tmp_path: Path, made: tuple[str, list[Span]]) -> None:
+def test_what_datasets_writes_is_read(tmp_path, made):
     datasets = pytest.importorskip("datasets")
     text, spans = made
     encoded = encode(text, spans)
@@ -160,12 +158,12 @@ NAMES_BESIDE = [
 
 
 @pytest.mark.parametrize(("name", "data"), NAMES_BESIDE)
-def test_numbers_with_names_beside(name: str, data: str) -> None:
+def test_numbers_with_names_beside(name, data):
     note = read_one("hf", {"x/a.jsonl": json.dumps(ROW), name: data})
     assert note.spans == [Span(0, 9, "NAME")]
 
 
-def test_tags_as_text() -> None:
+def test_tags_as_text():
     attributes = '{"x": true, "y": "z", "n": 1}'
     full = {"name": "b", "id": "c", "text": "Anna Neri", "tokens": ["Anna", "Neri"], "ner_tags": ["B-NAME", "I-NAME"]}
     full |= {"token_starts": [0, 5], "token_ends": [4, 9]}
@@ -195,7 +193,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("tags", "spans", "codes"), NUMBERS)
-def test_numbers_with_names_in_the_metadata(tags: list[int], spans: list[Span] | None, codes: list[str]) -> None:
+def test_numbers_with_names_in_the_metadata(tags, spans, codes):
     (note,) = read_all("hf", {"data/train.parquet": as_parquet([ROW | {"ner_tags": tags}], FEATURES)})
     if isinstance(note, NoteError):
         assert (spans, said(note.problems)) == (None, [(None, code) for code in codes])
@@ -215,19 +213,19 @@ INVALID_ROWS = [
 
 
 @pytest.mark.parametrize(("row", "code"), INVALID_ROWS)
-def test_rows_that_are_refused(row: Any, code: str) -> None:
+def test_rows_that_are_refused(row, code):
     problems = refused("hf", {"a.jsonl": json.dumps(row)})
     assert said(problems[:1]) == [(1, code)]
     assert not re.search("Anna|Neri", str(problems[0]))
 
 
-def test_one_broken_row_loses_no_other() -> None:
+def test_one_broken_row_loses_no_other():
     rows = '{"name": "a", "text": "A"}\n{"name": \n{"name": "c", "text": "C"}\n{"name": "c", "text": "D"}\n'
     assert outcomes("hf", {"a.jsonl": rows}) == ["a", [(2, "record")], "c", [(4, "same name")]]
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
-def test_damaged_files(ending: str) -> None:
+def test_damaged_files(ending):
     assert said(refused("hf", {f"a.{ending}": b"PAR1 no"})) == [(None, "file")]
     data = written(*(OutNote(f"n{at}", "Anna Neri", [Span(0, 4, "NAME")]) for at in range(3)))
     for size in range(1, len(data), 97):
@@ -235,7 +233,7 @@ def test_damaged_files(ending: str) -> None:
         assert isinstance(last, NoteError)
 
 
-def test_grouping() -> None:
+def test_grouping():
     groups, problems = HF.group(["x/data/train.parquet", "x/README.md", "x/state.json", "b.txt"])
     assert [(group.name, group.bundle) for group in groups] == [("x/data/train", ("x/data/train.parquet",))]
     assert groups[0].parts["README.md"] == "x/README.md"
@@ -243,7 +241,7 @@ def test_grouping() -> None:
 
 
 @pytest.mark.nightly
-def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
+def test_many_notes_are_written_and_read_at_flat_memory(tmp_path):
     path = tmp_path / "train.parquet"
     before = pyarrow.total_allocated_bytes()
     with path.open("wb") as out, HF.sink(out, NAMES) as add:

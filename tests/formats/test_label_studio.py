@@ -80,8 +80,7 @@ PREDICTION = {"model_version": "m", "score": 0.5, "result": [region(2, 6, "NAME"
 
 TAKEN = [
     # The ground truth or the last annotation is taken,
-    (task(annotations=[ONE, OTHER]), [("DATE", None)], LEFT),
-    (task(annotations=[OTHER, ONE]), [("DATE", None)], LEFT),
+    (task(annotations=[ONE, OTHER]), [("DATE", None)], LEFT), (task(annotations=[OTHER, ONE]), [("DATE", None)], LEFT),
     (task(annotations=[ONE | {"ground_truth": True}, OTHER]), [("NAME", None)], LEFT),
     (task(annotations=[ONE, OTHER | {"was_cancelled": True}]), [("NAME", None)], LEFT),
     ({"data": {"text": TEXT}, "completions": [ONE]}, [("NAME", None)], []),
@@ -89,10 +88,8 @@ TAKEN = [
     (task(annotations=[{"was_cancelled": True}], predictions=[PREDICTION]), [("NAME", 0.75), ("DATE", 0.5)], LEFT),
     (task(region(2, 6, "DATE"), predictions=[PREDICTION]), [("DATE", None)], LEFT),
     (task(annotations=[], predictions=[7]), None, LEFT),  # with their numbers only
-    ({"data": {"text": TEXT}}, None, []),
-    (task(annotations=[]), None, []),
-    (task(), [], []),
-]
+    ({"data": {"text": TEXT}}, None, []), (task(annotations=[]), None, []), (task(), [], []),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("found", "spans", "warnings"), TAKEN)

@@ -1,44 +1,44 @@
+"""Web annotations; and formats that are only read."""
+
 import json
-from typing import Any
 
 import pytest
 
+from annotations.formats import READERS, claiming
 from annotations.formats.base import LoadedFiles
 from annotations.formats.web_annotation import WebAnnotationFormat
 from annotations.text.spans import Span
-from tests.formats.helpers import facts, outcomes, parsed, read_one, refused, write_one
+from tests.formats.helpers import NAMES, facts, outcomes, parsed, read_all, read_one, refused, said, write_one
 
 WEB = WebAnnotationFormat()
 TEXT = "😀 Anna Neri"
 CONTEXT = "http://www.w3.org/ns/anno.jsonld"
 
 
-def annotation(
-    *selectors: dict[str, Any], tag: str = "NAME", source: object = "a.txt", **others: Any
-) -> dict[str, Any]:
+def annotation(*selectors, tag="NAME", source="a.txt", **others):
     body = {"type": "TextualBody", "purpose": "tagging", "value": tag}
     target = {"source": source, "selector": list(selectors)}
     return {"@context": CONTEXT, "type": "Annotation", "body": body, "target": target} | others
 
 
-def position(start: object, end: object) -> dict[str, Any]:
+def position(start, end):
     return {"type": "TextPositionSelector", "start": start, "end": end}
 
 
-def exact(words: str, **around: str) -> dict[str, Any]:
+def exact(words, **around):
     return {"type": "TextQuoteSelector", "exact": words, **around}
 
 
-def page(*items: object, **others: Any) -> dict[str, Any]:
+def page(*items, **others):
     return {"@context": CONTEXT, "type": "AnnotationPage", "items": list(items)} | others
 
 
-def files(*records: object, text: str | None = TEXT) -> dict[str, bytes | str]:
-    written: dict[str, bytes | str] = {"all.jsonl": "".join(json.dumps(record) + "\n" for record in records)}
+def files(*records, text=TEXT):
+    written = {"all.jsonl": "".join(json.dumps(record) + "\n" for record in records)}
     return written if text is None else written | {"a.txt": text}
 
 
-def test_writing() -> None:
+def test_writing():
     held = (("role", "x"), ("sure", True))
     span = Span(2, 6, "NAME", attributes=held)
     written, losses = write_one(WEB, TEXT, [span], name="sub/ä b")
@@ -69,7 +69,7 @@ TARGETS = [
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_targets(target: Any) -> None:
+def test_targets(target):
     expected = target.pop("expected", Span(2, 6, "NAME")) if isinstance(target, dict) else Span(2, 6, "NAME")
     note = read_one(WEB, files(annotation(target=target)))
     assert (note.name, note.spans, note.warnings) == ("a", [expected], [])
@@ -86,7 +86,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("others", "spans", "warnings"), BODIES)
-def test_bodies(others: dict[str, Any], spans: int, warnings: int) -> None:
+def test_bodies(others, spans, warnings):
     note = read_one(WEB, files(annotation(position(2, 6), **others)))
     assert (len(note.spans or ()), len(note.warnings)) == (spans, warnings)
     assert {problem.code for problem in note.warnings} <= {"not kept"}
@@ -103,7 +103,7 @@ COLLECTIONS = [
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("record", COLLECTIONS)
-def test_collections(record: object, indent: int | None) -> None:
+def test_collections(record, indent):
     found = {"all.jsonld": json.dumps(record, indent=indent), "a.txt": TEXT, "b.txt": "x"}
     spans = [Span(2, 6, "NAME"), Span(7, 11, "NAME")]
     assert [(note.name, note.spans) for note in parsed(WEB, found)] == [("a", spans), ("b", None)]
@@ -111,7 +111,7 @@ def test_collections(record: object, indent: int | None) -> None:
     assert list(WEB.used_labels(group, LoadedFiles(lambda name: found[name].encode()))) == [{"NAME": 2}]
 
 
-def test_single_annotations_in_any_order() -> None:
+def test_single_annotations_in_any_order():
     given = [("a", "NAME"), ("b", "NAME"), ("a", "DATE")]
     records = [annotation(position(0, 1), source=source, tag=tag) for source, tag in given]
     found = parsed(WEB, files(*records) | {"b.txt": "b"})
@@ -124,7 +124,7 @@ def test_single_annotations_in_any_order() -> None:
     assert read_one(WEB, named).spans == [Span(2, 6, "NAME")]
 
 
-def test_texts_inside() -> None:
+def test_texts_inside():
     whole = {"id": "http://example.org/x/a.txt", "value": TEXT}
     note = read_one(WEB, files(annotation(position(2, 6), source=whole), text=None))
     assert (note.name, note.text, note.spans) == ("x/a", TEXT, [Span(2, 6, "NAME")])
@@ -144,13 +144,79 @@ INVALID_RECORDS = [
 
 
 @pytest.mark.parametrize(("record", "code"), INVALID_RECORDS)
-def test_invalid_records(record: dict[str, Any], code: str) -> None:
+def test_invalid_records(record, code):
     found = outcomes(WEB, files(page(annotation(position(0, 1), source="c")), record) | {"c.txt": TEXT})
     assert [(2, code)] in found and "c" in found
 
 
-def test_invalid_texts() -> None:
+def test_invalid_texts():
     one = page(annotation(position(0, 1)))
     assert outcomes(WEB, files(one, one)) == ["a", [(2, "same name")]]
     (problem,) = refused(WEB, files(one) | {"a.txt": b"\xff"})
     assert (problem.file, problem.code) == ("a.txt", "utf8")
+
+
+# ── Formats that are only read ────────────────────────────────────────────────────────────────────────────────────────
+PUBTATOR = READERS["pubtator"]
+PUBANNOTATION = READERS["pubannotation"]
+ROWS = (
+    "12|t|Seen 😀 by Anna Neri.\r\n12|a|She came on 2069.\r\n12\t{}\t{}\tAnna Neri\tNAME\tD1\r\n"
+    "12\t{}\t{}\t2069\tDATE\t-1\r\n12\tCID\tD1\tD2\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("wide", [0, 1])
+def test_pubtator(wide: int) -> None:
+    """Offsets count code points, or UTF-16 code units with `wide`."""
+    rows = ROWS.format(10 + wide, 19 + wide, 33 + wide, 37 + wide) + "a/../b|t|Bo\nx|t|Anna\nx\t0\t4\tAnna\tNAME\n"
+    files: dict[str, bytes | str] = {"x.txt": rows}
+    assert claiming([("x.txt", rows.encode())], READERS) == "pubtator"
+    one, two, three = read_all(PUBTATOR, files)
+    assert (one.name, one.text) == ("12", "Seen 😀 by Anna Neri.\nShe came on 2069.")
+    assert facts(one.spans) == [(10, 19, "NAME", (("identifier", "D1"),)), (33, 37, "DATE", ())]
+    assert said(one.warnings) == [(5, "not kept")]
+    assert (two.name, two.text, two.spans, said(two.warnings)) == ("x-00002", "Bo", [], [(7, "name")])
+    assert (three.name, three.spans) == ("x", [Span(0, 4, "NAME")])
+    (group,), _problems = PUBTATOR.group(files)
+    counted = list(PUBTATOR.used_labels(group, LoadedFiles(lambda _name: rows.encode())))
+    assert counted == [{"NAME": 1, "DATE": 1}, {}, {"NAME": 1}]
+
+
+def test_documents_beside_a_broken_one_are_read() -> None:
+    rows = "1|t|Anna\n1\t0\t3\tAnna\tNAME\n\n2|t|Bo\nfree text\n\n3\t0\t1\tB\tNAME\n\n4|t|Bo\n"
+    assert outcomes(PUBTATOR, {"a.pubtator": rows}) == [[(2, "quote")], [(5, "line")], [(7, "line")], "4"]
+    assert said(refused(PUBTATOR, {"a.pubtator": b"1|t|\xff"})) == [(1, "utf8")]
+    assert said(refused(PUBTATOR, {"a.pubtator": ""})) == [(1, "no text")]
+
+
+def denotation(identity: str, label: str, *pieces: tuple[int, int]) -> dict[str, object]:
+    spans = [{"begin": begin, "end": end} for begin, end in pieces]
+    return {"id": identity, "span": spans if len(spans) > 1 else spans[0], "obj": label}
+
+
+def test_pubannotation() -> None:
+    record = {
+        "sourcedb": "PMC", "sourceid": "77", "divid": 3, "text": "Anna 😀 Neri, 2069",
+        "denotations": [denotation("T1", "NAME", (0, 4)), denotation("T2", "ID-1", (0, 4), (7, 11))],
+        "blocks": [denotation("T3", "DATE", (13, 17))],
+        "attributes": [{"subj": "T1", "pred": "sure", "obj": "low"}, {"subj": "T3", "pred": "x", "obj": True}],
+        "relations": [{"id": "R1", "subj": "T1", "pred": "of", "obj": "T3"}], "other": 1,
+    }  # fmt: skip
+    data = json.dumps(record)
+    assert claiming([("a.json", data.encode())], READERS) == "pubannotation"
+    note = read_one(PUBANNOTATION, {"a.json": data})
+    assert (note.name, facts(note.spans)) == (
+        "PMC-77-3",
+        [(0, 4, "ID-1", ()), (0, 4, "NAME", (("sure", "low"),)), (7, 11, "ID-1", ()), (13, 17, "DATE", (("x", True),))],
+    )
+    assert said(note.warnings) == [(1, "discontinuous"), (1, "not kept"), (1, "not kept")]
+    (group,), _problems = PUBANNOTATION.group(["a.json"])
+    counted = list(PUBANNOTATION.used_labels(group, LoadedFiles(lambda _name: data.encode())))
+    assert counted == [{"NAME": 1, "ID-1": 1, "DATE": 1}]
+    # Offsets of TextAE may count UTF-16, and an array holds many notes.
+    notes = [{"text": "😀 Anna", "denotations": [denotation("T1", "NAME", (3, 7))]}, {"text": "x", "denotations": []}]
+    first, second = read_all(PUBANNOTATION, {"a.json": json.dumps(notes)}, NAMES)
+    assert (first.spans, said(first.warnings), second.name) == ([Span(2, 6, "NAME")], [(1, "unit")], "a-00002")
+    for wrong in ({"span": {"begin": 0}, "obj": "NAME"}, {"span": [], "obj": "NAME"}, 7):
+        data = json.dumps({"text": "x", "denotations": [wrong]})
+        assert said(refused(PUBANNOTATION, {"a.json": data})) == [(1, "span")]

@@ -14,7 +14,7 @@ NE = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 HEAD = f"#FORMAT=WebAnno TSV 3.3\n#T_SP={NE}|value\n\n\n"
 
 
-def tsv(*blocks: str, layers: str = f"#T_SP={NE}|value\n") -> dict[str, bytes | str]:
+def tsv(*blocks, layers=f"#T_SP={NE}|value\n"):
     """A file with these sentences; in rows, a space stands for a tab."""
     body = "\n".join(
         "".join(
@@ -26,7 +26,7 @@ def tsv(*blocks: str, layers: str = f"#T_SP={NE}|value\n") -> dict[str, bytes | 
     return {"a.tsv": f"#FORMAT=WebAnno TSV 3.3\n{layers}\n\n{body}"}
 
 
-def test_texts() -> None:
+def test_texts():
     blocks = ["#Text=one\\r\n#Text=\n#Text= two\n1-1 0-3 one NAME", "#Text=three\n2-1 10-15 three _"]
     note = read_one("webanno-tsv", tsv(*blocks))
     assert (note.text, note.spans, note.warnings) == ("one\r\n\n twothree", [Span(0, 3, "NAME")], [])
@@ -47,7 +47,7 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize(("escaped", "value"), ESCAPES)
-def test_escapes_of_values(escaped: str, value: str) -> None:
+def test_escapes_of_values(escaped, value):
     assert (escape_value(value), unescape_value(escaped)) == (escaped, value)
     layers = f"#T_SP={NE}|kind|value\n"
     note = read_one("webanno-tsv", tsv(f"#Text=Max\n1-1 0-3 Max {escaped}[1]|*[2] NAME[1]|DATE[2]", layers=layers))
@@ -55,12 +55,12 @@ def test_escapes_of_values(escaped: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["\\", "a\\nb", "\t\r\f\b", "\x00\x01\x1f", "\x0b\x7f\x85", "#Text=", "|_*[1]->;"])
-def test_escapes_of_text(text: str) -> None:
+def test_escapes_of_text(text):
     assert unescape_text(escape_text(text)) == text
     assert not re.search("[\t\r\n]", escape_text(text))
 
 
-def test_layers_of_a_project() -> None:
+def test_layers_of_a_project():
     layers = "#T_SP=webanno.custom.Person|\n#T_SP=webanno.custom.Phi|Certainty|Label|hidden\n"
     layers += "#T_SP=webanno.custom.One|role\n"
     labels = {"Person": "NAME", "DATE": "DATE", "ID": "ID-1", "Phi": "NAME"}
@@ -84,29 +84,29 @@ INVALID_FILES = [
 
 
 @pytest.mark.parametrize(("blocks", "problems"), INVALID_FILES)
-def test_invalid_files(blocks: list[str], problems: list[tuple[int, str]]) -> None:
+def test_invalid_files(blocks, problems):
     found = refused("webanno-tsv", tsv(*blocks))
     assert (set(problems) - set(said(found)), {problem.file for problem in found}) == (set(), {"a.tsv"})
     assert not re.search("M[ao]x", " ".join(map(str, found)))
 
 
 @pytest.mark.parametrize("first", ["", "#FORMAT=WebAnno TSV 2.0", "a\tb", "#FORMAT=WebAnno TSV 3.9"])
-def test_other_tables_are_refused(first: str) -> None:
+def test_other_tables_are_refused(first):
     assert said(refused("webanno-tsv", {"a.tsv": f"{first}\n\n"})) == [(1, "format")]
 
 
-def test_a_missing_column() -> None:
+def test_a_missing_column():
     problems = refused("webanno-tsv", tsv("#Text=Max\n1-1 0-3 Max", layers=f"#T_SP={NE}|identifier|value\n"))
     assert said(problems) == [(6, "line")]
 
 
-def test_labels_used() -> None:
+def test_labels_used():
     stored = str(tsv("#Text=a b c\n1-1 0-1 a X[1]|Y[2]\n1-2 2-3 b X[1]\n1-3 4-5 c X")["a.tsv"]).encode()
     (group,), _ = FORMATS["webanno-tsv"].group(["a.tsv"])
     assert list(FORMATS["webanno-tsv"].used_labels(group, LoadedFiles(lambda _: stored))) == [{"X": 2, "Y": 1}]
 
 
-def test_writing() -> None:
+def test_writing():
     text = "Ms. Haag lives.\r\n\n  He\t😊 GambiaHome"
     files, losses = write_one("webanno-tsv", text, [Span(0, 8, "NAME"), Span(4, 8, "NAME"), Span(26, 32, "ID-1")])
     expected = tsv(
@@ -117,7 +117,7 @@ def test_writing() -> None:
     assert (losses, files["a.tsv"].decode()) == ([], expected["a.tsv"])
 
 
-def test_attributes_are_features() -> None:
+def test_attributes_are_features():
     held = (("certainty", "low"), ("hidden", True))
     other = Span(2, 3, "DATE", attributes=(("certainty", "a|b;->\t"),))
     files, losses = write_one("webanno-tsv", "a b", [Span(0, 1, "NAME", attributes=held), other])
@@ -133,14 +133,14 @@ LOST = [("is it", "x"), ("value", "x"), ("ROLE_x", "x"), ("x", "true"), ("ä", "
 
 
 @pytest.mark.parametrize(("attribute", "value"), LOST)
-def test_attributes_that_can_not_be_features_are_lost(attribute: str, value: str | bool) -> None:
+def test_attributes_that_can_not_be_features_are_lost(attribute, value):
     span = Span(0, 1, "NAME", attributes=((attribute, value),))
     files, losses = write_one("webanno-tsv", "a", [span])
     assert [(loss.note, loss.span) for loss in losses] == [("a", span)]
     assert read_one("webanno-tsv", files).spans == [span]
 
 
-def inception_text(content: str) -> str:
+def inception_text(content):
     """The text as INCEpTION rebuilds it: sentences and their offsets alone, with a line break after each sentence."""
     text = ""
     for block in content.split("\n\n\n", 1)[1].split("\n\n"):
@@ -159,7 +159,7 @@ def inception_text(content: str) -> str:
 
 
 @given(texts_with_spans())
-def test_inception_rebuilds_the_text(made: tuple[str, list[Span]]) -> None:
+def test_inception_rebuilds_the_text(made):
     text, spans = made
     files, _ = write_one("webanno-tsv", text, spans)
     bare = text.lstrip("\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2003\u2028\u2029\u202f\u205f\u3000\u200b\ufeff")
@@ -269,9 +269,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("layers", "blocks", "text", "spans", "warnings"), CASES)
-def test_a_feature_is_read_or_reported(
-    layers: str, blocks: list[str], text: str, spans: list[tuple[int, int, str]], warnings: list[str]
-) -> None:
+def test_a_feature_is_read_or_reported(layers, blocks, text, spans, warnings):
     note = read_one("webanno-tsv", tsv(*blocks, layers=layers), LABELS)
     assert (note.text, [(span.start, span.end, span.label) for span in note.spans or []]) == (text, spans)
     assert [problem.code for problem in note.warnings] == warnings

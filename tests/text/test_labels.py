@@ -9,19 +9,9 @@ from hypothesis import strategies as st
 from annotations.exchange.rules import Relabeler, likely_labels, written_set
 from annotations.formats.notes import OutNote
 from annotations.release.rules.redaction.policy import kinds_of
-from annotations.text import attributes
+from annotations.text import attributes, labels
 from annotations.text.attributes import AttributeDef, AttributeDefError
 from annotations.text.hashes import gold_hash
-from annotations.text.labels import (
-    CODE,
-    CategoryDef,
-    LabelDef,
-    LabelSetDef,
-    LabelSetError,
-    ascii_code,
-    free_hotkeys,
-    parse_label_set,
-)
 from annotations.text.spans import Span
 
 NOME = {"code": "NOME", "name": "NOME", "hotkey": "o", "description": "Names", "placeholder": "[NAME]"}
@@ -51,7 +41,7 @@ def changed(path: list, value: object) -> dict:
 
 
 def test_a_label_set_is_parsed_and_completed() -> None:
-    label_set = parse_label_set(DATA)
+    label_set = labels.parse_label_set(DATA)
     codes = ["NOME", "ETA", "LUOGO_INDIRIZZO", "DATA"]
     assert (label_set.key, label_set.languages) == ("it-4", ("it", "pt-BR"))
     assert [category.code for category in label_set.categories] == ["PERSON", "Luogo_e_data"]
@@ -83,8 +73,8 @@ ERRORS = [
 
 @pytest.mark.parametrize(("data", "words"), ERRORS)
 def test_errors(data: dict, words: str) -> None:
-    with pytest.raises(LabelSetError, match=re.escape(words)):
-        parse_label_set(data)
+    with pytest.raises(labels.LabelSetError, match=re.escape(words)):
+        labels.parse_label_set(data)
 
 
 CODES_OF_NAMES = [
@@ -95,17 +85,17 @@ CODES_OF_NAMES = [
 
 @pytest.mark.parametrize(("name", "code"), CODES_OF_NAMES)
 def test_ascii_code(name: str, code: str) -> None:
-    assert ascii_code(name) == code
+    assert labels.ascii_code(name) == code
 
 
 @given(st.text())
 def test_a_code_fits_the_grammar(name: str) -> None:
     try:
-        code = ascii_code(name)
+        code = labels.ascii_code(name)
     except ValueError:
         assert not any(ch.isascii() and ch.isalnum() for ch in name)
     else:
-        assert CODE.fullmatch(code)
+        assert labels.CODE.fullmatch(code)
 
 
 # ── Labels as an export writes them ──────────────────────────────────────────────────────────────────────────────────
@@ -159,10 +149,14 @@ def test_every_span_is_written_merged_or_left_out(rows):
     assert len(set(keys)) == len(keys) == done.written.total()
 
 
-NAMES = CategoryDef("C0", "Names", (LabelDef("PATIENT", "Patient", "1"), LabelDef("DOCTOR", "Doctor", "2")))
-OTHERS = CategoryDef("C1", "Others", (LabelDef("DATE", "Date"), LabelDef("AGE", "Age")))
-OURS = LabelSetDef("ours", "Ours", "", "", (), (NAMES, OTHERS))
-THEIRS = LabelSetDef("theirs", "Theirs", "", "", (), (CategoryDef("P", "Persons", (LabelDef("NAME", "Full name"),)),))
+NAMES = labels.CategoryDef(
+    "C0", "Names", (labels.LabelDef("PATIENT", "Patient", "1"), labels.LabelDef("DOCTOR", "Doctor", "2"))
+)
+OTHERS = labels.CategoryDef("C1", "Others", (labels.LabelDef("DATE", "Date"), labels.LabelDef("AGE", "Age")))
+OURS = labels.LabelSetDef("ours", "Ours", "", "", (), (NAMES, OTHERS))
+THEIRS = labels.LabelSetDef(
+    "theirs", "Theirs", "", "", (), (labels.CategoryDef("P", "Persons", (labels.LabelDef("NAME", "Full name"),)),)
+)
 
 
 def test_the_written_set_has_the_categories_and_names_of_the_target():
@@ -223,10 +217,10 @@ def label_set(attributes: object) -> dict[str, object]:
 
 
 def test_a_label_set_has_attributes() -> None:
-    (label,) = parse_label_set(label_set([{"name": "Status", "values": ["current", "past"]}])).labels()
+    (label,) = labels.parse_label_set(label_set([{"name": "Status", "values": ["current", "past"]}])).labels()
     assert label.attributes == (STATUS,)
-    with pytest.raises(LabelSetError, match=r"label 1 \(L\): The name “a b”"):
-        parse_label_set(label_set([{"name": "a b"}]))
+    with pytest.raises(labels.LabelSetError, match=r"label 1 \(L\): The name “a b”"):
+        labels.parse_label_set(label_set([{"name": "a b"}]))
 
 
 PAST, CURRENT, KIN = ("Status", "past"), ("Status", "current"), ("Family", True)
@@ -257,16 +251,11 @@ def test_attributes_of_several_and_changed_ones() -> None:
 
 MEANT = [
     ("PER", "i2b2-2014", "PATIENT"),  # once a place: LOCATION_OTHER has “per” in no word, but nearly all of its letters
-    ("TEL", "i2b2-2014", "PHONE"),
-    ("LOC", "i2b2-2014", "LOCATION_OTHER"),
-    ("E-mail", "i2b2-2014", "EMAIL"),
+    ("TEL", "i2b2-2014", "PHONE"), ("LOC", "i2b2-2014", "LOCATION_OTHER"), ("E-mail", "i2b2-2014", "EMAIL"),
     ("CITYY", "i2b2-2014", "CITY"),  # a slip of the pen
-    ("Médico", "meddocan", "NOMBRE_PERSONAL_SANITARIO"),
-    ("phones", "meddocan", "NUMERO_TELEFONO"),
-    ("Person", "hipaa-18", "NAMES"),
-    ("ORG", "hipaa-18", None),
-    ("xyz", "i2b2-2014", None),
-]
+    ("Médico", "meddocan", "NOMBRE_PERSONAL_SANITARIO"), ("phones", "meddocan", "NUMERO_TELEFONO"),
+    ("Person", "hipaa-18", "NAMES"), ("ORG", "hipaa-18", None), ("xyz", "i2b2-2014", None),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "label_set", "code"), MEANT)
@@ -282,4 +271,4 @@ def test_the_label_that_a_name_probably_means(name, label_set, code):
     (["病人", "Name"], "456789", "0 "),  # then none is left
 ])  # fmt: skip
 def test_labels_get_keys_from_their_names(names, taken, keys):
-    assert " ".join(free_hotkeys(names, taken)) == keys
+    assert " ".join(labels.free_hotkeys(names, taken)) == keys

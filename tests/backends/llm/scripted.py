@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from annotations.text.spans import Span
 from models_runtime.backends.llm.backend import LlmBackend
 from models_runtime.backends.llm.prompts import LabelWord
-from models_runtime.backends.llm.servers import Params, Server
+from models_runtime.backends.llm.servers import Params, Server, read_servers
 
 LABELS = [
     LabelWord("PERSON", "Person", "Name of a person", "[PERSON]"),
@@ -140,6 +140,20 @@ def serving(script: Script) -> Iterator[Scripted]:
         yield server
     finally:
         server.stop()
+
+
+@contextmanager
+def offered(settings: Any, script: Script, *, monkeypatch: Any = None, **variables: str) -> Iterator[Scripted]:
+    """The scripted server `ward` with the model `small`, and more variables of the environment, in which {url} is its
+    address. With `monkeypatch`, processes that the test starts find it, too."""
+    with serving(script) as server:
+        servers = variables.get("SERVERS", "ward={url}")
+        variables = ({"WARD_MODELS": "small"} if "ward=" in servers else {}) | variables | {"SERVERS": servers}
+        given = {f"DEIDREVIEW_LLM_{name}": value.format(url=server.url) for name, value in variables.items()}
+        for item in given.items() if monkeypatch else ():
+            monkeypatch.setenv(*item)
+        settings.LLM_SERVERS = read_servers(given)
+        yield server
 
 
 def note_of(body: dict[str, Any]) -> str:

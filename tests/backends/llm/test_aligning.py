@@ -21,12 +21,10 @@ LABELS = [
     LabelWord("NOME", "Nome", "", "[NOME]"), LabelWord("ETA", "Età", "", "[ETÀ]"),
     LabelWord("LUOGO", "Luogo", "", "[LUOGO/INDIRIZZO]"), LabelWord("DATA", "Data", "", "[DATA]"),
 ]  # fmt: skip
-
-Shown = tuple[str, str, list[str], list[str]]
 """Words and placeholder of an identifier, the words removed beside it, and its words without support."""
 
 
-def found(text: str, rewritten: str, *answers: tuple[str, int]) -> list[Shown]:
+def found(text, rewritten, *answers):
     """The identifiers, in the order of the gaps; `answers`: the model's on each second question."""
     tokens = tokenize(text)
     families = defaultdict(lambda: FAMILIES, {each.placeholder: families_of(each, "it-4") for each in LABELS})
@@ -89,7 +87,7 @@ def found(text: str, rewritten: str, *answers: tuple[str, int]) -> list[Shown]:
          [("Anna", "[NOME]", [], ["Anna"]), ("Maria Rossi", "[NOME]", [], ["Maria Rossi"])]),
     ],
 )  # fmt: skip
-def test_a_placeholder_stands_for_the_identifier_alone(text: str, rewritten: str, expected: list[Shown]) -> None:
+def test_a_placeholder_stands_for_the_identifier_alone(text, rewritten, expected):
     assert found(text, rewritten) == expected
 
 
@@ -101,7 +99,7 @@ REPEATED = [
 
 
 @pytest.mark.parametrize(("text", "rest", "name"), REPEATED)
-def test_words_that_vanish_together_each_time_do_not_support_each_other(text: str, rest: str, name: str) -> None:
+def test_words_that_vanish_together_each_time_do_not_support_each_other(text, rest, name):
     """Not with another word after them once either, or if the model repeats the mistake in its answer."""
     note, rewritten = text.replace("{}", rest), text.replace(f"{name} {{}}", "[NOME]")
     times = text.count("{}")
@@ -113,7 +111,7 @@ def test_words_that_vanish_together_each_time_do_not_support_each_other(text: st
     assert all(rest not in words and removed for words, _, removed, _ in found(longer, rewritten))
 
 
-def test_a_capitalized_word_that_vanishes_each_time_is_in_doubt() -> None:
+def test_a_capitalized_word_that_vanishes_each_time_is_in_doubt():
     text, rewritten = "Visto Mario Kelvorin oggi. Poi Mario Kelvorin {}torna.", "Visto [NOME] oggi. Poi [NOME] torna."
     for between in ("", "stanco "):
         assert all("Kelvorin" in unsupported for *_, unsupported in found(text.format(between), rewritten))
@@ -137,20 +135,18 @@ def test_a_capitalized_word_that_vanishes_each_time_is_in_doubt() -> None:
         ("E\u0300 la for\u00admica di Anna, 2º piano, 5 µg", "È la formica di [NOME], 2° piano, 5 μg", ["Anna"]),
     ],
 )  # fmt: skip
-def test_line_breaks_and_typography_do_not_refuse_a_faithful_rewriting(
-    text: str, rewritten: str, identifiers: list[str]
-) -> None:
+def test_line_breaks_and_typography_do_not_refuse_a_faithful_rewriting(text, rewritten, identifiers):
     assert [(words, unsupported) for words, _, _, unsupported in found(text, rewritten)] == [
         (words, []) for words in identifiers
     ]
 
 
-def test_lines_without_placeholders_of_their_own_are_still_refused() -> None:
+def test_lines_without_placeholders_of_their_own_are_still_refused():
     with pytest.raises(TextChanged):
         found("Anna Rossi\nsieropositiva\nvia Cavour 12\nTorino\nbene", "[NOME]\n[LUOGO]\n[LUOGO]\nbene")
 
 
-def test_an_answer_settles_a_division_but_supports_no_words_alone() -> None:
+def test_an_answer_settles_a_division_but_supports_no_words_alone():
     text, rewritten = "Oggi Anna Maria Rossi torna", "Oggi [NOME] [NOME] torna"
     answered = found(text, rewritten, ("Anna Maria", 0), ("Rossi", 1))
     assert answered == [("Anna Maria", "[NOME]", [], []), ("Rossi", "[NOME]", [], [])]
@@ -158,7 +154,7 @@ def test_an_answer_settles_a_division_but_supports_no_words_alone() -> None:
     assert alone == [("mario rossi", "[NOME]", ["non diabetico"], ["mario rossi"])]
 
 
-def test_an_answer_never_brings_back_words_beside_supported_ones() -> None:
+def test_an_answer_never_brings_back_words_beside_supported_ones():
     """Even if the model repeats its mistake, or answers with other words."""
     text, rewritten = "Visto Mario Rossi, non diabetico, in casa", "Visto [NOME] in casa"
     for answer in ("Mario Rossi, non diabetico", "Rossi, non diabetico", "Mario Rossi"):
@@ -166,7 +162,7 @@ def test_an_answer_never_brings_back_words_beside_supported_ones() -> None:
             assert "diabetico" not in words and removed[-1] == "non diabetico" and unsupported == []
 
 
-def test_repeated_words_that_allow_two_alignments_are_in_doubt() -> None:
+def test_repeated_words_that_allow_two_alignments_are_in_doubt():
     shown = found("Oggi Anna e Rita e Sara tornano", "Oggi [NOME] e [NOME] tornano")
     assert {word for words, *_ in shown for word in words.split()} >= {"Anna", "Rita", "Sara"}
     assert all(unsupported for *_, unsupported in shown)
@@ -180,7 +176,7 @@ NOTE = "Il sig. Mario Rossi, di 54 anni, prende 54 mg.\r\nDott.ssa Bianchi"
     ("Il sig. [NOME], di [ETÀ] anni, prende 54 mg.", 4, 0),
     ("Ecco: Il sig. [NOME], di [ETÀ] anni, prende 54 mg.\nDott.ssa [NOME]", 0, 2), ("", 18, 0),
 ])  # fmt: skip
-def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int, new: int) -> None:
+def test_any_other_change_is_an_error_with_counts(rewritten, left_out, new):
     """White space may differ."""
     same = found(NOTE, "Il sig. [NOME],  di [ETÀ] anni, prende 54 mg. Dott.ssa [NOME]\n")
     assert [words for words, *_ in same] == ["Mario Rossi", "54", "Bianchi"]
@@ -197,16 +193,16 @@ def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int,
 @pytest.mark.parametrize(("text", "rewritten"), [
     (NOTE * 9, "[NOME]"), (NOTE * 9, "Il [NOME] Bianchi"), ("parola " * 3000, "[NOME] [ETÀ] " * 3000),
 ], ids=["all", "most", "only placeholders, which must fail fast"])  # fmt: skip
-def test_a_placeholder_cannot_swallow_the_note(text: str, rewritten: str) -> None:
+def test_a_placeholder_cannot_swallow_the_note(text, rewritten):
     with pytest.raises(TextChanged):
         found(text, rewritten)
 
 
 @pytest.mark.parametrize("piece", ["avv. ", "«»", "(", "È\u0300\u0327", "a\n"])
-def test_hostile_repetition_is_fast_to_refuse(piece: str) -> None:
+def test_hostile_repetition_is_fast_to_refuse(piece):
     text = piece * 4000
 
-    def refused() -> None:
+    def refused():
         with pytest.raises(TextChanged):
             align(text, tokenize(text), f"[NOME] x {text}")
 
@@ -214,7 +210,7 @@ def test_hostile_repetition_is_fast_to_refuse(piece: str) -> None:
 
 
 @given(spanned())
-def test_no_word_outside_the_gaps_becomes_part_of_an_identifier(case: tuple[str, list[Span]]) -> None:
+def test_no_word_outside_the_gaps_becomes_part_of_an_identifier(case):
     """For any replaced tokens, the identifiers lie in the gaps, and every word of a gap is accounted for."""
     text, spans = case
     tokens = tokenize(text)
@@ -264,12 +260,12 @@ DELETED = [
 ]
 
 
-def words(text: str) -> set[str]:
+def words(text):
     return {text[token.start : token.end] for token in tokenize(text)}
 
 
 @pytest.mark.parametrize(("text", "rewritten", "clinical"), DELETED)
-def test_no_clinical_word_becomes_part_of_an_identifier_in_silence(text: str, rewritten: str, clinical: str) -> None:
+def test_no_clinical_word_becomes_part_of_an_identifier_in_silence(text, rewritten, clinical):
     """Not if it is capitalized, an eponym, at the start of a sentence, in capitals, or in a list."""
     shown = found(text, rewritten)
     for word in filter(str.isalnum, words(clinical)):
@@ -287,7 +283,7 @@ def test_no_clinical_word_becomes_part_of_an_identifier_in_silence(text: str, re
     ("A 54-year-old Caucasian Diabetic male", "A [ETÀ] male", "54-year-old"),
     ("CF RSSMRA80A01H501U Diabete, ok", "CF [CODICE FISCALE], ok", "RSSMRA80A01H501U"),
 ])  # fmt: skip
-def test_names_lists_and_rules_need_no_second_question(text: str, rewritten: str, identifier: str) -> None:
+def test_names_lists_and_rules_need_no_second_question(text, rewritten, identifier):
     assert [(words, unsupported) for words, _, _, unsupported in found(text, rewritten)] == [(identifier, [])]
 
 
@@ -305,16 +301,14 @@ UNLISTED = "Kwame Nkrumah Kelvorin"
         ("John Turner", "", "John Turner", [], ["Turner"]),  # a surname that is the name of a disease too
     ],
 )
-def test_answers_about_doubtful_names(
-    replaced: str, answer: str, identifier: str, removed: list[str], unsupported: list[str]
-) -> None:
+def test_answers_about_doubtful_names(replaced, answer, identifier, removed, unsupported):
     answers = [(answer, 0)] if answer else []
     assert found(f"Il signor {replaced} assume", "Il signor [NOME] assume", *answers) == [
         (identifier, "[NOME]", removed, unsupported)
     ]
 
 
-def test_clinical_words_are_known_in_any_case_and_no_names() -> None:
+def test_clinical_words_are_known_in_any_case_and_no_names():
     for word in ("DIABETICO", "Ipertesa", "Neumonía", "Hipotiroidismo", "Gonalgia", "Lasix"):
         assert is_clinical_word(word)
     assert not any(map(is_clinical_word, word_set("surnames")))

@@ -1,8 +1,6 @@
 """A model in this process: a tiny one of a real architecture with random weights. Its answers are rejected."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,16 +24,16 @@ METER = Meter()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tiny_llama(tmp_path_factory.mktemp("tiny") / "tiny-llama")
 
 
 @pytest.fixture(scope="module")
-def model(folder: Path) -> LocalCompletion:
+def model(folder):
     return LocalCompletion(str(folder), METER)
 
 
-def test_answers_are_repeatable_unless_drawn_and_tokens_are_counted(model: LocalCompletion) -> None:
+def test_answers_are_repeatable_unless_drawn_and_tokens_are_counted(model):
     METER.take()
     first, again = (model.complete(BRIEF) for _ in range(2))
     assert first == again and first.cut
@@ -44,7 +42,7 @@ def test_answers_are_repeatable_unless_drawn_and_tokens_are_counted(model: Local
     assert len({model.complete(replace(BRIEF, temperature=1.0)).text for _ in range(4)}) > 1
 
 
-def test_what_can_t_be_answered_fails_alone(model: LocalCompletion, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_t_be_answered_fails_alone(model, monkeypatch):
     with pytest.raises(BackendError, match="too long for the model") as caught:
         model.complete(Question("", "a" * 5000, 8))
     assert not caught.value.permanent
@@ -63,7 +61,7 @@ def full(*args, **kwargs):
     raise torch.OutOfMemoryError("CUDA out of memory")
 
 
-def test_a_chat_model_is_asked_with_its_chat_template(folder: Path, tmp_path: Path) -> None:
+def test_a_chat_model_is_asked_with_its_chat_template(folder, tmp_path):
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     form = "{% for each in messages %}{{ each.role }} says {{ each.content }} {% endfor %}assistant says"
@@ -73,7 +71,7 @@ def test_a_chat_model_is_asked_with_its_chat_template(folder: Path, tmp_path: Pa
     assert meter.take()["tokens_in"] == len("system says Be brief. user says Hello assistant says")
 
 
-def test_a_stop_ends_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_ends_an_answer(folder, monkeypatch):
     model = LocalCompletion(str(folder), Meter())
     forward, steps = model._model.forward, []
 
@@ -89,7 +87,7 @@ def test_a_stop_ends_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(steps) == 3 and not caught.value.permanent
 
 
-def test_only_safetensors_of_a_local_folder_are_loaded(folder: Path, tmp_path: Path) -> None:
+def test_only_safetensors_of_a_local_folder_are_loaded(folder, tmp_path):
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04cos\nsystem\n")
@@ -99,10 +97,8 @@ def test_only_safetensors_of_a_local_folder_are_loaded(folder: Path, tmp_path: P
         assert caught.value.permanent
 
 
-def test_on_a_gpu_it_takes_half_the_memory_and_without_enough_it_computes_on_the_cpu(
-    folder: Path, model: LocalCompletion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def dtypes(of: LocalCompletion) -> set[Any]:
+def test_on_a_gpu_it_takes_half_the_memory_and_without_enough_it_computes_on_the_cpu(folder, model, monkeypatch):
+    def dtypes(of):
         return {value.dtype for value in of._model.parameters()}
 
     backend = backend_at("file://", completion=model)
@@ -119,7 +115,7 @@ def test_on_a_gpu_it_takes_half_the_memory_and_without_enough_it_computes_on_the
     assert (moved.device.description, dtypes(moved)) == ("CPU (the GPU memory is full)", {torch.float32})
 
 
-def test_loading_a_folder_runs_no_code_and_downloads_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_a_folder_runs_no_code_and_downloads_nothing(folder, monkeypatch):
     asked = []
 
     def watched(read):

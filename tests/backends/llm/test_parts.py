@@ -2,16 +2,12 @@
 
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.spans import Span
-from models_runtime.backends import Backend
 from models_runtime.backends.base import BackendError, RewrittenText
 from models_runtime.backends.llm.answers import Mention, listed, locate
 from models_runtime.backends.llm.driver import FoundSpan
@@ -23,7 +19,6 @@ from tests.backends.contract import MANY, BackendContract, only_loopback
 from tests.backends.llm.scripted import (
     LABELS,
     TEXT,
-    Reply,
     backend_at,
     entities,
     finder,
@@ -35,7 +30,7 @@ from tests.backends.llm.scripted import (
 
 
 @given(spanned())
-def test_mask_and_back_is_the_identity(case: tuple[str, list[Span]]) -> None:
+def test_mask_and_back_is_the_identity(case):
     text, spans = case
     masked = mask(text, spans)
     hidden = {at for span in spans for at in range(span.start, span.end)}
@@ -49,12 +44,12 @@ def test_mask_and_back_is_the_identity(case: tuple[str, list[Span]]) -> None:
     assert masked.back(0, len(masked.text)) == ((0, len(text)) if text and not spans else None)
 
 
-def test_the_lines_around_a_note_are_random() -> None:
+def test_the_lines_around_a_note_are_random():
     first, text, last = fenced("Anna").split("\n")
     assert text == "Anna" and first == last != fenced("Anna").split("\n")[0]
 
 
-def is_covered(text: str, pieces: list[tuple[int, int]], words: int) -> bool:
+def is_covered(text, pieces, words):
     """Whether chunks of at most so many words have all of a text but white space."""
     inside = {at for start, end in pieces for at in range(start, end)}
     left = (text[at] for at in set(range(len(text))) - inside)
@@ -64,12 +59,12 @@ def is_covered(text: str, pieces: list[tuple[int, int]], words: int) -> bool:
 
 
 @given(TEXT, st.integers(1, 6))
-def test_chunks_cover_the_text_in_order(text: str, words: int) -> None:
+def test_chunks_cover_the_text_in_order(text, words):
     pieces = chunks(text, words)
     assert is_covered(text, pieces, words) and pieces == sorted(pieces)
 
 
-def test_chunks_end_at_ends_of_sentences() -> None:
+def test_chunks_end_at_ends_of_sentences():
     text = "Uno due tre. Quattro cinque.\nSei sette otto nove dieci."
     assert [text[a:b] for a, b in chunks(text, 5)] == ["Uno due tre. Quattro cinque.", "Sei sette otto nove dieci."]
     long = " ".join(f"w{n}" for n in range(100))
@@ -79,7 +74,7 @@ def test_chunks_end_at_ends_of_sentences() -> None:
 
 
 @given(TEXT, st.integers(2, 6), st.integers(1, 3))
-def test_overlapping_chunks_begin_with_the_last_words_of_the_one_before(text: str, words: int, overlap: int) -> None:
+def test_overlapping_chunks_begin_with_the_last_words_of_the_one_before(text, words, overlap):
     overlap = min(overlap, words // 2)
     pieces = overlapping(text, words, overlap)
     assert is_covered(text, pieces, words) and [end for _, end in pieces] == sorted(end for _, end in pieces)
@@ -95,12 +90,12 @@ AGED = "The patient is 76 years old and takes 76 mg of aspirin daily."
     "context",
     ["76 years old", "patient is 76 years old", "is 76 years", "is 76  years\nold", "the man is 76 years of age"],
 )
-def test_76_years_old_and_not_76_mg(context: str) -> None:
+def test_76_years_old_and_not_76_mg(context):
     located = locate(AGED, [Mention(text="76", type="AGE", context=context)])
     assert located.found == [FoundSpan(15, 17, "AGE")] and located.doubtful == []
 
 
-def test_an_ambiguous_mention_is_doubtful_at_all_its_places() -> None:
+def test_an_ambiguous_mention_is_doubtful_at_all_its_places():
     for context in ("", "76", "nothing of the note 76"):
         located = locate(AGED, [Mention(text="76", type="AGE", context=context)])
         assert (located.found, located.ambiguous) == ([], 1)
@@ -120,9 +115,7 @@ def test_an_ambiguous_mention_is_doubtful_at_all_its_places() -> None:
     ("Seen by Dr. Rossi.", "Rossi", "was seen by doctor Rossi", 1, 0), ("Seen by Dr. Rossi.", "Rossi", "Rossi", 1, 0),
     ("76 mg, then 76 mg again", "76", "is 76 years old", 0, 2),
 ])  # fmt: skip
-def test_a_mention_whose_context_contradicts_the_text_is_doubtful(
-    text: str, words: str, context: str, found: int, doubtful: int
-) -> None:
+def test_a_mention_whose_context_contradicts_the_text_is_doubtful(text, words, context, found, doubtful):
     """Even if there is a mention for each location."""
     located = locate(text, [Mention(text=words, type="AGE", context=context)] * max(doubtful, 1))
     assert (len(located.found), [one.places for one in located.doubtful]) == (found, [doubtful] * doubtful)
@@ -138,7 +131,7 @@ def test_a_mention_whose_context_contradicts_the_text_is_doubtful(
         ("uno " * 31, ("uno " * 31).strip(), None),  # too long
     ],
 )
-def test_places_of_mentions(text: str, words: str, bounds: tuple[int, int] | None) -> None:
+def test_places_of_mentions(text, words, bounds):
     located = locate(text, [Mention(text=words, type="PERSON")])
     assert located.found == ([FoundSpan(*bounds, "PERSON")] if bounds else [])
     assert (located.hallucinated, located.too_long) == (words == "Anna", len(words) > 100)
@@ -153,7 +146,7 @@ def test_places_of_mentions(text: str, words: str, bounds: tuple[int, int] | Non
     ('{"entities": ["Anna", {"text": 5, "type": "AGE"}, {"text": "Ben", "type": "AGE", "start": -4}]}', ["Ben"], 2),
     ('{"entities": []}', [], 0), ('{"entities": [' + "[" * 100_000, [], 1),
 ], ids=["whole", "fenced", "thoughts", "half", "malformed inside", "wrong kinds", "empty", "deep"])  # fmt: skip
-def test_answers_are_parsed_as_far_as_possible(answer: str, texts: list[str], broken: int) -> None:
+def test_answers_are_parsed_as_far_as_possible(answer, texts, broken):
     found = listed(answer, Mention)
     assert ([one.text for one in found.entries], found.broken) == (texts, broken)
 
@@ -169,22 +162,22 @@ class LlmContract(BackendContract):
     many = MANY[::6]
     most = 30_000
 
-    def test_no_network(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_network(self, backend, monkeypatch):
         only_loopback(monkeypatch)
         backend.predict(self.many)
 
 
 class TestExtract(LlmContract):
     @pytest.fixture
-    def backend(self) -> Iterator[Backend]:
+    def backend(self):
         with serving(finder) as server:
             yield backend_at(server.url, omega=2000)
 
 
 class TestRewrite(LlmContract):
     @pytest.fixture
-    def backend(self) -> Iterator[Backend]:
-        def rewriter(body: dict) -> str:
+    def backend(self):
+        def rewriter(body):
             return note_of(body).replace("Dr. Julian Otero", "[PERSON]").replace("05/03/2020", "[DATE]")
 
         with serving(rewriter) as server:
@@ -198,7 +191,7 @@ LABEL_SETS = Path(__file__).parents[3] / "fixtures" / "label_sets"
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
-def labels_of(key: str) -> tuple[list[LabelWord], list[str]]:
+def labels_of(key):
     """The labels and the languages of a shipped label set."""
     made = json.loads((LABEL_SETS / f"{key}.json").read_text(encoding="utf-8"))
     labels = [label for category in made["categories"] for label in category["labels"]]
@@ -207,7 +200,7 @@ def labels_of(key: str) -> tuple[list[LabelWord], list[str]]:
 
 
 @pytest.mark.parametrize("key", ["i2b2-2014", "it-4", "omissis", "meddocan"])
-def test_descriptions_of_shipped_labels_are_in_the_language_of_the_prompt(key: str) -> None:
+def test_descriptions_of_shipped_labels_are_in_the_language_of_the_prompt(key):
     labels, languages = labels_of(key)
     for language in set(languages) & set(LANGUAGES) - {"en"}:
         for task in ("extract", "by_label", "rewrite", "judge", "refine"):
@@ -217,7 +210,7 @@ def test_descriptions_of_shipped_labels_are_in_the_language_of_the_prompt(key: s
     assert own.description in system_prompt("extract", "it", [own])
 
 
-def test_examples_have_the_labels_of_the_project() -> None:
+def test_examples_have_the_labels_of_the_project():
     own = [LabelWord("WHO", "Name of a person", "", "[WHO]"), LabelWord("X", "Other", "", "[X]")]
     for labels, key, name in ((labels_of("it-4")[0], "it-4", "NOME"), (own, "own", "WHO"), (LABELS, "own", "PERSON")):
         for language in LANGUAGES:
@@ -234,12 +227,12 @@ def test_examples_have_the_labels_of_the_project() -> None:
     assert backend_at(NOWHERE, examples=True).revision != backend_at(NOWHERE).revision
 
 
-def preset(name: str) -> dict[str, Any]:
+def preset(name):
     params = read_params({"preset": name}, {"test": Server("test", NOWHERE, ("m1",))})
     return {"strategy": params.strategy, "language": params.language, "template": params.template}
 
 
-def test_the_prompt_of_miranda_et_al() -> None:
+def test_the_prompt_of_miranda_et_al():
     """It names 19 categories. Its other placeholders are kept until somebody maps them."""
     text, said = "Anna Verdi, CF 123, ha 54 anni.", "[NOME], CF [CODICE FISCALE], ha [ETÀ] anni."
     with serving(lambda body: said) as server:
@@ -252,11 +245,11 @@ def test_the_prompt_of_miranda_et_al() -> None:
     assert [words for words, _label in found] == ["Anna Verdi", "123", "54"]
 
 
-def test_the_prompt_of_xu_et_al_is_answered_in_lines() -> None:
+def test_the_prompt_of_xu_et_al_is_answered_in_lines():
     text = "Dr. Anna Serra saw Rita, 54."
     answers = {"PERSON": "PERSON: Anna Serra\n- person - Rita\nwhat follows", "AGE": "AGE: 54\nAGE: 99"}
 
-    def model(body: dict[str, Any]) -> str:
+    def model(body):
         system = body["messages"][0]["content"]
         (label,) = (one for one in LABELS if f"instances of the named entity: {one.code}." in system)
         assert label.description in system and "Here is an example for English: Note:" in system
@@ -275,7 +268,7 @@ def test_the_prompt_of_xu_et_al_is_answered_in_lines() -> None:
 @pytest.mark.parametrize(
     "given", [{"preset": "none"}, {"preset": "xu-2026-a2"}, {"preset": "xu-2026", "template": "Find names."}]
 )
-def test_a_printed_prompt_is_one_of_the_list_and_no_other_prompt_is_beside_it(given: dict[str, str]) -> None:
+def test_a_printed_prompt_is_one_of_the_list_and_no_other_prompt_is_beside_it(given):
     with pytest.raises(ValueError, match=r"printed prompt"):
         read_params(given, {"test": Server("test", NOWHERE, ("m1",))})
 
@@ -284,7 +277,7 @@ def test_a_printed_prompt_is_one_of_the_list_and_no_other_prompt_is_beside_it(gi
     ("task", "name", "whole"),
     [("judge-miranda-2025", "miranda-2025-a", "- LUOGO/INDIRIZZO\n- DATA\n"), ("refine", "xu-2026-a2", "- AGE: Age\n")],
 )
-def test_printed_prompts_of_judges_and_refiners(task: str, name: str, whole: str) -> None:
+def test_printed_prompts_of_judges_and_refiners(task, name, whole):
     """A last paragraph says that the note is data, and how to answer."""
     labels = [LabelWord("AGE", "Age", "", "[AGE]"), LabelWord("X", "Other", "", "[X]")]
     prompt = system_prompt(task, "en", labels, printed(name))
@@ -301,7 +294,7 @@ ASKS = [
 
 
 @pytest.mark.parametrize("params", ASKS)
-def test_a_note_with_orders_stays_data_and_an_answer_stays_unverified(params: dict[str, Any]) -> None:
+def test_a_note_with_orders_stays_data_and_an_answer_stays_unverified(params):
     """The note is only in the user message, between two lines that its author can't know; the model has no tools.
 
     A model that obeys finds nothing, which nobody can tell from a note without names. What it says besides is no span:
@@ -309,7 +302,7 @@ def test_a_note_with_orders_stays_data_and_an_answer_stays_unverified(params: di
     """
     rewrites = params["strategy"] == "rewrite"
 
-    def obedient(body: dict[str, Any]) -> str | Reply:
+    def obedient(body):
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
         assert "Serra" not in body["messages"][0]["content"] and note_of(body) == ORDERS
         assert not body.keys() & {"tools", "functions"}
@@ -322,7 +315,7 @@ def test_a_note_with_orders_stays_data_and_an_answer_stays_unverified(params: di
             ("OK." if rewrites else entities(("Marco Neri", "PERSON", "")), None if rewrites else []),
         ):
             (result,) = backend_at(server.url, **{"passes": 1, "language": "it"} | params).predict_each([ORDERS])
-            spans: list[Span] | None = result.spans if isinstance(result, RewrittenText) else None
+            spans = result.spans if isinstance(result, RewrittenText) else None
             if isinstance(result, list):
                 spans = result
             failed = isinstance(result, BackendError) or (isinstance(result, RewrittenText) and bool(result.error))

@@ -2,14 +2,12 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 
 from annotations.text.attributes import Doubtful
 from models_runtime.backends.base import BackendError, RewrittenText
 from models_runtime.backends.llm import backend, prompts
-from models_runtime.backends.llm.backend import LlmBackend
 from models_runtime.backends.llm.driver import FoundSpan
 from tests.backends.llm.scripted import LABELS, Cached, Reply, backend_at, calling, entities, note_of, serving, shown
 
@@ -19,17 +17,17 @@ EXAMPLE = (
 )
 
 
-def finding(**known: str) -> Any:
+def finding(**known):
     """A model that finds these words in a note, each with its label."""
 
-    def model(body: dict[str, Any]) -> str:
+    def model(body):
         return entities(*((words, kind) for kind, found in known.items() for words in found.split("|")
                           if words in note_of(body)))  # fmt: skip
 
     return model
 
 
-def predicted(script: Any, text: str, **params: Any) -> tuple[list[tuple[str, str]], list[str], LlmBackend]:
+def predicted(script, text, **params):
     """The texts and labels of the spans that a model finds, the notes that it was asked about, and the backend."""
     with serving(script) as server:
         backend = backend_at(server.url, **params)
@@ -37,8 +35,8 @@ def predicted(script: Any, text: str, **params: Any) -> tuple[list[tuple[str, st
         return shown(text, spans), [note_of(body) for body in server.requests], backend
 
 
-def test_the_example_of_singh_et_al() -> None:
-    def model(body: dict[str, Any]) -> str:
+def test_the_example_of_singh_et_al():
+    def model(body):
         if note_of(body).startswith("[PERSON]"):
             return entities(("53", "AGE", "a patient aged 53 was"))
         return finding(PERSON="Robert Johnson|Dr. Mary Smith", ORGANIZATION="Springfield General Hospital")(body)
@@ -56,7 +54,7 @@ def test_the_example_of_singh_et_al() -> None:
     ]
 
 
-def test_a_mention_that_a_chunk_cuts_is_found_whole_in_the_next_one() -> None:
+def test_a_mention_that_a_chunk_cuts_is_found_whole_in_the_next_one():
     """The first chunk has a part of the hospital's name, and a name that both chunks have."""
     text = (
         "Anna Serra was seen for pain in chest by Mary Smith and then sent to Springfield General Hospital in the "
@@ -65,7 +63,7 @@ def test_a_mention_that_a_chunk_cuts_is_found_whole_in_the_next_one() -> None:
     known = finding(PERSON="Anna Serra|Mary Smith", ORGANIZATION="Springfield General Hospital")
     cut = entities(("Anna Serra", "PERSON"), ("Mary Smith", "PERSON"), ("Springfield", "PERSON"))
 
-    def script(body: dict[str, Any]) -> str:
+    def script(body):
         return cut if note_of(body).endswith("Springfield") else known(body)
 
     spans, asked, _ = predicted(script, text, omega=24, overlap=8, passes=1)
@@ -76,17 +74,17 @@ def test_a_mention_that_a_chunk_cuts_is_found_whole_in_the_next_one() -> None:
     ]  # fmt: skip
 
 
-def test_two_parts_of_a_mention_longer_than_the_overlap_become_one() -> None:
+def test_two_parts_of_a_mention_longer_than_the_overlap_become_one():
     words = [f"w{number}" for number in range(40)]
 
-    def model(body: dict[str, Any]) -> str:
+    def model(body):
         return entities((" ".join(word for word in note_of(body).split() if 8 < int(word[1:]) < 23), "PERSON"))
 
     spans, *_ = predicted(model, " ".join(words), omega=20, overlap=4, passes=1)
     assert spans == [(" ".join(words[9:23]), "PERSON")]
 
 
-def test_a_mention_without_a_place_is_doubtful_at_all_its_places() -> None:
+def test_a_mention_without_a_place_is_doubtful_at_all_its_places():
     with serving(finding(PERSON="Anna Serra")) as server:
         answers = Cached()
         for _ in range(2):
@@ -97,11 +95,11 @@ def test_a_mention_without_a_place_is_doubtful_at_all_its_places() -> None:
         assert [note_of(body) for body in server.requests] == [NOTE, NOTE.replace("Anna Serra", "[PERSON]")]
 
 
-def test_passes_go_on_after_one_that_finds_nothing_if_asked() -> None:
+def test_passes_go_on_after_one_that_finds_nothing_if_asked():
     """The repeated question is asked again and not taken from the cache; a later run takes all from the cache."""
-    asked: list[str] = []
+    asked = []
 
-    def model(body: dict[str, Any]) -> str:
+    def model(body):
         asked.append(note_of(body))
         return entities(("Anna Serra", "PERSON", "Then Dr. Anna Serra")) if len(asked) == 3 else entities()
 
@@ -128,7 +126,7 @@ NOTE = "Dr. Anna Serra saw the patient. Then Dr. Anna Serra left."
     ('{"entities": [{"text": "the patient", "type": "person", "start": 900, "end": 2}]}', [(19, 30)], {}),
     ('{"entities": [{"text": "the patient", "type": "PERSON"}, {"text": "Dr', [(19, 30)], {"broken": 1}),
 ], ids=["hallucinated", "ambiguous", "by context", "unknown type", "whole note", "wrong offsets", "half"])  # fmt: skip
-def test_invalid_mentions_are_counted(answer: str, found: list[Any], counts: dict[str, int]) -> None:
+def test_invalid_mentions_are_counted(answer, found, counts):
     spans, _, backend = predicted(lambda body: answer, NOTE, passes=1)
     assert spans == [(NOTE[slice(*bounds)], "PERSON") for bounds in found]
     assert backend.meter.take() == {"requests": 1, "tokens_in": 100, "tokens_out": 10} | counts
@@ -143,7 +141,7 @@ def test_invalid_mentions_are_counted(answer: str, found: list[Any], counts: dic
     ],
     ids=["refusal", "empty", "no choice", "a call of a tool", "no completion"],
 )  # fmt: skip
-def test_a_missing_answer_is_an_error_and_not_an_empty_result(said: Reply) -> None:
+def test_a_missing_answer_is_an_error_and_not_an_empty_result(said):
     with serving(lambda body: said if "Serra" in note_of(body) else entities()) as server:
         first, second = backend_at(server.url).predict_each([NOTE, "Nothing here."])
     assert isinstance(first, BackendError) and not first.permanent and "Serra" not in str(first)
@@ -157,10 +155,10 @@ INJECTED = (
 )
 
 
-def test_instructions_in_a_note_only_give_spans_of_its_own_text() -> None:
+def test_instructions_in_a_note_only_give_spans_of_its_own_text():
     """Even if the model obeys the note, no tool is called, and no span is widened or removed."""
 
-    def obedient(body: dict[str, Any]) -> Reply:
+    def obedient(body):
         if "[PERSON]" in note_of(body):
             rows = [(INJECTED, "PERSON", ""), ("Marco Bianchi", "PERSON", ""), ("[PERSON]", "DATE", "[PERSON].")]
             return Reply(entities(*rows))
@@ -180,7 +178,7 @@ def test_instructions_in_a_note_only_give_spans_of_its_own_text() -> None:
     assert all("IGNORE" not in body["messages"][0]["content"] for body in requests)
 
 
-def test_a_rewritten_note_gives_spans_and_a_changed_or_cut_one_is_an_error() -> None:
+def test_a_rewritten_note_gives_spans_and_a_changed_or_cut_one_is_an_error():
     texts = ["Dr. Anna Serra, 54 anni, 54 mg.", "Il dott. Neri visita."]
     answers = {texts[0]: "```\n[PERSON], [AGE] anni, 54 mg.\n```", texts[1]: "Il dott. [PERSON] ha visitato."}
     with serving(lambda body: answers[note_of(body)]) as server:
@@ -198,11 +196,11 @@ def test_a_rewritten_note_gives_spans_and_a_changed_or_cut_one_is_an_error() -> 
                 backend.predict([texts[1]])
 
 
-def test_words_that_vanish_twice_beside_a_name_are_asked_about_and_never_suggested() -> None:
+def test_words_that_vanish_twice_beside_a_name_are_asked_about_and_never_suggested():
     text = "La paziente Anna Verdi sieropositiva arriva. La paziente Anna Verdi sieropositiva viene dimessa."
     said = "La paziente [PERSON] arriva. La paziente [PERSON] viene dimessa."
 
-    def model(body: dict[str, Any]) -> str:
+    def model(body):
         return said if note_of(body) == text else entities(("Anna Verdi sieropositiva", "[PERSON]", ""))
 
     with serving(model) as server:
@@ -212,7 +210,7 @@ def test_words_that_vanish_twice_beside_a_name_are_asked_about_and_never_suggest
     assert any(note_of(body) != text for body in server.requests)
 
 
-def test_the_revision_changes_with_the_parameters() -> None:
+def test_the_revision_changes_with_the_parameters():
     changes = (
         {}, {"omega": 100}, {"passes": 1}, {"language": "it"}, {"strategy": "rewrite"}, {"overlap": 16},
         {"every_pass": True}, {"descriptions": False}, {"model": "m2"}, {"server": "other"}, {"strategy": "by_label"},
@@ -223,22 +221,22 @@ def test_the_revision_changes_with_the_parameters() -> None:
     assert backend_at("http://127.0.0.1:9/v1").revision == revisions[0]
 
 
-def test_cached_answers_are_checked_like_new_ones() -> None:
+def test_cached_answers_are_checked_like_new_ones():
     """Unknown labels and white space in a row that was changed by hand give no spans."""
 
     class Forged(Cached):
-        def find(self, key: str) -> Any:
+        def find(self, key):
             return [FoundSpan(0, 14, "SECRET"), FoundSpan(14, 15, "PERSON"), FoundSpan(0, 15, "PERSON")]
 
     backend = backend_at("http://127.0.0.1:9/v1", answers=Forged(), passes=1)
     assert shown(NOTE, backend.predict([NOTE])[0]) == [("Dr. Anna Serra", "PERSON")]
 
 
-def test_cached_questions_are_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_questions_are_not_asked_again(monkeypatch):
     answers = Cached()
     with serving(lambda body: entities(("Dr. Anna Serra", "PERSON", "Then Dr. Anna Serra left"))) as server:
 
-        def asks(**params: Any) -> bool:
+        def asks(**params):
             before = len(server.requests)
             backend_at(server.url, answers=answers, **params).predict([NOTE])
             return len(server.requests) > before
@@ -258,13 +256,13 @@ def test_cached_questions_are_not_asked_again(monkeypatch: pytest.MonkeyPatch) -
 ALONE = "Dr. Anna Serra, 54, works at Hospital San Rocco."
 
 
-def label_of(body: dict[str, Any]) -> str:
+def label_of(body):
     """The only label of a question."""
     (label,) = re.findall(r"^- (\w+):", body["messages"][0]["content"], re.MULTILINE)
     return str(label)
 
 
-def model(body: dict[str, Any]) -> str:
+def model(body):
     """A model that takes a part of the hospital's name for a person's, and gives one span another label."""
     note, label = note_of(body), label_of(body)
     known = {
@@ -274,11 +272,11 @@ def model(body: dict[str, Any]) -> str:
     return entities(*((words, label, "") for words in known.get(label, []) if words in note), *other)
 
 
-def asked(server: Any) -> list[tuple[str, str]]:
+def asked(server):
     return sorted((label_of(body), note_of(body)) for body in server.requests)
 
 
-def test_each_label_is_asked_about_with_its_description() -> None:
+def test_each_label_is_asked_about_with_its_description():
     """Spans of different labels that overlap all stay; of those with one label, the longest. Others are ignored."""
     with serving(model) as server:
         backend = backend_at(server.url, strategy="by_label", passes=1)
@@ -297,7 +295,7 @@ def test_each_label_is_asked_about_with_its_description() -> None:
     assert backend.meter.take()["unknown"] == 1
 
 
-def test_a_pass_masks_only_what_its_label_has_found() -> None:
+def test_a_pass_masks_only_what_its_label_has_found():
     with serving(model) as server:
         backend = backend_at(server.url, strategy="by_label", passes=2)
         (spans,) = backend.predict([ALONE])
@@ -310,10 +308,10 @@ def test_a_pass_masks_only_what_its_label_has_found() -> None:
     assert {span.source for span in spans} == {"m1 en2 pass 1"}
 
 
-def test_if_one_label_has_no_answer_the_note_failed_and_the_others_are_not_asked_about_again() -> None:
+def test_if_one_label_has_no_answer_the_note_failed_and_the_others_are_not_asked_about_again():
     down = True
 
-    def moody(body: dict[str, Any]) -> Reply | str:
+    def moody(body):
         return Reply("I can't help.") if down and label_of(body) == "AGE" and "54" in note_of(body) else model(body)
 
     answers = Cached()

@@ -1,24 +1,22 @@
 """Several short notes in one question (Singh et al. 2025, section 5)."""
 
 import json
-from typing import Any
 
-from annotations.text.spans import Span
 from models_runtime.backends.llm.backend import TOGETHER, grouped
 from models_runtime.backends.llm.servers import Params
-from tests.backends.llm.scripted import Cached, Reply, backend_at, note_of, serving
+from tests.backends.llm.scripted import Cached, backend_at, note_of, serving
 from tests.backends.llm.together import FENCED, reading, replied, vital
 
 TEXTS = [vital(number) for number in range(40)]
 
 
-def found_in(script: Any, texts: list[str], **params: Any) -> tuple[list[Any], list[dict[str, Any]], dict[str, int]]:
+def found_in(script, texts, **params):
     with serving(script) as server:
         backend = backend_at(server.url, **params)
         return backend.predict_each(texts), server.requests, backend.meter.take()
 
 
-def test_notes_together_have_the_spans_of_notes_alone_for_fewer_requests_and_tokens() -> None:
+def test_notes_together_have_the_spans_of_notes_alone_for_fewer_requests_and_tokens():
     texts = [*TEXTS, "Seen today. " * 400]
     alone, single, counts = found_in(reading, texts, passes=2)
     together, requests, fewer = found_in(reading, texts, passes=2, context=8192)
@@ -32,11 +30,11 @@ def test_notes_together_have_the_spans_of_notes_alone_for_fewer_requests_and_tok
     assert schema["properties"]["entities"]["items"]["properties"]["record"] == {"type": "integer"}
 
 
-def _plain(span: Span) -> tuple[int, int, str]:
+def _plain(span):
     return span.start, span.end, span.label
 
 
-def test_each_note_of_a_question_is_cached_by_itself() -> None:
+def test_each_note_of_a_question_is_cached_by_itself():
     answers = Cached()
     found_in(reading, TEXTS[:3], passes=1, context=8192, answers=answers)
     _found, requests, counts = found_in(reading, TEXTS[1:4], passes=1, context=8192, answers=answers)
@@ -44,8 +42,8 @@ def test_each_note_of_a_question_is_cached_by_itself() -> None:
     assert [found["text"] for found in FENCED.finditer(requests[0]["messages"][1]["content"])] == [TEXTS[3]]
 
 
-def test_an_answer_that_is_cut_or_no_json_is_asked_again_note_by_note() -> None:
-    def failing(body: dict[str, Any]) -> Reply | str:
+def test_an_answer_that_is_cut_or_no_json_is_asked_again_note_by_note():
+    def failing(body):
         if "record 1\n" in body["messages"][1]["content"]:
             return "I can't."
         assert note_of(body) in TEXTS
@@ -55,8 +53,8 @@ def test_an_answer_that_is_cut_or_no_json_is_asked_again_note_by_note() -> None:
     assert len(requests) == 4 and [len(one) for one in found] == [2, 2, 2]
 
 
-def test_a_mention_of_another_record_or_of_none_is_left_out() -> None:
-    def wrong(body: dict[str, Any]) -> Reply:
+def test_a_mention_of_another_record_or_of_none_is_left_out():
+    def wrong(body):
         row = {"text": "Dr. Ada Serraa", "type": "PERSON", "context": ""}
         return replied(json.dumps({"entities": [row | {"record": 2}, row | {"record": 9}, row]}), body)
 
@@ -64,7 +62,7 @@ def test_a_mention_of_another_record_or_of_none_is_left_out() -> None:
     assert found == [[], []] and (counts["hallucinated"], counts["unknown"], counts["broken"]) == (1, 1, 1)
 
 
-def test_the_context_limits_a_question() -> None:
+def test_the_context_limits_a_question():
     params = Params("s", "m", context=4096)
     groups = grouped(TEXTS, params, "x" * 4000)
     assert [at for group in groups for at in group] == list(range(len(TEXTS)))

@@ -98,26 +98,22 @@ def test_checks_of_the_form(text, part, expected):
         ("Aufnahme auf die Intensivstation.", "Intensivstation", "HOSPITAL", True),
         ("Seen at Mercy East today.", "Mercy East", "HOSPITAL", False),
         ("Ingresó en el Hospital General.", "Hospital General", "HOSPITAL", False),
-        ("A brown rash on the arm.", "brown", "PATIENT", True),
-        ("Lesioni di colore rosso.", "rosso", "PATIENT", True),
+        ("A brown rash on the arm.", "brown", "PATIENT", True), ("Lesioni di colore rosso.", "rosso", "PATIENT", True),
         ("Anna Brown has a rash.", "Brown", "PATIENT", False),
         ("paziente mario rossi, nato a roma", "mario rossi", "PATIENT", False),
-        ("her brother was there", "brother", "FAMILY", False),
-        ("WBC 12, platelets 45 today.", "45", "AGE", True),
-        ("RR 22 this morning.", "22", "AGE", True),
-        ("The patient is 84 years old.", "84", "AGE", False),
+        ("her brother was there", "brother", "FAMILY", False), ("WBC 12, platelets 45 today.", "45", "AGE", True),
+        ("RR 22 this morning.", "22", "AGE", True), ("The patient is 84 years old.", "84", "AGE", False),
         ("Padres de 74 y 64 años.", "74", "AGE", False),
         ("Contact with the babysitter, 19, negative.", "19", "AGE", False),
         ("In comunità hasta los 18. Dopo sola.", "18", "AGE", False),
-        ("Hierro 31, ferritina 12.", "Hierro", "PATIENT", True),
-        ("Lo ve Hierro mañana.", "Hierro", "DOCTOR", False),
+        ("Hierro 31, ferritina 12.", "Hierro", "PATIENT", True), ("Lo ve Hierro mañana.", "Hierro", "DOCTOR", False),
         ("La hermana mayor vive en casa.", "mayor", "PATIENT", True),
         # These still identify somebody, however they are written.
         ("Fecha de Ingreso: 14/14/2014.", "14/14/2014", "DATE", False),
         ("E-mail: guglieri_bea@gva", "guglieri_bea@gva", "EMAIL", False),
         ("Ricoverato dal 27/02 al 30/03.", "27/02", "DATE", False),
     ],
-)
+)  # fmt: skip
 def test_without_gold_the_validators_remove_what_identifies_nobody(text, part, label, wrong):
     start = text.index(part)
     todo = Todo.of(text, [Span(start, start + len(part), label)], [label])

@@ -2,13 +2,10 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from models_runtime.backends import Backend
 from models_runtime.backends.remote.backend import RemoteBackend
 from models_runtime.backends.remote.servers import RemoteModel
 from models_runtime.runs.services.serving import ModelServer, server_for
@@ -28,11 +25,11 @@ class Asked:
 class ScriptedModel(Scripted):
     """`script(asked)` gives the status and the JSON, or bytes."""
 
-    def __init__(self, script: Callable[[Asked], tuple[int, Any]]) -> None:
+    def __init__(self, script):
         super().__init__(script)
         self.url, self.asked = self.url.replace("/v1", "/model"), list[Asked]()
 
-    def _reply(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> Reply:
+    def _reply(self, handler, body):
         asked = Asked(handler.command, handler.path, dict(handler.headers), body)
         self.asked.append(asked)
         status, answer = self.script(asked)
@@ -40,7 +37,7 @@ class ScriptedModel(Scripted):
 
 
 @contextmanager
-def scripted(script: Callable[[Asked], tuple[int, Any]]) -> Iterator[ScriptedModel]:
+def scripted(script):
     made = ScriptedModel(script)
     try:
         yield made
@@ -49,7 +46,7 @@ def scripted(script: Callable[[Asked], tuple[int, Any]]) -> Iterator[ScriptedMod
 
 
 @contextmanager
-def serving(backend: Backend, protocol: str) -> Iterator[str]:
+def serving(backend, protocol):
     """Serve a backend as the command serve_model does. Yields its address, without the key."""
     answering = ModelServer(backend, protocol, lambda given: given == KEY, "tested")
     with server_for(answering, "127.0.0.1", 0) as server:
@@ -60,7 +57,7 @@ def serving(backend: Backend, protocol: str) -> Iterator[str]:
         thread.join()
 
 
-def remote(url: str, protocol: str, labels: dict[str, str | None], **options: Any) -> RemoteBackend:
+def remote(url, protocol, labels, **options):
     """The backend for a server, which waits for nothing between attempts."""
     server = RemoteModel("there", url, protocol, tuple(sorted(labels)), **({"seconds": 20} | options))
     return RemoteBackend(server, labels, "redactor-33", sleep=lambda _: None)

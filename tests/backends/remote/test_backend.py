@@ -3,8 +3,6 @@
 import base64
 import json
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -15,14 +13,14 @@ from models_runtime.backends.remote import inception
 from models_runtime.backends.remote.servers import read_remote_models
 from models_runtime.backends.rules import RulesBackend
 from tests.backends.contract import MANY, PLAIN, key, only_loopback
-from tests.backends.remote.scripted import KEY, Asked, remote, scripted, serving
+from tests.backends.remote.scripted import KEY, remote, scripted, serving
 from tests.waiting import HANGS
 
 TEXT = "Rita Neri, Madrid"
-LABELS: dict[str, str | None] = {"PER": "PATIENT", "LOC": None}
+LABELS = {"PER": "PATIENT", "LOC": None}
 
 
-def studio(asked: Asked) -> tuple[int, Any]:
+def studio(asked):
     """A server of Label Studio's protocol, which finds each “Rita”."""
     if asked.path == "/model/health":
         return 200, {"status": "UP"}
@@ -36,18 +34,18 @@ def studio(asked: Asked) -> tuple[int, Any]:
     return 200, {"results": results, "model_version": "v7"}
 
 
-def predicts(answer: Callable[[Asked], tuple[int, Any] | None]) -> Callable[[Asked], tuple[int, Any]]:
+def predicts(answer):
     """Like `studio`, but requests for predictions get another answer where there is one."""
     return lambda asked: (answer(asked) if asked.path == "/model/predict" else None) or studio(asked)
 
 
-def failing(*statuses: int):
+def failing(*statuses):
     """Requests for predictions get these statuses in turn, with the note in the answer."""
     left = list(statuses)
     return predicts(lambda asked: (left.pop(0), {"error": json.dumps(asked.body)}) if left else None)
 
 
-def predictions(server: Any) -> list[Asked]:
+def predictions(server):
     return [asked for asked in server.asked if asked.path == "/model/predict"]
 
 
@@ -65,7 +63,7 @@ def test_texts_are_sent_in_batches_and_empty_ones_not_at_all():
 def test_the_version_of_the_model_is_part_of_the_revision():
     with scripted(studio) as server:
 
-        def revision(labels: dict[str, str | None]) -> str:
+        def revision(labels):
             return remote(server.url, "label-studio", labels).revision
 
         one = revision(LABELS)
@@ -92,7 +90,7 @@ def test_errors_that_end_the_run(status, reason):
 
 
 def test_a_note_that_fails_does_not_affect_the_others():
-    def bad(asked: Asked) -> tuple[int, Any] | None:
+    def bad(asked):
         error = 500, {"error": json.dumps(asked.body)}
         return error if any("bad" in task["data"]["text"] for task in asked.body["tasks"]) else None
 
@@ -128,7 +126,7 @@ def test_unusable_answers(answer, reason, monkeypatch):
 def test_a_label_that_is_not_listed_ends_the_run_without_its_name(protocol):
     value = {"start": 0, "end": 4, "labels": ["Neri"]}
 
-    def unlisted(asked: Asked) -> tuple[int, Any]:
+    def unlisted(asked):
         if protocol == "inception":
             return 200, inception.PredictionRequest(asked.body).answer([Span(0, 4, "Neri")])
         return 200, {"results": [{"result": [{"type": "labels", "value": value}]}]}
@@ -168,7 +166,7 @@ def test_an_exception_of_check_ends_the_work(monkeypatch):
     class Canceled(Exception):
         pass
 
-    def check() -> None:
+    def check():
         gate.set()
         raise Canceled
 
@@ -222,13 +220,13 @@ SAME = {label: label for label in RULES.labels}
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[dict[str, str]]:
+def servers():
     with serving(RULES, "inception") as first, serving(RULES, "label-studio") as second:
         yield {"inception": first, "label-studio": second}
 
 
 @pytest.mark.parametrize("protocol", ["inception", "label-studio"])
-def test_spans_are_those_of_the_model(servers: dict[str, str], protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_are_those_of_the_model(servers, protocol, monkeypatch):
     """Of hostile texts too, one by one and together. No other server is asked than the listed one."""
     only_loopback(monkeypatch)
     backend = remote(f"{servers[protocol]}/{KEY}", protocol, SAME, batch=8 if protocol == "label-studio" else 1)

@@ -3,14 +3,12 @@
 import io
 import tarfile
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
-from typing import IO
 
-from annotations.formats.documents.base import ExtractedNote, Limits, Result, refused
+from annotations.formats.documents.base import ExtractedNote, Limits, refused
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.reading import read_document
-from annotations.formats.documents.texts import ALL_RULES, CleaningRule
-from annotations.formats.notes import NoteError, Problem
+from annotations.formats.documents.texts import ALL_RULES
+from annotations.formats.notes import NoteError
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -18,27 +16,27 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
 def results(
-    name: str,
-    data: bytes | str,
+    name,
+    data,
     *,
-    encoding: str | None = None,
-    rules: Collection[CleaningRule] = ALL_RULES,
-    limits: Limits = Limits(),  # noqa: B008
-    programs: bool = False,
-) -> list[Result]:
+    encoding=None,
+    rules=ALL_RULES,
+    limits=Limits(),  # noqa: B008
+    programs=False,
+):
     """Everything that reading a document gives."""
     raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
     return list(read_document(name, raw, limits=limits, encoding=encoding, rules=rules, programs=programs))
 
 
-def read(name: str, data: bytes | str, **how) -> ExtractedNote:
+def read(name, data, **how):
     """The only note of a document."""
     (result,) = results(name, data, **how)
     assert isinstance(result, ExtractedNote), str(result)
     return result
 
 
-def refusal(name: str, data: bytes | str, **how) -> Problem:
+def refusal(name, data, **how):
     """The only problem of a document without notes."""
     (result,) = results(name, data, **how)
     assert isinstance(result, NoteError), result
@@ -46,17 +44,17 @@ def refusal(name: str, data: bytes | str, **how) -> Problem:
     return problem
 
 
-def mapped(note: ExtractedNote) -> list[tuple[str, str]]:
+def mapped(note):
     """The parts of a note with their texts."""
     return [(str(part), note.text[part.start : part.end]) for part in note.parts]
 
 
-def parts_of(note: ExtractedNote, start: int, end: int) -> list[str]:
+def parts_of(note, start, end):
     """The parts of the document from which a span of the text comes."""
     return [str(part) for part in note.parts if part.start < end and start < part.end]
 
 
-def found_in(results: Iterable[Result]) -> tuple[list[tuple[str, str]], list[tuple[str | None, int | None, str]]]:
+def found_in(results):
     """Names with texts, and files, lines and codes of problems."""
     notes, problems = [], []
     for each in results:
@@ -67,7 +65,7 @@ def found_in(results: Iterable[Result]) -> tuple[list[tuple[str, str]], list[tup
     return notes, problems
 
 
-def zipped(files: Mapping[str, bytes | str]) -> bytes:
+def zipped(files):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -75,7 +73,7 @@ def zipped(files: Mapping[str, bytes | str]) -> bytes:
     return out.getvalue()
 
 
-def tarred(files: Mapping[str, bytes], mode: str = "w", entries: Iterable[tarfile.TarInfo] = ()) -> bytes:
+def tarred(files, mode="w", entries=()):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode=mode) as archive:
         for name, data in files.items():
@@ -87,9 +85,7 @@ def tarred(files: Mapping[str, bytes], mode: str = "w", entries: Iterable[tarfil
     return out.getvalue()
 
 
-def docx(
-    body: str, parts: Mapping[str, tuple[str, str]] | None = None, more: Mapping[str, bytes] | None = None
-) -> bytes:
+def docx(body, parts=None, more=None):
     """A DOCX with this XML in its body. `parts` are other parts by name: the last word of the relation, and the XML."""
     parts = parts or {}
     related = "".join(
@@ -97,7 +93,7 @@ def docx(
         for number, (name, (kind, _xml)) in enumerate(parts.items(), 1)
     )
     root = f'<Relationship Id="r1" Type="{OFFICE}/officeDocument" Target="word/document.xml"/>'
-    files: dict[str, bytes | str] = {
+    files = {
         "[Content_Types].xml": "<Types/>",
         "_rels/.rels": f'<Relationships xmlns="{RELATIONS}">{root}</Relationships>',
         "word/_rels/document.xml.rels": f'<Relationships xmlns="{RELATIONS}">{related}</Relationships>',
@@ -106,20 +102,20 @@ def docx(
     return zipped(files | {f"word/{name}": xml for name, (_kind, xml) in parts.items()} | dict(more or {}))
 
 
-def word(tag: str, content: str) -> str:
+def word(tag, content):
     """A part of a DOCX."""
     return f'<w:{tag} xmlns:w="{WORD}" xmlns:r="{OFFICE}">{content}</w:{tag}>'
 
 
-def p(text: str) -> str:
+def p(text):
     """A paragraph of a DOCX."""
     return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
 def extract(
-    name: str, data: bytes | IO[bytes], *, encoding: str | None = None, rules: Collection[CleaningRule] = ALL_RULES,
-    limits: Limits | None = None,
-) -> ExtractedNote:  # fmt: skip
+    name, data, *, encoding = None, rules = ALL_RULES,
+    limits = None
+):  # fmt: skip
     """The text of a document with one note. Raises NoteError if it can't be read, or holds several notes.
 
     For the arguments see `Extractor.results`.

@@ -87,6 +87,4 @@ def test_each_part_is_cleaned_as_if_it_were_alone(texts):
         at += len(text) + 2
     found, moved, _counts = cleaned("\n\n".join(texts), parts, rules)
     alone = {number: clean(text, rules)[0] for number, text in enumerate(texts, 1)}
-    assert {part.number: found[part.start : part.end] for part in moved} == {
-        n: text for n, text in alone.items() if text
-    }
+    assert {part.number: found[part.start : part.end] for part in moved} == {n: one for n, one in alone.items() if one}
