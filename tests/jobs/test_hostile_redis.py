@@ -65,15 +65,13 @@ def hostile(client, traces, good):
     # A valid name for a job that does not exist.
     queued(client, Bell(10**17).name(), shell(traces, "nobody"))
     strange = {
-        "plain": shell(traces, "plain"),
-        f"job-{good}-xyz": shell(traces, "nearly"),
-        f"job-{good}-aaaaaaaa ; touch": shell(traces, "words"),
-        "job-0-aaaaaaaa": shell(traces, "zero"),
+        "plain": shell(traces, "plain"), f"job-{good}-xyz": shell(traces, "nearly"),
+        f"job-{good}-aaaaaaaa ; touch": shell(traces, "words"), "job-0-aaaaaaaa": shell(traces, "zero"),
         "job-99999999999999999999-aaaaaaaa": shell(traces, "long"),
         "instance": ["system", "os", [f"touch {traces}/instance"], {}],
         "kwargs": ["os.system", None, [], {"command": f"touch {traces}/kwargs"}],
         "perform": ["annotations.jobs.runner.run", None, [good], {}],
-    }
+    }  # fmt: skip
     for name, call in strange.items():
         queued(client, name, call, **callback(traces), retries_left="3", repeats_left="3", group_id="g", timeout="1")
     client.rpush("rq:queue:cpu", b"\xff\xfe\x00", b"", "no-such-row", "x" * 100_000)

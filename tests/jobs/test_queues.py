@@ -1,12 +1,11 @@
 """The queue of a job, and the messages when no worker serves that queue."""
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db.models.functions import Now
 from django.urls import reverse
 
@@ -20,6 +19,7 @@ from tests import factories as make
 from tests.jobs.probes.kinds import FAKE
 from tests.runs.test_shares import idle
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed, told
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
@@ -44,18 +44,12 @@ def show(run, client):
     return lambda: check_page(client.get(reverse("run", args=["covid", run.pk])))
 
 
-def queues(capsys, *words):
-    capsys.readouterr()
-    call_command("queues", *words)
-    return capsys.readouterr().out
-
-
-def test_a_run_goes_to_its_backend_s_queue_and_so_does_its_retry(run, no_redis, capsys):
+def test_a_run_goes_to_its_backend_s_queue_and_so_does_its_retry(run, no_redis):
     assert Job.objects.get().queue == "gpu"
     Job.objects.update(state=JobState.FAILED)
     runs.retry_failed(run=run, actor=None)
     assert set(Job.objects.values_list("queue", flat=True)) == {"gpu"} and Job.objects.count() == 2
-    assert "gpu: Redis does not respond" in queues(capsys)
+    assert "gpu: Redis does not respond" in printed("queues")
 
 
 def test_models_and_ensembles_go_to_the_queue_that_their_kinds_need(project, no_redis, monkeypatch):
@@ -82,17 +76,14 @@ def test_the_run_s_page_gives_the_number_of_workers_and_shows_an_unfinished_paus
     assert "Paused" in html and "X-Background" not in html
 
 
-def test_the_command_shows_each_queue_and_fails_where_jobs_wait_without_a_worker(run, redis_server, capsys):
+def test_the_command_shows_each_queue_and_fails_where_jobs_wait_without_a_worker(run, redis_server):
     idle(redis_server.client(), "a"), idle(redis_server.client(), "b", "busy")
     with pytest.raises(CommandError, match=r"no worker is running: gpu \(1\)"):
-        queues(capsys)
+        printed("queues")
     idle(redis_server.client(), "c", queue="gpu")
-    printed = queues(capsys)
-    assert "cpu: 2 workers, 1 idle; jobs: 0 running, 0 waiting\n" in printed
-    assert "jobs: 0 running, 1 waiting (the oldest for " in printed and "manage.py work --queue llm;" in printed
+    said = printed("queues")
+    assert "cpu: 2 workers, 1 idle; jobs: 0 running, 0 waiting\n" in said
+    assert "jobs: 0 running, 1 waiting (the oldest for " in said and "manage.py work --queue llm;" in said
     take(run.job_id)
-    _, gpu, _ = json.loads(queues(capsys, "--json"))["queues"]
-    assert gpu == {
-        "queue": "gpu", "workers": 1, "idle": 1, "waiting": 0, "running": 1, "shared": 0, "oldest": None,
-        "stuck": False, "lost": 0,
-    }  # fmt: skip
+    _, gpu, _ = told("queues")["queues"]
+    assert (gpu["workers"], gpu["idle"], gpu["waiting"], gpu["running"], gpu["stuck"]) == (1, 1, 0, 1, False)

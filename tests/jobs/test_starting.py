@@ -1,11 +1,10 @@
 """Starting jobs: their numbers in the project, and the limits on one person's jobs, for every way to start a job."""
 
-import io
-import json
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.urls import reverse
@@ -19,6 +18,7 @@ from models_runtime.models import Run
 from tests import factories as make
 from tests.exchange.brat_files import stage
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, printed
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_redis", "probes")]
 JOBS, IMPORTS = "/projects/covid/jobs/", "/projects/covid/import/"
@@ -208,25 +208,19 @@ def test_the_number_of_jobs_per_hour_is_limited(project, mia, monkeypatch):
 
 
 def test_a_command_with_a_user_fails_with_the_message(full):
-    out = io.StringIO()
+    assert answered("run_model", "covid", "rules", "--by", "mia") == "jobs"
     with pytest.raises(CommandError, match="You have 2 waiting"):
-        call_command("run_model", "covid", "rules", by="mia", json=True, stdout=out)
-    assert json.loads(out.getvalue())["code"] == "jobs"
-    out = io.StringIO()
-    call_command("run_model", "covid", "rules", stdout=out, stderr=io.StringIO())
-    assert "(job 3: Waiting for a worker)" in out.getvalue() and Run.objects.count() == 1
+        printed("run_model", "covid", "rules", "--by", "mia")
+    assert "(job 3: Waiting for a worker)" in printed("run_model", "covid", "rules") and Run.objects.count() == 1
 
 
 def test_two_simultaneous_requests_do_not_both_pass_the_limit(project, mia, note, at_once):
     start(project, "one", mia)
 
-    def one_more(key: str) -> str:
-        try:
-            with transaction.atomic():
-                start(project, key, mia)
-        except LimitReached:
-            return "refused"
-        return "made"
+    def one_more(key: str) -> bool:
+        with suppress(LimitReached), transaction.atomic():
+            return bool(start(project, key, mia))
+        return False
 
-    assert sorted(at_once(lambda: one_more("a"), lambda: one_more("b"))) == ["made", "refused"]
+    assert sorted(at_once(lambda: one_more("a"), lambda: one_more("b"))) == [False, True]
     assert Job.objects.count() == 2

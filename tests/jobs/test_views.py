@@ -1,13 +1,10 @@
 """The pages of jobs: content, control (also by command), and the buttons that start jobs."""
 
-import io
-import json
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
-from django.test import Client
+from django.core.management import CommandError
 from django.urls import reverse
 from django.utils import timezone
 
@@ -21,6 +18,8 @@ from tests import factories as make
 from tests.exchange.brat_files import stage
 from tests.held import made_once
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, printed
+from tests.worlds.pages import signed_in as client_of
 from tests.worlds.queue import change
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db, pytest.mark.usefixtures("probes", "no_redis")]
@@ -41,12 +40,6 @@ made, world = made_once(build_world)
 @pytest.fixture
 def job(world, make_job):
     return make_job("count", project=world.project, actor=world.manager, total=4)
-
-
-def client_of(user):
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture
@@ -156,31 +149,23 @@ def test_cancel_pause_resume_retry(world, manager, job, make_job):
 
 
 def jobs(*words):
-    """Return the result, and whether the command failed."""
-    out = io.StringIO()
-    try:
-        call_command("jobs", *map(str, words), "--json", stdout=out)
-    except CommandError:
-        return json.loads(out.getvalue()), True
-    return json.loads(out.getvalue()), False
+    return answered("jobs", "covid", *words)
 
 
 def test_the_command_lists_and_controls_jobs(world, job):
-    assert [(row["number"], row["state"]) for row in jobs("covid")[0]["jobs"]] == [(1, "queued")]
-    assert jobs("covid", 1, "--cancel", "--by", world.annotator.username)[0]["code"] == "access"
-    assert jobs("covid", 1, "--pause", "--by", world.manager.username)[0]["state"] == "paused"
-    for word, state in (("resume", "queued"), ("cancel", "canceled"), ("retry", "queued")):
-        assert jobs("covid", 1, f"--{word}")[0]["state"] == state
-    assert jobs("covid", 1, "--wait")[0]["state"] == "done"
-    for words in ((2,), ("--cancel",)):
-        assert jobs("covid", *words)[0]["code"] == "job"
+    assert [(row["number"], row["state"]) for row in jobs()["jobs"]] == [(1, "queued")]
+    assert jobs(1, "--cancel", "--by", world.annotator.username) == "access"
+    for word, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "canceled"), ("retry", "queued")):
+        assert jobs(1, f"--{word}", "--by", world.manager.username)["state"] == state
+    assert jobs(1, "--wait")["state"] == "done"
+    assert [jobs(*words) for words in ((2,), ("--cancel",))] == ["job", "job"]
 
 
 def test_a_job_that_failed_is_a_failure_to_wait_for(job):
     change(job, state=JobState.FAILED, error="A reason.")
-    assert jobs("covid", 1)[1] is False
-    result, failed = jobs("covid", 1, "--wait")
-    assert failed and result["failed"] == "A reason."
+    assert jobs(1)["state"] == "failed"
+    with pytest.raises(CommandError, match="A reason"):
+        printed("jobs", "covid", 1, "--wait")
 
 
 # ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,6 +18,7 @@ from tests.backends.refining.test_agent import answer as acting
 from tests.backends.refining.test_agent import begin_of, unfenced
 from tests.refining.asking import answer, asked, shown
 from tests.refining.conftest import NOTES, PER_NOTE, WRONG, note_of, refine, spans_of
+from tests.worlds.killing import Killed
 
 pytestmark = [pytest.mark.queue]
 
@@ -285,10 +286,8 @@ def test_instructions_in_a_note_change_nothing_of_the_agent(few, settings):
     """Of two copies of a note, one with instructions, the results are the same, even if the model tries to obey."""
     run = few.project.authors.get(name="few")
     text, spans = note_of(0)
-    copies = [
-        make.make_note(few.project, text + order, f"copy-{at}", patient_id=f"p{at}x", language="it")
-        for at, order in enumerate(("", ORDER))
-    ]
+    about = {"project": few.project, "language": "it"}
+    copies = [make.make_note(**about, text=text + more, patient_id=f"p{at}x") for at, more in enumerate(("", ORDER))]
     for note in copies:
         make.make_set(note, run, spans, submitted=True)
     for number, script in enumerate((reviewer, obedient), 1):
@@ -303,9 +302,6 @@ def test_instructions_in_a_note_change_nothing_of_the_agent(few, settings):
 
 @pytest.mark.parametrize("killed_at", [4, *(pytest.param(at, marks=pytest.mark.nightly) for at in (1, 11))])
 def test_a_killed_worker_is_continued_and_nothing_is_asked_twice(few, settings, monkeypatch, killed_at):
-    class Killed(BaseException):
-        pass
-
     said, kept = [], []
 
     def script(body):

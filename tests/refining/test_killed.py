@@ -14,11 +14,10 @@ from django.db.models.functions import Now
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep
 from annotations.models import Job, JobState, Span
-from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import LlmAnswer, RefinedItem, ServerCapacity
 from models_runtime.refining.services.refining import RefinementChoice, start_refinement
 from tests import factories as make
-from tests.backends.llm.scripted import serving
+from tests.backends.llm.scripted import offered
 from tests.backends.refining.test_agent import answer as acting
 from tests.backends.refining.test_agent import begin_of
 from tests.refining.asking import answer, shown
@@ -109,13 +108,9 @@ class Model:
 def model(settings, monkeypatch):
     """A model at two listed servers: `narrow` takes one question at a time, and `wide` three."""
     model = Model()
-    with serving(model) as model.server:
-        listed = {"DEIDREVIEW_LLM_SERVERS": f"narrow={model.server.url} wide={model.server.url}"}
-        for name, at_once in (("NARROW", 1), ("WIDE", NOTES)):
-            listed |= {f"DEIDREVIEW_LLM_{name}_MODELS": "small", f"DEIDREVIEW_LLM_{name}_AT_ONCE": str(at_once)}
-        for name, value in listed.items():
-            monkeypatch.setenv(name, value)
-        settings.LLM_SERVERS = read_servers(listed)
+    listed = {"SERVERS": "narrow={url} wide={url}", "NARROW_MODELS": "small", "WIDE_MODELS": "small"}
+    listed |= {"NARROW_AT_ONCE": "1", "WIDE_AT_ONCE": str(NOTES)}
+    with offered(settings, model, monkeypatch=monkeypatch, **listed) as model.server:
         yield model
         model.answer_all()
 
@@ -151,12 +146,9 @@ class Refining:
         self.model.server.requests.clear()
         # The answers of an earlier refinement.
         LlmAnswer.objects.all().delete()
-        asked, key = (
-            RefinementChoice(server=server, without=task.asked.without),
-            f"{task.method}-{RefinedItem.objects.count()}",
-        )
+        asked = RefinementChoice(server=server, without=task.asked.without)
         about = {"project": self.project, "source": "few", "method": task.method, "actor": None}
-        return start_refinement(**about, key=key, asked=asked)
+        return start_refinement(**about, key=f"{task.method}-{RefinedItem.objects.count()}", asked=asked)
 
     def put_back(self, row):
         """Do the relay's work after the lease of the killed process, and its share of the server, have run out."""

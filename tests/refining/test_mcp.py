@@ -165,9 +165,8 @@ async def refine(client, other, note):
     assert await ask(client, "start_refinement", **again, name=f"two {again['key']}") != made
     assert made in (await ask(client, "list_refinements", project="ward"))["refinements"]
     at = {"refinement": made["refinement"], "note": note}
-    assert (await ask(client, "list_notes", refinement=made["refinement"]))["notes"] == [
-        {"note": note, "name": "caso-1"}
-    ]
+    listed = await ask(client, "list_notes", refinement=made["refinement"])
+    assert listed["notes"] == [{"note": note, "name": "caso-1"}]
     listed = await ask(client, "list_annotations", **at)
     assert [(one["text"], one["label"]) for one in listed["annotations"]] == [
         ("Anna", "DOCTOR"), ("54", "AGE"), ("rosso", "PATIENT")
@@ -244,11 +243,8 @@ def test_no_valid_token_and_web_pages(world, address):
 
 def test_what_rights_and_projects_refuse(world, address):
     said = world.said
-    started = json.loads(
-        world.manage(
-            "do", "start_refinement_now", "ward", "--run", "wide", "--method", "external", "--by", "mia", "--json"
-        ).stdout
-    )
+    words = ("do", "start_refinement_now", "ward", "--run", "wide", "--method", "external", "--by", "mia", "--json")
+    started = json.loads(world.manage(*words).stdout)
     at = {"refinement": started["id"], "note": said["ward"]}
 
     async def refused(token, tool, /, **arguments):

@@ -1,31 +1,27 @@
 """What the tests of this feature share with others."""
 
-import io
-import json
 import uuid
-from contextlib import contextmanager
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job
-from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import registry
 from tests import factories as make
-from tests.backends.llm.scripted import serving
+from tests.jobs.probes.kinds import FAKE
+from tests.worlds.commands import told as command
 from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import gate, make_job, no_redis, probes, processes, redis_server
 
-__all__ = ["gate", "made_world", "make_job", "no_redis", "probes", "processes", "redis_server", "sign_in", "world"]
+__all__ = ["command", "gate", "made_world", "make_job", "no_redis", "probes", "processes", "redis_server"]
+__all__ += ["sign_in", "world"]
 
 
 @pytest.fixture
 def fake(monkeypatch):
     """The backend `fake`, which labels every capital letter."""
-    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="For tests.")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+    monkeypatch.setitem(registry.BACKENDS, "fake", FAKE)
 
 
 def project_of(count):
@@ -45,16 +41,6 @@ def manager(project, client):
     return client
 
 
-@contextmanager
-def listed(settings, script, **variables):
-    """The scripted server `ward` with the model `small`, and more variables of the environment."""
-    with serving(script) as server:
-        variables = {"SERVERS": "ward={url}", "WARD_MODELS": "small"} | variables
-        given = {f"DEIDREVIEW_LLM_{name}": value.format(url=server.url) for name, value in variables.items()}
-        settings.LLM_SERVERS = read_servers(given)
-        yield server
-
-
 def asked(client, **data):
     """The answer to the form of a language model."""
     data = {"model": "ward small", "language": "it", "token": str(uuid.uuid4())} | data
@@ -67,13 +53,6 @@ def finished(run):
     work(run.job_id)
     run.refresh_from_db()
     return Job.objects.get(pk=run.job_id)
-
-
-def command(*words):
-    """What a command prints as JSON."""
-    out = io.StringIO()
-    call_command(*map(str, words), "--json", stdout=out, stderr=io.StringIO())
-    return json.loads(out.getvalue().splitlines()[-1])
 
 
 def fields_of(answer):

@@ -134,15 +134,13 @@ def test_what_is_refused_says_why_and_leaves_nothing(project):
     imported(other, "theirs", (MARIO, "PATIENT"))
     before = Author.objects.count()
     for words, options, why in (
-        (["capitals"], {}, "at least 2"),
-        (["capitals", "capitals"], {}, "duplicates of: capitals"),
+        (["capitals"], {}, "at least 2"), (["capitals", "capitals"], {}, "duplicates of: capitals"),
         (["run:a", "run:a "], {}, "duplicates of: run:a"),
         (["capitals", "nothing"], {}, "Choose one of: again, capitals, cities, known, rules"),
-        (["capitals", "ensemble"], {}, "needs members"),
-        (["capitals", "run:theirs"], {}, "no run “theirs”"),
+        (["capitals", "ensemble"], {}, "needs members"), (["capitals", "run:theirs"], {}, "no run “theirs”"),
         (["run:a", "run:none"], {}, "No note was annotated by all of these runs"),
         (["capitals", "again"], {"name": "a"}, "already exists"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(ServiceError, match=why):
             asked(project, *words, **options)
         assert (Run.objects.count(), Author.objects.count(), Job.objects.count()) == (0, before, 0), why

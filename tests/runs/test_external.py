@@ -328,8 +328,9 @@ def test_consent_where_notes_leave_the_machine(one_note, client, settings):
     assert client.post(page, {"label:PER": "DOCTOR", "may_leave": "yes"}).status_code == 302
 
 
-def test_a_server_that_is_gone_or_not_listed_any_more(one_note, client, settings):
+def test_a_server_that_is_gone_or_not_listed_any_more(one_note, client, settings, monkeypatch):
     listed(settings, "label-studio+http://127.0.0.1:1/")
+    monkeypatch.setattr("models_runtime.backends.remote.backend.TRIES", 1)
     client.post(REMOTE, MAPPED)
     run = Run.objects.get()
     assert "Start the server" in finished(run).error

@@ -10,8 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
+from django.utils import timezone
 
-from annotations.models import AnnotationSet, Document, Event, Job, JobState, Span
+from annotations.models import AnnotationSet, Document, Event, Job, JobState, Share, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state
 from models_runtime.backends.llm import driver, remote
@@ -21,10 +22,10 @@ from models_runtime.core.llm import KeptAnswers
 from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, RunItemState, ServerCapacity
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
-from tests.backends.llm.scripted import Reply, entities, note_of
+from tests.backends.llm.scripted import Reply, entities, note_of, offered
 from tests.backends.llm.test_strategies import label_of
 from tests.backends.made_weights import tiny_llama
-from tests.runs.conftest import asked, command, finished, listed
+from tests.runs.conftest import asked, command, finished
 from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
@@ -46,7 +47,7 @@ def model(body):
 @pytest.fixture
 def server(settings):
     servers = "ward={url} cloud=http://llm.example.org/v1"
-    with listed(settings, model, SERVERS=servers, WARD_PRICE="EUR 1000/2000", CLOUD_MODELS="large") as running:
+    with offered(settings, model, SERVERS=servers, WARD_PRICE="EUR 1000/2000", CLOUD_MODELS="large") as running:
         yield running
 
 
@@ -326,6 +327,7 @@ def test_a_killed_worker_s_successor_asks_nothing_twice(by_label, server, monkey
     connection.close()
     assert (len(server.requests), AnnotationSet.objects.filter(author=by_label.author).count()) == (5, 1)
     Job.objects.update(state="queued", lease_until=None)
+    Share.objects.update(lease_until=timezone.now())
     ServerCapacity.objects.update(seats={})
     assert finished(by_label).state == JobState.DONE and questions(server) == QUESTIONS
 

@@ -14,8 +14,8 @@ from annotations.scores.services.scoring import score, score_request
 from models_runtime.models import LlmAnswer, Run, RunItem, RunItemState
 from models_runtime.runs.services.llm import map_placeholders
 from tests import factories as make
-from tests.backends.llm.scripted import Reply, entities, note_of
-from tests.runs.conftest import asked, finished, listed
+from tests.backends.llm.scripted import Reply, entities, note_of, offered
+from tests.runs.conftest import asked, finished
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -42,7 +42,7 @@ def model(body):
 
 @pytest.fixture
 def server(settings):
-    with listed(settings, model) as running:
+    with offered(settings, model) as running:
         yield running
 
 

@@ -21,6 +21,7 @@ from models_runtime.runs.services import runs
 from tests.factories import label_of, make_note, make_project
 from tests.runs.conftest import finished, project_of
 from tests.worlds.fake_backend import FakeBackend
+from tests.worlds.killing import Killed
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake")]
 
@@ -129,9 +130,6 @@ def test_a_permanent_error_of_the_backend_stops_the_run(project):
 
 
 def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
-    class Killed(BaseException):
-        pass
-
     write, calls = jobs._write, []
 
     def die(*args):
@@ -170,9 +168,9 @@ def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(p
         assert models.AnnotationSet.objects.filter(spans__isnull=False).distinct().count() == sets
 
 
-@pytest.mark.parametrize(
-    ("budget", "sizes"), [({"notes": 4}, [4, 4, 2]), ({"tokens": 12}, [3, 3, 3, 1]), ({"tokens": 1}, [1] * 10)]
-)
+@pytest.mark.parametrize(("budget", "sizes"), [
+    ({"notes": 4}, [4, 4, 2]), ({"tokens": 12}, [3, 3, 3, 1]), ({"tokens": 1}, [1] * 10)
+])  # fmt: skip
 def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget, sizes):
     """A batch is limited by its notes and by its estimated tokens (four for each note), and has at least one note."""
     predict, seen = jobs._predict, []

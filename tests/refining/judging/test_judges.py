@@ -13,11 +13,10 @@ from annotations.jobs.runner import run as work
 from annotations.models import Author, Event, Job, JobState
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
-from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import JudgedNote, Judging, Judgment, LlmAnswer, LlmUsage
 from models_runtime.refining.services.judging_results import result_of
 from tests import factories as make
-from tests.backends.llm.scripted import Reply, note_of, serving
+from tests.backends.llm.scripted import Reply, note_of, offered
 from tests.backends.llm.test_judging import verdicts
 from tests.waiting import wait_for
 from tests.worlds.checks import check_page
@@ -38,14 +37,9 @@ def panel(body):
 
 @pytest.fixture
 def server(settings):
-    with serving(panel) as running:
-        settings.LLM_SERVERS = read_servers({
-            "DEIDREVIEW_LLM_SERVERS": f"ward={running.url} lab={running.url} cloud=http://llm.example.org/v1",
-            "DEIDREVIEW_LLM_LAB_MODELS": "good fair",
-            "DEIDREVIEW_LLM_WARD_MODELS": "good fair odd",
-            "DEIDREVIEW_LLM_WARD_PRICE": "EUR 1000/2000",
-            "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
-        })  # fmt: skip
+    listed = {"SERVERS": "ward={url} lab={url} cloud=http://llm.example.org/v1", "LAB_MODELS": "good fair"}
+    listed |= {"WARD_MODELS": "good fair odd", "WARD_PRICE": "EUR 1000/2000", "CLOUD_MODELS": "large"}
+    with offered(settings, panel, **listed) as running:
         yield running
 
 
@@ -102,10 +96,8 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     assert {body["messages"][0]["content"] for body in server.requests} == {judging.prompt}
     html = page(client, judging)
     # By majority, each of the three notes has two true positives (name, age), a miss (town) and a false alarm (dose).
-    for words in (
-        "ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.67", judging.prompt.splitlines()[0],
-    ):  # fmt: skip
-        assert words in html
+    shown = ("ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.67", judging.prompt.splitlines()[0])
+    assert all(words in html for words in shown)
     assert "majority of three judges, NAME: F1" in html.split("Published figures")[1]
     # The answer and the way to the entities come first; the tables are folded.
     answer, _folds, folded = html.partition('<div class="card folds">')
@@ -246,9 +238,7 @@ def test_a_program_asks_again_for_missing_verdicts(client, project, server):
     server.script = lambda body: Reply(status=401) if body["model"] == "fair" else panel(body)
     judging, _job = judged(client)
     (listed,) = program.get(path).json()["items"]
-    assert (listed["id"], listed["state"], listed["judges"]) == (
-        judging.pk, "done", ["ward/good", "ward/fair", "ward/odd"],
-    )  # fmt: skip
+    assert (listed["id"], listed["state"], len(listed["judges"])) == (judging.pk, "done", 3)
     stopped = [bool(one["stopped"]) for one in program.get(f"{path}/{judging.pk}").json()["result"]["judges"]]
     assert stopped == [False, True, False]
     server.script, before = panel, len(server.requests)

@@ -9,13 +9,12 @@ from django.db import OperationalError, connection
 
 from annotations.gold.services.making import freeze
 from annotations.models import Author, JobState
-from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core.llm import Bill
 from models_runtime.models import Judging, Judgment, LlmAnswer, LlmUsage, RunItem
 from models_runtime.refining.services.judging import start_judging
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
-from tests.backends.llm.scripted import entities, note_of, serving
+from tests.backends.llm.scripted import entities, note_of, offered
 from tests.backends.llm.test_judging import verdicts
 from tests.waiting import HANGS, wait_for
 from tests.worlds.queue import end_lease, wait_for_state
@@ -38,9 +37,8 @@ class Ward:
         if LAST in note:
             self.go_on.wait(HANGS)
         if FIRST in note:
-            wait_for(
-                lambda: LlmAnswer.objects.count() >= KEPT, what="the other answers", progress=LlmAnswer.objects.count
-            )
+            answers = LlmAnswer.objects.count
+            wait_for(lambda: answers() >= KEPT, what="the other answers", progress=answers)
             connection.close()
             return "no JSON at all"
         return json.dumps({"entities": verdicts(body)}) if "deidentified" in note else entities(("Rossi", "PATIENT"))
@@ -49,15 +47,8 @@ class Ward:
 @pytest.fixture
 def ward(settings, monkeypatch):
     model = Ward()
-    with serving(model) as model.server:
-        listed = {
-            "DEIDREVIEW_LLM_SERVERS": f"ward={model.server.url}",
-            "DEIDREVIEW_LLM_WARD_MODELS": "small",
-            "DEIDREVIEW_LLM_WARD_PRICE": "EUR 1000/2000",
-        }
-        for name, value in listed.items():
-            monkeypatch.setenv(name, value)
-        settings.LLM_SERVERS = read_servers(listed)
+    price = {"WARD_PRICE": "EUR 1000/2000"}
+    with offered(settings, model, monkeypatch=monkeypatch, **price) as model.server:
         yield model
         model.go_on.set()
 
@@ -92,11 +83,8 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     job, payer, done = start(project)
     worker = processes("work")
     usage = LlmUsage.objects.filter(**payer)
-    wait_for(
-        lambda: usage.filter(tokens_in=100 * (NOTES - 1)),
-        what="all answers but one to be counted",
-        progress=lambda: list(usage.values_list("tokens_in")),
-    )
+    counted = {"what": "all answers but one to be counted", "progress": lambda: list(usage.values_list("tokens_in"))}
+    wait_for(lambda: usage.filter(tokens_in=100 * (NOTES - 1)), **counted)
     worker.kill9()
     assert usage.values_list("tokens_out", "kept").get() == (10 * (NOTES - 1), 0)
     # A judging stores its verdicts every second, so on a busy machine some are stored already, and not asked again.

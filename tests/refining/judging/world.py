@@ -2,21 +2,16 @@
 
 import json
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Job, JobState, Project
-from models_runtime.backends.llm.servers import read_servers
+from annotations.models import Author, Job, JobState
 from models_runtime.models import Judging
 from tests import factories as make
-from tests.backends.llm.scripted import Script, Scripted, serving
+from tests.backends.llm.scripted import offered
 from tests.backends.llm.test_judging import verdicts
 
 # The dose is hidden by mistake, the town is readable, and the name is there twice, once readable.
@@ -26,21 +21,16 @@ ROSSI, AGE, DOSE, CITY, AGAIN = (
 )  # fmt: skip
 
 
-def honest(body: dict[str, Any]) -> str:
+def honest(body):
     return json.dumps({"entities": verdicts(body)})
 
 
-@contextmanager
-def ward(settings: Any, script: Script) -> Iterator[Scripted]:
+def ward(settings, script):
     """Three judges of one server: one, two and three."""
-    with serving(script) as server:
-        settings.LLM_SERVERS = read_servers(
-            {"DEIDREVIEW_LLM_SERVERS": f"ward={server.url}", "DEIDREVIEW_LLM_WARD_MODELS": "one two three"}
-        )
-        yield server
+    return offered(settings, script, WARD_MODELS="one two three")
 
 
-def judged_project(notes: int = 1) -> Project:
+def judged_project(notes=1):
     project = make.make_project("covid", name="Covid ward")
     gold, run = (make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run"))
     for number in range(notes):
@@ -51,14 +41,14 @@ def judged_project(notes: int = 1) -> Project:
     return project
 
 
-def ask(client: Any, **options: str) -> Any:
+def ask(client, **options):
     """Send the form: all three judges, gold version 1, the run, and the options."""
     data = {"gold": "1", "author": str(Author.objects.get(kind="run").pk), "token": str(uuid.uuid4())}
     judges = {"judge": ("ward one", "ward two", "ward three"), "language": "it", "rules": "standard"}
     return client.post(reverse("judge", args=["covid"]), data | judges | options)
 
 
-def asked(client: Any, **options: str) -> Judging:
+def asked(client, **options):
     """Send the form and do the work."""
     assert ask(client, **options).status_code == 302
     judging = Judging.objects.first()
@@ -71,6 +61,6 @@ def asked(client: Any, **options: str) -> Judging:
 
 
 @pytest.fixture
-def client(project: Project, client: Client) -> Client:
+def client(project, client):
     client.force_login(make.make_member(project, "manager", "mia"))
     return client

@@ -23,11 +23,8 @@ from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed
-from tests.worlds.pages import made_world, world
 from tests.worlds.programs import Program
 from tests.worlds.strategies import make_ward
-
-__all__ = ["made_world", "world"]
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
