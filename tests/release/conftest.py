@@ -1,18 +1,16 @@
 """Projects with invented notes in three languages, ready to be released. Whatever they name does not exist."""
 
-import io
-import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import call_command
 
 from annotations.models import Author, AuthorKind, Document, Label, Project, Span
 from annotations.projects.services.projects import create_project
 from tests import factories as make
 from tests.held import made_once
+from tests.worlds.commands import told
 from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import no_redis
 from tests.worlds.released import clinic, made_clinic
@@ -57,9 +55,8 @@ def add_note(project: Project, name: str, text: str, *, author: Author | None = 
     author = author or make.make_author(project, kind=AuthorKind.GOLD, name="gold")
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
     made = make.make_set(note, author, submitted=True)
-    Span.objects.bulk_create(
-        Span(annotation_set=made, start=start, end=end, label=labels[code]) for start, end, code in spans
-    )
+    rows = [Span(annotation_set=made, start=start, end=end, label=labels[code]) for start, end, code in spans]
+    Span.objects.bulk_create(rows)
     return note
 
 
@@ -69,9 +66,7 @@ def new_project(slug: str = "ward", label_set: str = "i2b2-2014") -> Project:
 
 def release_command(*arguments: object, keep_names: bool = True) -> dict:
     """Run the command `release` and return its result."""
-    out = io.StringIO()
-    call_command("release", *map(str, arguments), *(["--keep-names"] if keep_names else []), "--json", stdout=out)
-    return json.loads(out.getvalue())
+    return told("release", *arguments, *(["--keep-names"] if keep_names else []))
 
 
 def texts_in(folder: Path) -> dict[str, str]:

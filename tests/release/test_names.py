@@ -84,21 +84,16 @@ def test_a_weekday_moves_with_its_date(ward):
 
 
 WEEKDAYS = [
-    ("Visto el viernes 12/03/2021.", "viernes 12/03/2021"),
-    ("Seen on Friday, 12/03/2021.", "Friday, 12/03/2021"),
-    ("Il venerdì il 12/03/2021.", "venerdì il 12/03/2021"),
-    ("Fri. 12/03/2021 at noon", "Fri. 12/03/2021"),
-    ("12/03/2021 (viernes) visto", "12/03/2021 (viernes)"),
-    ("El viernes\n12/03/2021.", "viernes\n12/03/2021"),
-    ("Friday\u00a012/03/2021 - on Friday", "Friday\u00a012/03/2021"),
-    ("viernes (12/03/2021)", "viernes (12/03/2021"),
+    ("Visto el viernes 12/03/2021.", "viernes 12/03/2021"), ("Seen on Friday, 12/03/2021.", "Friday, 12/03/2021"),
+    ("Il venerdì il 12/03/2021.", "venerdì il 12/03/2021"), ("Fri. 12/03/2021 at noon", "Fri. 12/03/2021"),
+    ("12/03/2021 (viernes) visto", "12/03/2021 (viernes)"), ("El viernes\n12/03/2021.", "viernes\n12/03/2021"),
+    ("Friday\u00a012/03/2021 - on Friday", "Friday\u00a012/03/2021"), ("viernes (12/03/2021)", "viernes (12/03/2021"),
     ("Venerdì, al giorno 12/03/2021", "Venerdì, al giorno 12/03/2021"),
     ("Vendredi, le 12/03/2021", "Vendredi, le 12/03/2021"),
-    ("12/03/2021 (vie.), 12/03/2021 — Freitag", "12/03/2021 (vie.)"),
-    ("12/03/2021 — Freitag", "12/03/2021 — Freitag"),
+    ("12/03/2021 (vie.), 12/03/2021 — Freitag", "12/03/2021 (vie.)"), ("12/03/2021 — Freitag", "12/03/2021 — Freitag"),
     ("12/03/2021 Sat 98%", "12/03/2021"),  # oxygen saturation
     ("Every Friday he came. 12/03/2021", "12/03/2021"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "whole"), WEEKDAYS)

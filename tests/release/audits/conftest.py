@@ -3,10 +3,6 @@ import pytest
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.audited import audited_world
-from tests.worlds.pages import sign_in
-from tests.worlds.queue import no_redis
-
-__all__ = ["no_redis", "sign_in"]
 
 
 def make_ward():

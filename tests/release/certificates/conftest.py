@@ -6,9 +6,7 @@ from annotations.release.services.settling import settle
 from annotations.text.hashes import text_sha256
 from tests import factories as make
 from tests.held import made_once
-from tests.worlds.pages import make_world, sign_in
-
-__all__ = ["sign_in"]
+from tests.worlds.pages import make_world
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (31, 41, "DATE"), (44, 50, "CITY"), (61, 68, "DOCTOR")]

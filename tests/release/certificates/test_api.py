@@ -13,10 +13,7 @@ from annotations.models import Event, Job, LeakFinding
 from annotations.text.names import MAX_ID
 from tests.worlds.commands import told
 from tests.worlds.programs import Program
-from tests.worlds.queue import no_redis
 from tests.worlds.released import make_clinic
-
-__all__ = ["no_redis"]
 
 RELEASES = "/projects/covid/releases"
 TERMS = {"purpose": "A study of visits", "recipient": "University of Nowhere"}

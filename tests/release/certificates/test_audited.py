@@ -13,9 +13,7 @@ from tests.held import made_once
 from tests.release.certificates.test_signing import TERMS, signed
 from tests.worlds.audited import audited_world, planned, read_one
 from tests.worlds.checks import check_page, refused
-from tests.worlds.queue import no_redis
 
-__all__ = ["no_redis"]
 pytestmark = pytest.mark.usefixtures("no_redis")
 
 RELEASE, SIGN = reverse("release", args=["covid", 1]), reverse("certificate_sign", args=["covid", 1])

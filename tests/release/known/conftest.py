@@ -2,10 +2,6 @@
 
 import pytest
 
-from tests.worlds.pages import made_world, sign_in, world
-
-__all__ = ["made_world", "sign_in", "world"]
-
 
 @pytest.fixture
 def mia(world, sign_in):

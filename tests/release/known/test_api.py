@@ -8,9 +8,6 @@ from annotations.models import Event, Job
 from annotations.release.events import PERSON_SHOWN
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.programs import Program
-from tests.worlds.queue import no_redis
-
-__all__ = ["no_redis"]
 
 KNOWN = "/projects/ward/known"
 MASTER = b"patient_id,given,family,birth date\nP-1,Anna,Bianchi,1970-03-12\n"

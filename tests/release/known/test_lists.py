@@ -20,9 +20,8 @@ pytestmark = pytest.mark.django_db
 
 
 def add(client, **data):
-    return client.post(
-        LISTS, {"do": "add", "which": "deny", "terms": "Villa Azúl", "label": "CITY"} | data, follow=True
-    )
+    form = {"do": "add", "which": "deny", "terms": "Villa Azúl", "label": "CITY"}
+    return client.post(LISTS, form | data, follow=True)
 
 
 def test_terms_are_added_by_line_and_once(world, mia):

@@ -9,10 +9,6 @@ from annotations.release.rules.redaction.released import Mention
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from tests import factories as make
 from tests.held import fresh
-from tests.worlds.pages import made_world, sign_in, world
-from tests.worlds.queue import no_redis
-
-__all__ = ["made_world", "no_redis", "sign_in", "world"]
 
 
 def with_mentions(note, *mentions):
@@ -30,9 +26,8 @@ def with_mentions(note, *mentions):
 
 def said(notes, found):
     """What is written in place of each mention, by note id and original text."""
-    return {
-        (note.document, one.text): found[note.document, one.start, one.end] for note in notes for one in note.mentions
-    }
+    places = [(note.document, one) for note in notes for one in note.mentions]
+    return {(note, one.text): found[note, one.start, one.end] for note, one in places}
 
 
 def make_ward():
@@ -43,10 +38,8 @@ def make_ward():
         ("P-1", "Wilson came back. Signed: Dr. Carter, MRN 4711-22."),
         ("P-2", "Patient: Betty Wilson. Referred by Dr. Emily Carter. MRN 9918-31."),
     ]
-    notes = [
-        make.make_note(project, text, f"n{n}", language="en", patient_id=patient)
-        for n, (patient, text) in enumerate(texts)
-    ]
+    about = {"project": project, "language": "en"}
+    notes = [make.make_note(**about, text=text, patient_id=patient) for patient, text in texts]
     adam = [("Adam Wilson", "name"), ("Springfield", "city"), ("Dr. Emily Carter", "staff"), ("Wilson", "name")]
     again = [("Wilson", "name"), ("Dr. Carter", "staff"), ("4711-22", "medical record")]
     betty = [("Betty Wilson", "name"), ("Dr. Emily Carter", "staff"), ("9918-31", "medical record")]

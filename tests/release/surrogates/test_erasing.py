@@ -22,10 +22,8 @@ def test_words_whose_label_changed_are_erased_too(made):
     """The entity that had them first is shared by all patients, and no mention leads from the note to it."""
     SurrogateEntity.objects.all().delete()
     texts = (("P-1", "Seen by Dr. Zelda Quux."), ("P-2", "Dr. Zelda Quux"), ("P-1", "Quux again, of Zwolle."))
-    notes = [
-        make.make_note(made.project, text, f"q{at}", language="en", patient_id=patient)
-        for at, (patient, text) in enumerate(texts)
-    ]
+    about = {"project": made.project, "language": "en"}
+    notes = [make.make_note(**about, text=text, patient_id=patient) for patient, text in texts]
 
     def release(*labeled):
         mentions = [with_mentions(note, *some) for note, some in zip(notes, labeled, strict=True)]

@@ -12,12 +12,11 @@ from annotations.models import Document, Release, ReleasePolicy, SurrogateEntity
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.surrogates.makers import checked_maker, maker_choices, maker_of, paid_by, queue_of
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
-from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core.llm import Bill
 from models_runtime.models import LlmAnswer, LlmUsage
 from models_runtime.refining.services.relexicalizing import SealedAnswers
 from tests import factories as make
-from tests.backends.llm.scripted import Reply, note_of, serving
+from tests.backends.llm.scripted import Reply, note_of, offered
 from tests.release.surrogates.conftest import said, with_mentions
 from tests.worlds.checks import check_page
 
@@ -44,9 +43,8 @@ class Model:
         groups = {}
         for one in [*shown["first"], *shown["second"]]:
             groups.setdefault((one["kind"], one["text"].split()[-1]), []).append(one["id"])
-        return [
-            {"id": at, "kind": kind, "mentions": ids} for at, ((kind, _), ids) in enumerate(groups.items(), start=1)
-        ]
+        numbered = enumerate(groups.items(), start=1)
+        return [{"id": at, "kind": kind, "mentions": ids} for at, ((kind, _), ids) in numbered]
 
     def entities(self, shown):
         return [{"id": one["id"], "names": one["forms"][:1]} for one in shown["entities"]]
@@ -55,29 +53,20 @@ class Model:
         return [{"id": one["id"], "same": "N"} for one in shown["candidates"]]
 
     def taken(self, shown):
-        digits = str.maketrans("0123456789", "5678901234")
-        return [
-            {
-                "id": one["id"],
-                "kind": one["kind"],
-                "replacement": NAMES.get(one["forms"][0])
-                or one["forms"][0].translate(digits).replace("Spring", "West"),
-            }
-            for one in shown["entities"]
-        ]
+        def new(text):
+            return NAMES.get(text) or text.translate(str.maketrans("0123456789", "5678901234")).replace(
+                "Spring", "West"
+            )
+
+        asked = shown["entities"]
+        return [{"id": one["id"], "kind": one["kind"], "replacement": new(one["forms"][0])} for one in asked]
 
 
 @pytest.fixture
 def model(settings):
     script = Model()
-    with serving(script) as server:
-        servers = {
-            "DEIDREVIEW_LLM_SERVERS": f"ward={server.url} cloud=http://llm.example.org/v1",
-            "DEIDREVIEW_LLM_WARD_MODELS": "small",
-            "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
-        }
-        settings.LLM_SERVERS = read_servers(servers)
-        script.server = server
+    servers = "ward={url} cloud=http://llm.example.org/v1"
+    with offered(settings, script, SERVERS=servers, CLOUD_MODELS="large") as script.server:
         yield script
 
 
@@ -178,9 +167,8 @@ def test_consent_and_choices(ward, model, settings):
 def release_of(project):
     policy = ReleasePolicy.objects.create(project=project, slug="surrogate", version=1, name="Surrogates", rules={})
     maker = checked_maker(project, "ward/small", may_leave=False)
-    return Release.objects.create(
-        project=project, number=1, set_spec="gold", policy=policy, surrogate_maker=maker, state="prepared"
-    )
+    about = {"project": project, "number": 1, "set_spec": "gold", "policy": policy, "state": "prepared"}
+    return Release.objects.create(**about, surrogate_maker=maker)
 
 
 def test_a_release_pays_for_its_questions_and_shows_them(ward, model, by_model, sign_in):
@@ -238,10 +226,8 @@ def test_clusters_are_made_from_two_notes_at_a_time(ward, model, by_model):
     found = by_model()
     asked = [shown for body in model.server.requests if "first" in (shown := json.loads(note_of(body)))]
     ours = [shown for shown in asked if "Adam" in json.dumps(shown)]
-    assert [[one["text"] for one in shown["second"]] for shown in ours] == [
-        ["Wilson", "Dr. Carter", "4711-22"],
-        ["Wilson"],
-    ]
+    later = [[one["text"] for one in shown["second"]] for shown in ours]
+    assert later == [["Wilson", "Dr. Carter", "4711-22"], ["Wilson"]]
     assert [one["text"] for one in ours[1]["first"]] == ["Adam Wilson", "Springfield", "Dr. Emily Carter", "4711-22"]
     assert "called" in ours[1]["second"][0]["context"]
     assert found[third.pk, "Wilson"] == "Fletcher"

@@ -14,9 +14,7 @@ from models_runtime.core import registry
 from models_runtime.refining.jobs.model_scores import compare, store
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.released import clinic, made_clinic, make_release
-
-__all__ = ["clinic", "made_clinic"]
+from tests.worlds.released import make_release
 
 RULES = {
     "PATIENT": {"kind": "name", "action": "surrogate", "numbered": False},

@@ -142,34 +142,25 @@ def test_tails_equal_sums_over_all_outcomes() -> None:
 def test_a_small_release_needs_fewer_notes() -> None:
     """Reading 299 of 1,000 notes without a leak says more than 299 of many: hypergeometric."""
     assert looks_rules.leak_share(looks_rules.Sample(1000, 299, 0.299, simple=True), 0, 1.0, 0.05) == 0.008
-    assert looks_rules.leak_share(looks_rules.Sample(10**7, 299, 299e-7, simple=True), 0, 1.0, 0.05) == pytest.approx(
-        0.00997, abs=1e-5
-    )
+    many = looks_rules.Sample(10**7, 299, 299e-7, simple=True)
+    assert looks_rules.leak_share(many, 0, 1.0, 0.05) == pytest.approx(0.00997, abs=1e-5)
 
 
 def test_reading_everything_leaves_nothing_but_what_auditors_miss() -> None:
     everything = looks_rules.Sample(100, 100, 1.0, simple=True)
     assert looks_rules.leaky_notes(everything, 0, 1.0, 0.05) == 0
     # Two leaky notes are both missed with 0.2 * 0.2 = 4%, less than 5%; a single one with 20%.
-    assert (looks_rules.leaky_notes(everything, 0, 0.8, 0.05), looks_rules.leaky_notes(everything, 0, 0.8, 0.03)) == (
-        1,
-        2,
-    )
+    assert [looks_rules.leaky_notes(everything, 0, 0.8, error) for error in (0.05, 0.03)] == [1, 2]
     # Nothing read, nobody finds anything, and no notes
-    for sample, recall in (
-        (looks_rules.Sample(50, 0, 0.0, True), 1.0),
-        (looks_rules.Sample(50, 20, 0.4, True), 0.0),
-        (looks_rules.Sample(0, 0, 0.0, True), 1.0),
-    ):
-        assert looks_rules.leak_share(sample, 0, recall, 0.05) == 1.0
+    for sample, recall in (((50, 0, 0.0, True), 1.0), ((50, 20, 0.4, True), 0.0), ((0, 0, 0.0, True), 1.0)):
+        assert looks_rules.leak_share(looks_rules.Sample(*sample), 0, recall, 0.05) == 1.0
 
 
 def test_for_large_releases_the_bound_is_divided_by_the_recall() -> None:
     for simple in (True, False):
         sample = looks_rules.Sample(10**6, 500, 500e-6, simple)
-        assert looks_rules.leak_share(sample, 2, 0.8, 0.05) == pytest.approx(
-            clopper_pearson_upper(2, 500, 0.05) / 0.8, rel=2e-3
-        )
+        expected = pytest.approx(clopper_pearson_upper(2, 500, 0.05) / 0.8, rel=2e-3)
+        assert looks_rules.leak_share(sample, 2, 0.8, 0.05) == expected
 
 
 def test_without_the_correction_the_bound_would_fail() -> None:

@@ -140,10 +140,8 @@ def test_every_sentence_says_what_was_looked_for_and_what_was_checked():
         ("age", "mask", True, True), ("age", "keep", False, True), ("date", "keep", False, False),
         ("date", "generalize", True, True),
     ):  # fmt: skip
-        rules = [rule("LABEL", "DATES", action, kind)]
-        found = list(
-            texts_of(content(identifiability=part | {"gate": gate, "policy": part["policy"] | {"rules": rules}}))
-        )
+        policy = part["policy"] | {"rules": [rule("LABEL", "DATES", action, kind)]}
+        found = list(texts_of(content(identifiability=part | {"gate": gate, "policy": policy})))
         (looked,) = [row for row in found if row.startswith("Looked for without labels")]
         assert ("ages over 89" in looked, "full dates" in looked) == (ages, dates), (kind, action)
 

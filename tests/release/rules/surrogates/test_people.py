@@ -113,13 +113,8 @@ SAME = [
     ("en", ["[name:Petrie]", "[name:P E T R I E]", "[name:Petr ie]", "[name:Petries]"]),
     ("en", ["[name:Rose Baker] came.", "[name:Bakers] live there."]),
     # numbers without the words that say what they are, or with the code of their country
-    (
-        "en",
-        [
-            "[medical record:MRN 4471203]", "[medical record:4471203]", "[medical record:MRN: 447-1203]",
-            "[medical record:No. 4471203]",
-        ],
-    ),
+    ("en", ["[medical record:MRN 4471203]", "[medical record:4471203]", "[medical record:MRN: 447-1203]"]),
+    ("en", ["[medical record:MRN 4471203]", "[medical record:No. 4471203]"]),
     ("es", ["[medical record:N.º H.C. 4471203]", "[medical record:NHC4471203]", "[medical record:447 1203]"]),
     ("en", ["[phone:+1 555 201 8834]", "[phone:555-201-8834]", "[phone:1-555-201-8834]", "[phone:Tel. 5552018834]"]),
     ("en", ["[phone:+44 20 7946 0123]", "[phone:020 7946 0123]"]),
@@ -214,9 +209,8 @@ def test_people(kind: Kind, forms: list[str], known: list[str], own: bool, same:
 
 def test_other_kinds_need_an_equal_form() -> None:
     city = IndexedEntity(1, Kind.CITY, ["Ávila"], Surrogate(Kind.CITY, {"value": "Soria"}))
-    hospital = IndexedEntity(
-        2, Kind.HOSPITAL, ["Hospital La Paz"], Surrogate(Kind.HOSPITAL, {"value": "Hospital La Fe"})
-    )
+    fe = Surrogate(Kind.HOSPITAL, {"value": "Hospital La Fe"})
+    hospital = IndexedEntity(2, Kind.HOSPITAL, ["Hospital La Paz"], fe)
     assert same_entity(one(Kind.CITY, "AVILA", language="es"), [hospital, city]) is city
     assert same_entity(one(Kind.CITY, "Soria", language="es"), [hospital, city]) is None
     assert same_entity(one(Kind.HOSPITAL, "Hospital Universitario La Paz", language="es"), [city, hospital]) is hospital
@@ -237,6 +231,5 @@ def test_identities_are_the_full_name_and_the_surnames() -> None:
 def test_people_with_one_full_name_share_a_key() -> None:
     assert surrogate_key(person("Kévin", "Chang", gender="m")) == surrogate_key(STAFF)
     assert surrogate_key(person("Kevin", "Chang", family2="Lee", given2="J.")) == "kevin j chang lee"
-    assert surrogate_key(Surrogate(Kind.PHONE, {"value": "99 1"})) == surrogate_key(
-        Surrogate(Kind.PHONE, {"value": "991"})
-    )
+    one, other = (surrogate_key(Surrogate(Kind.PHONE, {"value": value})) for value in ("99 1", "991"))
+    assert one == other

@@ -171,9 +171,8 @@ def test_counts() -> None:
         row(1, "Dr. Adam Wilson", "Dr. Kevin Chang"), row(1, "Wilson", "Chang"), row(2, "Mary Ross", "Amy Lee", lee),
     ]  # fmt: skip
     rows.append(row(2, "Ross", "Chang"))  # another surrogate elsewhere
-    rows.append(
-        row(3, "John Carr", "John Carr", person("Kevin", "Chang"))
-    )  # the original, and a collision with 1 and 2
+    # The original, and a collision with 1 and 2.
+    rows.append(row(3, "John Carr", "John Carr", person("Kevin", "Chang")))
     counts = {"mentions": 5, "entities": 3, "collisions": 1, "originals_left": 1}
     assert asdict(measure(rows)) == counts | {"preserved": 1.0, "consistent": pytest.approx(2 / 3)}
     found = measure([])

@@ -23,10 +23,8 @@ def marked(text: str, note: int = 1) -> list[MentionInNote]:
         at = found.end()
     plain += text[at:]
     return [
-        MentionInNote(
-            note, start, end, kind, plain[start:end], plain[max(0, start - 40) : start], plain[end : end + 40]
-        )
-        for start, end, kind in places
+        MentionInNote(note, at, end, kind, plain[at:end], plain[max(0, at - 40) : at], plain[end : end + 40])
+        for at, end, kind in places
     ]
 
 
