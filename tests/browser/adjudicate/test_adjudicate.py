@@ -22,12 +22,10 @@ TEXT = (
     "Visto dal dott. Bianchi.\r\n"
 )  # fmt: skip
 LABELS = [
-    ("NAME", [("PATIENT", "1"), ("DOCTOR", "2")]),
-    ("DATE", [("DATE", "d")]),
-    ("LOCATION", [("CITY", "c"), ("HOSPITAL", "h"), ("LOCATION_OTHER", "o")]),
-    ("AGE", [("AGE", "a")]),
+    ("NAME", [("PATIENT", "1"), ("DOCTOR", "2")]), ("DATE", [("DATE", "d")]),
+    ("LOCATION", [("CITY", "c"), ("HOSPITAL", "h"), ("LOCATION_OTHER", "o")]), ("AGE", [("AGE", "a")]),
     ("ID", [("IDNUM", "i")]),
-]
+]  # fmt: skip
 SAID = {
     "anna": [("60", "a"), ("ASL Latina", "h"), ("98", "i"), ("12/03/2021", "d")],
     "bruno": [("60", "a"), ("ASL Latina", "h"), ("98", "i"), ("PS", "o"), ("12/03/2021", "d")],

@@ -30,17 +30,9 @@ def test_hostile_note(transactional_db, page_of, live):
     open_note(page, live, note)
     assert page.evaluate("document.querySelector('#note').querySelectorAll('img, script, b').length") == 0
     wanted = [
-        ("1", "👩‍👧‍👦"),
-        ("2", "e\u0301"),
-        ("3", "<script>"),
-        ("1", "onerror"),
-        ("2", "מרים כהן"),
-        ("3", "محمد علي"),
-        ("1", "123\u00a0fine"),
-        ("2", "🇮🇹"),
-        ("3", "😀😀"),
-        ("1", "fine"),
-    ]
+        ("1", "👩‍👧‍👦"), ("2", "e\u0301"), ("3", "<script>"), ("1", "onerror"), ("2", "מרים כהן"), ("3", "محمد علي"),
+        ("1", "123\u00a0fine"), ("2", "🇮🇹"), ("3", "😀😀"), ("1", "fine"),
+    ]  # fmt: skip
     names = {"1": HOSTILE_LABELS[0][1][0][0], "2": HOSTILE_LABELS[0][1][1][0], "3": "שם"}
     expected = []
     for key, part in wanted:

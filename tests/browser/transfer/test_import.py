@@ -34,11 +34,9 @@ def opened(world, page_of, live):
 def folder(tmp_path):
     """Two notes in folders, one with annotations, and what a file manager leaves behind."""
     for name, content in {
-        "set/a/uno.txt": STRANGE,
-        "set/b/uno.txt": "Anna Neri",
-        "set/b/uno.ann": "T1\tPATIENT 0 4\tAnna\n",
+        "set/a/uno.txt": STRANGE, "set/b/uno.txt": "Anna Neri", "set/b/uno.ann": "T1\tPATIENT 0 4\tAnna\n",
         "set/.DS_Store": "x",
-    }.items():
+    }.items():  # fmt: skip
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode())
