@@ -34,8 +34,7 @@ def spans(rows):
 
 def test_the_spans_are_those_of_the_backend():
     answer = RULES(batch(TEXTS))
-    assert answer.schema == SCHEMA
-    assert answer.column("id").to_pylist() == ["0", "1", "2", "3"]
+    assert answer.schema == SCHEMA and answer.column("id").to_pylist() == ["0", "1", "2", "3"]
     right = RulesBackend(label_set="i2b2-2014").predict(TEXTS)
     assert spans(answer.column("spans").to_pylist()) == [
         [(span.start, span.end, span.label, span.confidence) for span in found] for found in right

@@ -80,8 +80,7 @@ def test_a_crf_takes_the_spans_of_the_first_stage_as_features_and_keeps_its_labe
     # No note of the second training has a date with its label: those of the first model are kept.
     dates = [span for span in one.predict([text])[0] if span.label == FIRST]
     assert dates and [span for span in found if span.label == FIRST] == dates
-    assert {span.source for span in found} == {f"crf-{model.revision[:8]}"}
-    assert two.predict([text] * 40) == [found] * 40
+    assert {span.source for span in found} == {f"crf-{model.revision[:8]}"} and two.predict([text] * 40) == [found] * 40
 
 
 def test_a_crf_has_a_limited_number_of_stages_and_refuses_foreign_ones(tmp_path: Path) -> None:
@@ -121,8 +120,7 @@ def test_a_bilstm_keeps_and_extends_its_words_and_its_language_model(tmp_path: P
     assert one.vocabulary.word.items() < two.vocabulary.word.items() and "zürich" in two.vocabulary.word
     (before,), (after,), (same,) = (model.stack.networks for model in (one, two, three))
     added = after.alphabet.removeprefix(before.alphabet)
-    assert "£" in added and added != after.alphabet
-    assert two.card.grouped == one.card.grouped == 3
+    assert "£" in added and added != after.alphabet and two.card.grouped == one.card.grouped == 3
     assert same.table.weight.equal(before.table.weight)
 
 
@@ -207,6 +205,5 @@ def test_the_weights_are_those_after_the_best_epoch(make, figures, tmp_path: Pat
         learn(task, tmp_path / "chosen.zip")
     assert [step.f1 for step in steps] == FIGURES and not (tmp_path / "chosen.zip").exists()
     del figures[3:]  # The last epoch is repeated after the kill.
-    assert learn(task, tmp_path / "chosen.zip") == wanted
-    assert card_of(tmp_path / "chosen.zip")["iterations"] == BEST
+    assert learn(task, tmp_path / "chosen.zip") == wanted and card_of(tmp_path / "chosen.zip")["iterations"] == BEST
     assert [step.f1 for step in steps[4:]] == FIGURES

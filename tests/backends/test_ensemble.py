@@ -67,8 +67,7 @@ def test_votes_are_counted_after_labels_were_merged() -> None:
     assert (split.label, split.source) == ("CIUDAD", "majority:m0")
     merged = ensemble(*backends, codes={"CIUDAD": "TERRITORIO"})
     (both,) = merged.predict([PLAIN])[0]
-    assert (both.label, both.source) == ("TERRITORIO", "majority:m0+m1")
-    assert merged.labels == ("TERRITORIO",)
+    assert (both.label, both.source) == ("TERRITORIO", "majority:m0+m1") and merged.labels == ("TERRITORIO",)
 
 
 def test_the_revision_changes_with_members_and_method() -> None:
@@ -156,5 +155,4 @@ def test_a_child_gets_no_secrets_but_its_gpu(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(subprocess, "Popen", Watched)
     with pytest.raises(BackendError, match="not a deidreview model"):
         children.check({"deidreview-crf": "models_runtime.backends.crf.training.LEARNER"}, tmp_path / "nothing.zip")
-    assert seen["CUDA_VISIBLE_DEVICES"] == "1"
-    assert "a-secret" not in seen.values()
+    assert seen["CUDA_VISIBLE_DEVICES"] == "1" and "a-secret" not in seen.values()

@@ -86,8 +86,7 @@ def test_a_batch_reads_as_each_text_alone(folder):
     texts = ["Anna di Rovigo. Luca!", "", "Tel", "Anna " * 450, "1/2 e\u0301 😀 di"]
     assert backend.predict(texts) == [backend.predict([text])[0] for text in texts]
     for text, (_, marginals) in zip(texts, backend.predict_marginals(texts), strict=True):
-        assert list(marginals.tokens) == tokenize(text)
-        assert marginals.marked.max(initial=0) <= 1
+        assert list(marginals.tokens) == tokenize(text) and marginals.marked.max(initial=0) <= 1
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -184,8 +183,7 @@ def test_batches_and_sentences_are_limited_in_characters(names, monkeypatch):
     (marked,) = names.predict_marginals([text + "Anna Bianchi"])
     assert [text.label for text in marked[0]] == ["PATIENT"] and len(marked[1].tokens) == 82
     sizes = [[sum(map(len, words)) for words in sentences] for sentences in given]
-    assert sum(map(sum, sizes)) == 80 * 150 + 11
-    assert all(max(batch) <= MOST_CHARACTERS for batch in sizes)
+    assert sum(map(sum, sizes)) == 80 * 150 + 11 and all(max(batch) <= MOST_CHARACTERS for batch in sizes)
     assert all(sum(batch) <= CPU_BUDGET for batch in sizes)
 
 

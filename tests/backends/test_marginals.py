@@ -120,8 +120,7 @@ def test_an_ensemble_reads_the_mean_of_its_members():
         (0, "NAME", False),
         (10, "NAME", True),
     ]
-    assert spans[1].confidence == pytest.approx(0.1)
-    assert next(read.stream([text])) == spans
+    assert spans[1].confidence == pytest.approx(0.1) and next(read.stream([text])) == spans
     assert ThresholdBackend(ensemble(one, two), 0.1).predict([text])[0] == spans[:1]
     heavier = ensemble(one, two, method=Method.WEIGHTED, weights=(3.0, 1.0))
     assert ThresholdBackend(heavier, 0.1).predict([text])[0][1].confidence == pytest.approx(0.15)
@@ -265,6 +264,5 @@ def test_masks_grow_and_confidences_are_the_lowest_probability_of_the_label(made
         assert trim(text, span.start, span.end) == (span.start, span.end)
         inside = slice(*covered(marginals.tokens, span.start, span.end))
         own = marginals.shares[inside, marginals.labels.index(span.label)]
-        assert span.confidence == round(float(own.min()), 4)
-        assert (marginals.marked[inside] > low).all()
+        assert span.confidence == round(float(own.min()), 4) and (marginals.marked[inside] > low).all()
         assert (own == marginals.shares[inside].max(axis=1)).all()

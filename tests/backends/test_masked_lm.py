@@ -117,8 +117,7 @@ def test_texts_are_read_again_from_a_file_without_a_name(tmp_path):
 def test_pieces_are_on_disk_and_windows_are_those_of_each_text(tmp_path):
     texts = [np.arange(5), np.arange(0), np.arange(100, 123)]
     stored = StoredPieces(iter(texts), lambda count: chunks(count, 10), tmp_path)
-    assert not list(tmp_path.iterdir())
-    assert list(stored.lengths) == [5, 10, 10, 3] and len(stored) == 4
+    assert not list(tmp_path.iterdir()) and list(stored.lengths) == [5, 10, 10, 3] and len(stored) == 4
     window, encoded = stored.window(2)
     assert (len(window), encoded.pieces.tolist()) == (10, list(range(110, 120)))
     assert isinstance(stored._pieces, np.memmap)

@@ -74,8 +74,7 @@ def test_bf16_predicts_the_same_spans(learned, kind, monkeypatch):
     in_bf16 = backend.predict(texts)
     assert kinds == {torch.bfloat16}
     backend.placement.device = replace(BF16, dtype=torch.float32)
-    assert in_bf16 == backend.predict(texts)
-    assert in_bf16[0] == NOTE[1]
+    assert in_bf16 == backend.predict(texts) and in_bf16[0] == NOTE[1]
 
 
 def _full_beyond(items, backend, network, monkeypatch):
@@ -103,8 +102,7 @@ def test_a_full_memory_changes_no_span(learned, kind, items, words, monkeypatch)
     network = backend._network if kind == "bilstm" else backend._tagger.scorer._network
     backend.placement.device = AS_GPU
     tried = _full_beyond(items, backend, network, monkeypatch)
-    assert backend.predict([NOTE[0]]) == [NOTE[1]]
-    assert max(tried) > items and backend.device.description == words
+    assert backend.predict([NOTE[0]]) == [NOTE[1]] and max(tried) > items and backend.device.description == words
 
 
 @EITHER

@@ -46,8 +46,7 @@ def test_lines_without_unsure_spans_are_learned_from(text, sure, unsure, spans, 
 
 
 def test_the_time_of_a_note_without_sure_lines_grows_with_the_lines_and_not_with_their_square():
-    assert self_labeled("Ana\n \n", [], [Span(0, 3, "PATIENT")]) is None
-    assert self_labeled("", [], []) is None
+    assert self_labeled("Ana\n \n", [], [Span(0, 3, "PATIENT")]) is None and self_labeled("", [], []) is None
     spans = [Span(4 * at, 4 * at + 3, "PATIENT") for at in range(10_000)]
     assert takes_at_most(1.5, lambda: self_labeled("Ana\n" * 10_000, spans, spans))
 
@@ -125,8 +124,7 @@ def test_header_dropout():
     given = with_prose(60)
     changed = augmented(given).notes
     dropped = [new for old, new in zip(given.notes, changed, strict=True) if new != old]
-    assert 15 <= len(dropped) <= 45
-    assert all("Nombre:" not in text and len(spans) < 5 for text, spans in dropped)
+    assert 15 <= len(dropped) <= 45 and all("Nombre:" not in text and len(spans) < 5 for text, spans in dropped)
 
 
 def test_copies_with_surrogates():

@@ -108,8 +108,7 @@ def test_few_notes_give_more_epochs_and_smaller_batches() -> None:
     hyper = Hyperparameters(epochs=10)
     assert hyper.fitted(400_000, None) == hyper
     few = hyper.fitted(1_000, None)
-    assert few.epochs > 20 and few.batch < 100
-    assert hyper.fitted(1_000, 3).epochs == 3
+    assert few.epochs > 20 and few.batch < 100 and hyper.fitted(1_000, 3).epochs == 3
 
 
 def card(path: Path, **other) -> bytes:

@@ -101,8 +101,7 @@ def test_only_pieces_of_the_text_are_masked():
     last = there.sum(dim=1) - 1
     assert not asked[:, 0].any() and not asked[torch.arange(200), last].any() and not (asked & (there == 0)).any()
     assert asked.any(dim=1).all() and (shown[~asked] == ids[~asked]).all() and (right[asked] == ids[asked]).all()
-    assert 0.13 < asked.sum() / (there.sum() - 400) < 0.20
-    assert 0.7 < (shown[asked] == 4).float().mean() < 0.9
+    assert 0.13 < asked.sum() / (there.sum() - 400) < 0.20 and 0.7 < (shown[asked] == 4).float().mean() < 0.9
 
 
 @pytest.mark.usefixtures("by_heart")

@@ -132,8 +132,7 @@ def test_attributes() -> None:
     )
     note = read_one("brat", ann(rows))
     held = (("Hidden", True), ("Old", True), ("sure", "quite  sure"))
-    assert facts(note.spans) == [(4, 8, "NAME", ()), (9, 13, "NAME", held)]
-    assert said(note.warnings) == [(6, "twice")]
+    assert facts(note.spans) == [(4, 8, "NAME", ()), (9, 13, "NAME", held)] and said(note.warnings) == [(6, "twice")]
     # Spans that are trimmed, joined or moved keep theirs.
     rows = "T1\tNAME 3 9\t Anna \nT2\tNAME 4 8\tAnna\nT3\tDATE 100 107\tBianchi\nA1\tone T1\nA2\ttwo T2\nA3\tthree T3\n"
     note = read_one("brat", ann(rows, TEXT + " " * 60 + "Bianchi"), AcceptedLabels(NAMES, repair=True))

@@ -65,8 +65,7 @@ def test_what_is_not_imported_is_reported() -> None:
     relation = {"%TYPE": "webanno.custom.Rel", "begin": 0, "end": 3, "@Governor": 2, "@Dependent": 3}
     link = {"%TYPE": "webanno.custom.Link", "role": "x", "@target": 2}
     note = read_one("cas-json", {"a.json": cas(entity(4, 8), part, relation, entity(4, 4), link)})
-    assert facts(note.spans) == [(4, 8, "NAME", ())]
-    assert [problem.code for problem in note.warnings] == ["not kept"] * 3
+    assert facts(note.spans) == [(4, 8, "NAME", ())] and [problem.code for problem in note.warnings] == ["not kept"] * 3
 
 
 INVALID_ANNOTATIONS = [

@@ -23,10 +23,8 @@ WRITTEN = [
 @pytest.mark.parametrize(("kind", "rows"), WRITTEN)
 def test_writing(kind: str, rows: str) -> None:
     files, losses = write_one(kind, TEXT, [Span(4, 8, "NAME"), Span(10, 15, "ID-1")], name="sub/a")
-    assert losses == []
-    assert files["sub/a.conll"].decode() == f"-DOCSTART- -X- O O\n\n{rows}"
-    assert files["sub/a.txt"] == TEXT.encode()
-    assert detected(files, LoadedFiles(files.__getitem__)) == kind
+    assert losses == [] and files["sub/a.conll"].decode() == f"-DOCSTART- -X- O O\n\n{rows}"
+    assert files["sub/a.txt"] == TEXT.encode() and detected(files, LoadedFiles(files.__getitem__)) == kind
 
 
 # As in the file of the shared task, https://www.clips.uantwerpen.be/conll2003/ner/.
@@ -123,8 +121,7 @@ def test_tokens_are_found_in_the_text_beside() -> None:
 def test_a_token_that_does_not_follow() -> None:
     (problem,) = refused("conll2003", {"a.conll": "Anna O\nNero O\n\nX O", "a.txt": "Anna Neri X"})
     assert (problem.file, problem.line, problem.code) == ("a.conll", 2, "quote")
-    assert "after character 4" in problem.message
-    assert "Ner" not in str(problem)
+    assert "after character 4" in problem.message and "Ner" not in str(problem)
 
 
 ALL = "-DOCSTART- -X- sub/a O\n\nAnna O\n\n-DOCSTART-\tmy note\n\nBo\tB-NAME\n\n-DOCSTART- (c)\n\nDr O\n"

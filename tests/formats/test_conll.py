@@ -53,8 +53,7 @@ def test_all_problems_are_reported_at_once() -> None:
 
 def test_grouping() -> None:
     groups, problems = CONLL.group(["x/a.txt", "x/a.conll", "x/b.txt"])
-    assert problems == []
-    assert [(group.name, group.bundle) for group in groups] == [("x/a", ()), ("x/b", ())]
+    assert problems == [] and [(group.name, group.bundle) for group in groups] == [("x/a", ()), ("x/b", ())]
     groups, _ = CONLL.group(["x/a.txt", "x/a.conll", "x/b.txt", "x/all.conll", "y.conll"])
     found = [(group.name, group.bundle, dict(group.texts)) for group in groups]
     assert found == [("x/a", (), {}), ("x/all", ("x/all.conll", "y.conll"), {"x/b": "x/b.txt"})]

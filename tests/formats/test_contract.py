@@ -155,8 +155,7 @@ def notes_to_write(draw: st.DrawFn) -> OutNote:
 def test_what_is_written_is_read_again_or_reported_as_lost(kind: str, note: OutNote) -> None:
     files, losses = FORMATS[kind].write(note, helpers.NAMES)
     (back,) = helpers.read_all(kind, files)
-    assert not isinstance(back, NoteError)
-    assert (back.name, back.text) == (note.name, note.text)
+    assert not isinstance(back, NoteError) and (back.name, back.text) == (note.name, note.text)
     lost = {loss.span for loss in losses}
     if kind not in {*TAGS, "inline"}:
         assert (back.spans, back.warnings) == (sorted(note.spans), [])
@@ -289,8 +288,7 @@ def test_notes_are_read_one_after_the_other(kind: str) -> None:
 
     (group,), _ = ONE_FILE[kind].group(files)
     notes = ONE_FILE[kind].read_many(group, OneStream(files.__getitem__), helpers.NAMES)
-    assert isinstance(next(notes), ParsedNote)
-    assert stream.tell() < len(stream.getvalue()) / 2
+    assert isinstance(next(notes), ParsedNote) and stream.tell() < len(stream.getvalue()) / 2
     assert sum(1 for _ in notes) == 699
 
 

@@ -60,8 +60,7 @@ def test_exports_with_relations_or_metadata():
     relation = {"id": 1, "from_id": 1, "to_id": 2, "type": "x"}
     record = {"id": 7, "text": TEXT, "entities": [entity, other]}
     note = read_one(DOCCANO, lines(record | {"relations": [relation], "Comments": ["?"]}))
-    assert note.spans == [Span(2, 6, "NAME"), Span(7, 11, "DATE")]
-    assert said(note.warnings) == [(1, "not kept")] * 2
+    assert note.spans == [Span(2, 6, "NAME"), Span(7, 11, "DATE")] and said(note.warnings) == [(1, "not kept")] * 2
     old = {"id": 7, "text": TEXT, "meta": {"ward": "3"}, "annotation_approver": None, "labels": [[3, 7, "NAME"]]}
     note = read_one(DOCCANO, lines(old))
     assert (note.spans, said(note.warnings)) == ([Span(2, 6, "NAME")], [(1, "not kept")])

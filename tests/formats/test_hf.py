@@ -40,8 +40,7 @@ def as_parquet(rows, metadata=None):
 
 def test_a_label_outside_the_label_set_is_a_loss():
     files, losses = write_one("hf", "Anna 1", [Span(0, 4, "NAME"), Span(5, 6, "AGE")])
-    assert [loss.span for loss in losses] == [Span(5, 6, "AGE")]
-    assert read_one("hf", files).spans == [Span(0, 4, "NAME")]
+    assert [loss.span for loss in losses] == [Span(5, 6, "AGE")] and read_one("hf", files).spans == [Span(0, 4, "NAME")]
 
 
 def test_files_that_spans_and_tags_contradict():
@@ -79,8 +78,7 @@ def test_datasets_opens_the_folder_of_an_export(tmp_path):
     found = export(tmp_path / "export", {"": notes})
     assert list(found) == ["train"]
     train = found["train"]
-    assert train.features["ner_tags"].feature.names == CLASSES
-    assert train["name"][:] == ["a", "sub/b"]
+    assert train.features["ner_tags"].feature.names == CLASSES and train["name"][:] == ["a", "sub/b"]
     assert train["text"][:] == [note.text for note in notes]
     first = train[0]
     assert first["tokens"] == ["Anna", "Neri", "😀", "1"]
@@ -215,8 +213,7 @@ INVALID_ROWS = [
 @pytest.mark.parametrize(("row", "code"), INVALID_ROWS)
 def test_rows_that_are_refused(row, code):
     problems = refused("hf", {"a.jsonl": json.dumps(row)})
-    assert said(problems[:1]) == [(1, code)]
-    assert not re.search("Anna|Neri", str(problems[0]))
+    assert said(problems[:1]) == [(1, code)] and not re.search("Anna|Neri", str(problems[0]))
 
 
 def test_one_broken_row_loses_no_other():

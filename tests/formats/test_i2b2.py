@@ -32,8 +32,7 @@ def test_the_label_is_the_type_or_else_the_element() -> None:
         '<NAME id="P0" start="0" end="4" TYPE="NAME" comment="sure"/>'
     )
     note = read_one("i2b2", i2b2("Anna", tags))
-    assert note.spans == [Span(0, 4, "NAME")]
-    assert said(note.warnings) == [(line, "not kept") for line in (5, 6, 7)]
+    assert note.spans == [Span(0, 4, "NAME")] and said(note.warnings) == [(line, "not kept") for line in (5, 6, 7)]
     for start, end in ((2, 6), (3, 7)):  # offsets in code points and in UTF-16
         tags = f'<NAME id="P0" start="{start}" end="{end}" text="Anna" TYPE="NAME"/>'
         assert read_one("i2b2", i2b2("😀 Anna", tags)).spans == [Span(2, 6, "NAME")]
@@ -83,8 +82,7 @@ def test_other_programs_read_the_same() -> None:
     text = "\ufeffAnna ]]> <b>\r\n&amp; \x0c\t😀"
     files, losses = write_one("i2b2", text, [Span(1, 5, "NAME"), Span(6, 9, "DATE")])
     root = ET.fromstring(files["a.xml"])
-    assert losses == []
-    assert root.findtext("TEXT") == text.replace("\x0c", "\ufffd")
+    assert losses == [] and root.findtext("TEXT") == text.replace("\x0c", "\ufffd")
     found = [(tag.tag, tag.get("TYPE"), tag.get("text")) for tag in root.iter() if tag.get("TYPE")]
     assert found == [("OTHER", "NAME", "Anna"), ("DATE", "DATE", "]]>")]
 

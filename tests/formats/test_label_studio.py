@@ -150,8 +150,7 @@ def test_configuration() -> None:
     root = fromstring(STUDIO.extra_files(LabelSetDef("x", "X", "", "", (), (names, age)))["label-studio.xml"])
     found = [label.attrib for label in root.iter("Label")]
     rows = [(label["value"], label.get("hotkey")) for label in found]
-    assert rows == [("DOCTOR", "d"), ("PATIENT", None), ("AGE", None)]
-    assert found[1]["hint"] == 'The "patient" & co'
+    assert rows == [("DOCTOR", "d"), ("PATIENT", None), ("AGE", None)] and found[1]["hint"] == 'The "patient" & co'
     assert found[0]["background"] == found[1]["background"] != found[2]["background"]
     (text,), (control,) = root.iter("Text"), root.iter("Labels")
     assert (text.attrib["value"], control.attrib["toName"]) == ("$text", text.attrib["name"])

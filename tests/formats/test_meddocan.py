@@ -50,7 +50,5 @@ def test_every_note_is_read_exactly(files: dict[str, bytes], notes: list[ParsedN
                 _, middle, quote = row.split("\t", 2)
                 label, start, end = middle.split(" ")
                 expected.add((name.removesuffix(".ann"), label, int(start), int(end), quote))
-    assert len(notes) == 250
-    assert len(expected) == 5801
-    assert facts(notes) == expected
-    assert not any(note.warnings for note in notes)
+    assert len(notes) == 250 and len(expected) == 5801
+    assert facts(notes) == expected and not any(note.warnings for note in notes)

@@ -22,8 +22,7 @@ def test_writing() -> None:
     task = {"text": TEXT, "spans": [date, name], "meta": {"name": "sub/a"}, "answer": "accept"}
     assert (losses, json.loads(files["sub/a.jsonl"])) == ([], task)
     note = read_one(PRODIGY, files)
-    assert facts(note.spans) == facts(spans)
-    assert [span.confidence for span in note.spans or ()] == [0.25, None]
+    assert facts(note.spans) == facts(spans) and [span.confidence for span in note.spans or ()] == [0.25, None]
 
 
 def test_an_export() -> None:
@@ -49,8 +48,7 @@ def test_what_is_not_imported() -> None:
     span = {"start": 2, "end": 6, "label": "NAME", "attributes": {"a": 7, "b": False, "c": "x"}}
     task: dict[str, object] = {"text": TEXT, "spans": [span], "relations": [{}], "label": "x", "answer": "accept"}
     note = read_one(PRODIGY, lines(task | {"accept": ["y"], "html": "z"}))
-    assert facts(note.spans) == [(2, 6, "NAME", (("c", "x"),))]
-    assert said(note.warnings) == [(1, "not kept")] * 5
+    assert facts(note.spans) == [(2, 6, "NAME", (("c", "x"),))] and said(note.warnings) == [(1, "not kept")] * 5
 
 
 INVALID_RECORDS = [

@@ -31,8 +31,7 @@ def by_white_space(text: str) -> list[Token]:
 
 def test_brat() -> None:
     files, losses = write_one(spaced("brat"), TEXT, SPANS)
-    assert losses == []
-    assert files["a.txt"] == b"Flew from Gambia Home on 3May, ok."
+    assert losses == [] and files["a.txt"] == b"Flew from Gambia Home on 3May, ok."
     assert files["a.ann"].decode() == (
         "T1\tNAME 10 16\tGambia\nT2\tDATE 25 29\t3May\n"
         "#1\tAnnotatorNotes T1\tSpaces were inserted into this text. Its offset map is needed to import it again.\n"
@@ -53,8 +52,7 @@ def test_conll_has_whole_tokens_instead_of_split_ones() -> None:
 
 def test_spaces_stand_where_the_tokenizer_needs_them() -> None:
     files, _ = write_one(writer("brat", spaced=True, tokenizer=by_white_space), "(Anna), 47aa", [Span(1, 5, "NAME")])
-    assert files["a.txt"] == b"( Anna ), 47aa"
-    assert json.loads(files["a.map"])["inserted"] == [1, 6]
+    assert files["a.txt"] == b"( Anna ), 47aa" and json.loads(files["a.map"])["inserted"] == [1, 6]
     # No space is needed by a label that can't be written.
     files, losses = write_one(spaced("brat"), "GambiaHome", [Span(0, 6, "ETÀ")])
     assert (files["a.txt"], len(losses)) == (b"GambiaHome", 1)

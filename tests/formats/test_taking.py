@@ -51,8 +51,7 @@ def test_white_ends_duplicates_and_what_is_not_kept_are_warnings() -> None:
     found.not_kept("Relations are not imported.", 3)
     found.not_kept("Relations are not imported.", 4)
     note = found.note("a")
-    assert note.spans == [Span(2, 6, "NAME")]
-    assert said(note.warnings) == [(1, "trimmed"), (2, "twice"), (3, "not kept")]
+    assert note.spans == [Span(2, 6, "NAME")] and said(note.warnings) == [(1, "trimmed"), (2, "twice"), (3, "not kept")]
 
 
 PROBLEMS = [
@@ -83,8 +82,7 @@ def test_problems(label: object, start: object, end: object, quote: str | None, 
 def test_tokens_are_found_where_they_were(text: str) -> None:
     tokens = tokenize(text)
     found = align(text, [text[token.start : token.end] for token in tokens])
-    assert (found.tokens, found.missing, found.changed) == (tokens, None, [])
-    assert blank(text, found.at)
+    assert (found.tokens, found.missing, found.changed) == (tokens, None, []) and blank(text, found.at)
 
 
 REWRITTEN_TOKENS = [
@@ -97,14 +95,12 @@ REWRITTEN_TOKENS = [
 @pytest.mark.parametrize(("text", "word", "end"), REWRITTEN_TOKENS)
 def test_tokens_written_in_another_way(text: str, word: str, end: int) -> None:
     found = align(text + " b", [word, "b"])
-    assert found.missing is None
-    assert found.tokens == [Token(0, end), Token(end + 1, end + 2)]
+    assert found.missing is None and found.tokens == [Token(0, end), Token(end + 1, end + 2)]
 
 
 def test_the_first_word_that_does_not_follow() -> None:
     found = align("a b c", ["a", "c", "b"])
-    assert (found.tokens, found.missing, found.at) == ([Token(0, 1)], 1, 1)
-    assert not blank("a b c", found.at)
+    assert (found.tokens, found.missing, found.at) == ([Token(0, 1)], 1, 1) and not blank("a b c", found.at)
 
 
 def test_characters_that_nobody_sees_are_free() -> None:

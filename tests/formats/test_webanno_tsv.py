@@ -56,8 +56,7 @@ def test_escapes_of_values(escaped, value):
 
 @pytest.mark.parametrize("text", ["\\", "a\\nb", "\t\r\f\b", "\x00\x01\x1f", "\x0b\x7f\x85", "#Text=", "|_*[1]->;"])
 def test_escapes_of_text(text):
-    assert unescape_text(escape_text(text)) == text
-    assert not re.search("[\t\r\n]", escape_text(text))
+    assert unescape_text(escape_text(text)) == text and not re.search("[\t\r\n]", escape_text(text))
 
 
 def test_layers_of_a_project():
@@ -167,8 +166,7 @@ def test_inception_rebuilds_the_text(made):
     if read:
         lead = text[: text.index(bare)] if bare else ""
         units = len(lead.encode("utf-16-le")) // 2
-        assert read[units:] == bare + "\n"
-        assert read[:units].strip(" ") == ""
+        assert read[units:] == bare + "\n" and read[:units].strip(" ") == ""
 
 
 # Each feature of WebAnno TSV 3 for itself: the text, the spans, and what is reported as not kept.

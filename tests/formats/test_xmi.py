@@ -88,8 +88,7 @@ def test_layers_of_a_project_with_their_types() -> None:
         (4, 8, "NAME", (("hidden", True), ("level", "3"))),
     ]
     (warning,) = note.warnings
-    assert warning.code == "not kept"
-    assert "links" in warning.message and "webanno.custom.Phi" in warning.message
+    assert warning.code == "not kept" and "links" in warning.message and "webanno.custom.Phi" in warning.message
 
 
 def test_layers_of_a_project_without_their_types() -> None:
@@ -149,8 +148,7 @@ INVALID_FILES = [
 @pytest.mark.parametrize(("data", "code"), INVALID_FILES)
 def test_invalid_files(data: str, code: str) -> None:
     problems = refused("xmi", {"a.xmi": data})
-    assert {problem.file for problem in problems} == {"a.xmi"}
-    assert code in ("", problems[0].code)
+    assert {problem.file for problem in problems} == {"a.xmi"} and code in ("", problems[0].code)
 
 
 def zipped(**files: str) -> bytes:

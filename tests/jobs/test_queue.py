@@ -112,8 +112,7 @@ def test_the_relay_ends_a_job_that_lost_too_many_workers(no_redis, make_job, kin
         swept = sweep()
     assert swept.failed == [job.pk]
     job.refresh_from_db()
-    assert (job.state, job.finished_at is None) == (JobState.FAILED, False)
-    assert f"lost {attempts} times" in job.error
+    assert (job.state, job.finished_at is None) == (JobState.FAILED, False) and f"lost {attempts} times" in job.error
 
 
 def test_two_relays_at_once_are_harmless(redis_server, make_job, at_once):

@@ -126,8 +126,7 @@ def test_only_usable_buttons_are_shown(world, job):
         html = client_of(user).get(url_of(job)).text
         return {name for name in ("cancel", "pause", "resume", "retry") if f'"{url_of(job, f"job_{name}")}"' in html}
 
-    assert buttons(world.manager) == {"cancel", "pause"}
-    assert buttons(world.viewer) == buttons(world.reviewer) == set()
+    assert buttons(world.manager) == {"cancel", "pause"} and buttons(world.viewer) == buttons(world.reviewer) == set()
     changes = [
         ({"state": "paused"}, {"resume", "cancel"}), ({"state": "failed"}, {"retry"}), ({"kind": "import"}, set()),
     ]  # fmt: skip
@@ -157,8 +156,7 @@ def test_the_command_lists_and_controls_jobs(world, job):
     assert jobs(1, "--cancel", "--by", world.annotator.username) == "access"
     for word, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "canceled"), ("retry", "queued")):
         assert jobs(1, f"--{word}", "--by", world.manager.username)["state"] == state
-    assert jobs(1, "--wait")["state"] == "done"
-    assert [jobs(*words) for words in ((2,), ("--cancel",))] == ["job", "job"]
+    assert jobs(1, "--wait")["state"] == "done" and [jobs(*words) for words in ((2,), ("--cancel",))] == ["job", "job"]
 
 
 def test_a_job_that_failed_is_a_failure_to_wait_for(job):

@@ -171,8 +171,7 @@ def test_a_note_erased_while_the_model_is_asked_about_it(few, settings, monkeypa
         _row, job = started(few)
     assert (job.state, job.result["notes"]) == ("done", NOTES - 1)
     # Nothing more was asked about the erased note.
-    assert len(server.requests) == 2 + PER_NOTE * (NOTES - 1)
-    assert RefinedItem.objects.count() == PER_NOTE * (NOTES - 1)
+    assert len(server.requests) == 2 + PER_NOTE * (NOTES - 1) and RefinedItem.objects.count() == PER_NOTE * (NOTES - 1)
 
 
 def test_nothing_is_sent_where_it_is_not_allowed(few, settings):

@@ -20,8 +20,7 @@ def test_a_run_that_marks_too_much(ward):
     found = refine("wide", actor=ward.mia)
     assert (found["author"], found["notes"]) == ("wide-offline-1", 40)
     assert (found["kept"], found["updated"], found["removed"]) == (200, 0, 160)
-    assert spans_of("wide-offline-1") == spans_of("gold")
-    assert spans_of("wide") == before
+    assert spans_of("wide-offline-1") == spans_of("gold") and spans_of("wide") == before
     author = Author.objects.get(name="wide-offline-1")
     assert author.kind == AuthorKind.REFINED
     # Each annotation has its row, with the decision and a reason; a suggestion tells what became of it.
@@ -58,8 +57,7 @@ def test_injected_errors_are_caught(ward):
     refined = refine(run.author.name)["author"]
     assert Author.objects.get(name=refined).kind == AuthorKind.BENCH
     score = score_of(run, refined)
-    assert score["injected"] == 60
-    assert score["share"] > 0.95 and score["collateral_share"] < 0.01 and score["lost"] == 0
+    assert score["injected"] == 60 and score["share"] > 0.95 and score["collateral_share"] < 0.01 and score["lost"] == 0
 
 
 @pytest.fixture
@@ -140,8 +138,7 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
     Job.objects.update(state="queued", lease_until=None)
     work(row.job_id)
     job = Job.objects.get()
-    assert (job.state, job.result["removed"], job.result["notes"]) == ("done", 160, 40)
-    assert len(asked) == 20 + 25
+    assert (job.state, job.result["removed"], job.result["notes"]) == ("done", 160, 40) and len(asked) == 20 + 25
 
 
 @pytest.mark.parametrize("gold", ["few spans", "none"])

@@ -91,8 +91,7 @@ def test_replacing_one_prepares_its_note_again(release, ward):
 def test_equal_strings_are_decided_together_with_one_event(release, ward):
     key = found(release)[0].string_key
     assert answer_chosen(release=release, string_key=key, answer="replace", actor=ward.mara) == 3
-    assert states(release) == "ddd"
-    assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
+    assert states(release) == "ddd" and text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
     event = Event.objects.get(verb="release.decided")
     assert event.data == {"release": 1, "answer": "replace", "findings": 3, "notes": 2} and event.actor == ward.mara
     assert {one.decided_by for one in found(release)} == {ward.mara}
@@ -101,8 +100,7 @@ def test_equal_strings_are_decided_together_with_one_event(release, ward):
 @pytest.mark.parametrize("answer", ["replace", "allow"])
 def test_every_answer_can_be_undone(release, ward, answer):
     ids, texts = [one.pk for one in found(release)], [text_of(release, name) for name in TEXTS]
-    assert answer_chosen(release=release, answer=answer, actor=ward.mara) == 3
-    assert states(release) == "ddd"
+    assert answer_chosen(release=release, answer=answer, actor=ward.mara) == 3 and states(release) == "ddd"
     assert (texts == [text_of(release, name) for name in TEXTS]) is (answer == "allow"), "allowing keeps the text"
     release.refresh_from_db()
     assert release.figures["leaks"]["allowed" if answer == "allow" else "replaced"] == 3 and release.content_hash
@@ -143,8 +141,7 @@ def test_two_people_decide_at_once(release, at_once):
         return answer_chosen(release=Release.objects.get(), findings=ids, answer=answer, actor=None)
 
     counts = at_once(lambda: act("replace"), lambda: act("allow"))
-    assert sorted(counts) == [0, 3]
-    assert states(release) == "ddd" and len({one.decision for one in found(release)}) == 1
+    assert sorted(counts) == [0, 3] and states(release) == "ddd" and len({one.decision for one in found(release)}) == 1
     assert Event.objects.filter(verb="release.decided").count() == 1
     replaced = found(release)[0].decision == "replace"
     assert ("Quimby" in text_of(release, "b")) is not replaced
@@ -228,8 +225,7 @@ def texts():
 def test_the_page_offers_to_prepare_it_again(edited, sign_in):
     client, page = sign_in(edited.mia), reverse("release", args=["covid", 2])
     html = check_page(client.get(page))
-    assert "Prepare again" in html
-    assert "Zarelloburgo" not in texts()
+    assert "Prepare again" in html and "Zarelloburgo" not in texts()
     url = reverse("release_prepare", args=["covid", 2])
     assert [client.post(url).status_code for _click in range(2)] == [302, 302]
     assert Event.objects.filter(verb="release.prepared_again").count() == 1
@@ -249,8 +245,7 @@ def test_decisions_stay_where_the_place_is_found_again(edited):
     count = kept.update(decision="allow", decided_by=edited.mia)
     prepare_again(release=edited.release, actor=edited.mia)
     work(Release.objects.get(number=2).job.pk)
-    assert kept.count() == count > 0
-    assert set(kept.values_list("decision", "decided_by")) == {("allow", edited.mia.pk)}
+    assert kept.count() == count > 0 and set(kept.values_list("decision", "decided_by")) == {("allow", edited.mia.pk)}
 
 
 def test_a_signed_release_and_one_without_surrogates_stay_as_they_are(edited):

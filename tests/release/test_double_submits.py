@@ -55,8 +55,7 @@ def test_start_release(clinic, twice):
 def test_prepare_again(clinic, twice, people):
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
     replace_city(clinic)
-    assert outdated(clinic.release)
-    assert twice("release_prepare", {}, number=2, people=people) == [302, 302]
+    assert outdated(clinic.release) and twice("release_prepare", {}, number=2, people=people) == [302, 302]
     assert models.Job.objects.filter(kind="release", state="queued").count() == events("release.prepared_again") == 1
 
 
@@ -82,8 +81,7 @@ def test_save_a_policy(clinic, at_once, sign_in, people):
     form |= {"seen": "1", "new_name": "", "new_slug": ""}
     edits = [form | {"name": name} for name in ("Mask A", "Mask B")]
     calls = [lambda c=c, edit=edit: c.post(url, edit).status_code for c, edit in zip(clients, edits, strict=True)]
-    assert sorted(at_once(*calls)) == [302, 422]
-    assert models.ReleasePolicy.objects.filter(slug="mask").count() == 2
+    assert sorted(at_once(*calls)) == [302, 422] and models.ReleasePolicy.objects.filter(slug="mask").count() == 2
 
 
 @BOTH
@@ -96,8 +94,7 @@ def test_a_release_from_its_decisions_to_its_withdrawal(clinic, twice, people, s
     assert models.LeakFinding.objects.filter(string_key=key, decision=answer).count() == before
     assert models.LeakFinding.objects.count() == 3 and events("release.decided") == 1
     release = models.Release.objects.get()
-    assert release.state == "prepared" and release.content_hash
-    assert release.figures["leaks"]["open"] == 3 - before
+    assert release.state == "prepared" and release.content_hash and release.figures["leaks"]["open"] == 3 - before
     assert release.figures["notes"] == models.ReleasedNote.objects.filter(state="done").count()
 
     answer_chosen(release=release, answer="allow", actor=clinic.mia)

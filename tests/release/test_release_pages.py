@@ -90,8 +90,7 @@ def test_the_preview_shows_both_texts_and_the_findings(clinic, sign_in):
     assert "disabled" in html.split('id="preview-next"')[1].split(">")[0]
     # Without scripts its buttons send the form, which keeps what was typed.
     html = check_page(client.post(NEW, form(act="", note=clinic.notes[1].pk, purpose="A purpose")))
-    assert "Note 2 of 3" in html and 'value="A purpose"' in html
-    assert Release.objects.count() == 1
+    assert "Note 2 of 3" in html and 'value="A purpose"' in html and Release.objects.count() == 1
 
 
 def test_the_page_shows_no_figures_until_the_job_has_computed_them(clinic, sign_in):
@@ -184,8 +183,7 @@ def test_a_listed_model_makes_the_surrogates(clinic, model, sign_in):
     assert "Rules on this machine" in html and "small on ward" in html and "llm.example.org, another machine" in html
     client.post(NEW, form(policy="surrogate:1", maker="ward/small"))
     release = Release.objects.get(number=2)
-    assert release.surrogate_maker == {"kind": "llm", "server": "ward", "model": "small"}
-    assert release.job.queue == "llm"
+    assert release.surrogate_maker == {"kind": "llm", "server": "ward", "model": "small"} and release.job.queue == "llm"
     run_job(release.job.pk)
     assert {"first", "entities", "taken"} <= set(model.asked)
     assert "small on ward" in check_page(client.get(reverse("release", args=["covid", 2])))

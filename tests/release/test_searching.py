@@ -276,5 +276,4 @@ def test_a_shorter_leak_gives_way_to_one_that_has_all_of_it(first: list[Leak], s
 
 def test_many_leaks_are_compared_in_linear_time() -> None:
     first, second = ([leak(at, at + 2) for at in range(begin, 200_000, 4)] for begin in (0, 1))
-    assert len(with_longer(first, second)) == 50_000
-    assert takes_at_most(2, lambda: with_longer(first, second))
+    assert len(with_longer(first, second)) == 50_000 and takes_at_most(2, lambda: with_longer(first, second))

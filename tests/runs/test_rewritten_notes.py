@@ -182,8 +182,7 @@ def test_the_kept_text_is_replaced_by_a_retry_and_goes_with_its_note(run, projec
     server.script = lambda body: Reply("[PATIENT] torna a casa oggi") if "Luca" in note_of(body) else model(body)
     manager.post(reverse("run_retry", args=["covid", run.pk]))
     finished(run)
-    assert RewrittenNote.objects.filter(author=run.author).count() == 5
-    assert ("Luca Neri", "PATIENT") in suggestions(run)
+    assert RewrittenNote.objects.filter(author=run.author).count() == 5 and ("Luca Neri", "PATIENT") in suggestions(run)
     erase_patient(project=project, patient_id="p0", actor=None)
     assert RewrittenNote.objects.count() == 4 and LabelSet.objects.exists()
     assert not any("Rossi" in json.dumps(found) for found in LlmAnswer.objects.values_list("found", flat=True))

@@ -67,8 +67,7 @@ def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project
         return dropped
 
     monkeypatch.setattr(jobs, "_write", watched)
-    assert finished(run).state == models.JobState.DONE
-    assert seen == [(8, 4, 4, 4), (16, 8, 8, 8), (20, 10, 10, 10)]
+    assert finished(run).state == models.JobState.DONE and seen == [(8, 4, 4, 4), (16, 8, 8, 8), (20, 10, 10, 10)]
     assert set(models.Review.objects.values_list("planted_share", "ahead")) == {(10, True)}
     assert set(models.PlantedLeak.objects.values_list("known", "result")) == {("string", "")}
 
@@ -114,8 +113,7 @@ def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, mon
     run = started(project)
     assert finished(run).state == models.JobState.DONE
     item = RunItem.objects.get(state=RunItemState.FAILED)
-    assert (item.document, reason in item.error, "LUIGI" in item.error) == (bad, True, False)
-    assert sets_of(run) == 10
+    assert (item.document, reason in item.error, "LUIGI" in item.error) == (bad, True, False) and sets_of(run) == 10
     models.Document.objects.filter(pk=bad.pk).update(text="Luigi")
     assert runs.retry_failed(run=run, actor=None) == 1
     assert finished(run).state == models.JobState.DONE and sets_of(run) == 11
@@ -145,10 +143,8 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
     assert models.AnnotationSet.objects.count() == 6
     monkeypatch.setattr(jobs, "_write", write)
     models.Job.objects.update(lease_until=Now() - timedelta(seconds=1))
-    assert sweep().put_back == [run.job_id]
-    assert finished(run).state == models.JobState.DONE
-    assert models.AnnotationSet.objects.count() == 10
-    assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
+    assert sweep().put_back == [run.job_id] and finished(run).state == models.JobState.DONE
+    assert models.AnnotationSet.objects.count() == 10 and set(RunItem.objects.values_list("attempt", flat=True)) == {1}
 
 
 def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(project, monkeypatch):
@@ -180,8 +176,7 @@ def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget,
         return predict(backend, items, claim)
 
     monkeypatch.setattr(jobs, "_predict", watched)
-    assert finished(started(project, params=budget)).state == models.JobState.DONE
-    assert seen == sizes
+    assert finished(started(project, params=budget)).state == models.JobState.DONE and seen == sizes
 
 
 def test_an_ensemble_takes_as_much_at_once_as_its_least_member():

@@ -117,8 +117,7 @@ def test_the_relay_frees_what_a_lost_worker_had(at_work):
     run, _, helper = at_work
     pick(helper, run)
     Job.objects.update(lease_until=Now() - timedelta(seconds=1))
-    assert sweep().put_back == [run.job_id]
-    assert Share.objects.get().token == helper.token
+    assert sweep().put_back == [run.job_id] and Share.objects.get().token == helper.token
 
 
 def test_a_worker_that_is_writing_is_not_waited_for(at_work):
@@ -202,8 +201,7 @@ def test_a_helper_of_another_version_is_sent_away(at_work):
     run, _, _ = at_work
     Run.objects.update(revision="0")
     work(run.job_id)
-    assert job_of(run).no_help_until is not None
-    assert not AnnotationSet.objects.exists()
+    assert job_of(run).no_help_until is not None and not AnnotationSet.objects.exists()
 
 
 # ── Messages of the relay ────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,8 +218,7 @@ def bell(at_work, redis_server):
 
 def test_the_relay_rings_for_each_idle_worker_and_not_again_while_that_lies_there(bell):
     run, client = bell
-    assert sweep().called == [run.job_id]
-    assert (waiting("cpu"), client.llen("rq:queue:cpu")) == ({run.job_id}, 2)
+    assert sweep().called == [run.job_id] and (waiting("cpu"), client.llen("rq:queue:cpu")) == ({run.job_id}, 2)
     assert sweep().called == []
     client.delete("rq:queue:cpu")
     assert sweep().called == [run.job_id]
@@ -233,8 +230,7 @@ def test_the_relay_does_not_ring_where_nobody_is_idle_or_nothing_is_left(bell):
     assert sweep().called == [], "workers hold all remaining notes"
     Job.objects.update(done=0)
     client.delete("rq:worker:a", "rq:worker:b")
-    assert sweep().called == []
-    assert client.llen("rq:queue:cpu") == 0
+    assert sweep().called == [] and client.llen("rq:queue:cpu") == 0
 
 
 # ── Whole runs ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -269,8 +265,7 @@ def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monk
     for thread in threads:
         thread.join(HANGS)
     check_complete(run)
-    assert len(ended) == 1
-    assert job_of(run).attempt == 1
+    assert len(ended) == 1 and job_of(run).attempt == 1
 
 
 def test_who_has_the_run_waits_for_what_a_helper_is_at_and_takes_it_when_that_is_dead(at_work, monkeypatch):

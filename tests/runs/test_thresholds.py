@@ -39,8 +39,7 @@ def test_a_run_at_a_threshold_adds_to_the_best_path_and_says_so_everywhere(world
     plain = run_of(world.project, model.name, "plain")
     run = run_of(world.project, model.name, "low", **LOW)
     assert run.params["threshold"] == 0.002 and run.author.name == f"{model.name}-above-0.002-1"
-    assert run.revision == f"{plain.revision}-above-0.002"
-    assert spans_of(plain) < spans_of(run)
+    assert run.revision == f"{plain.revision}-above-0.002" and spans_of(plain) < spans_of(run)
     added = Span.objects.filter(annotation_set__author=run.author, source__contains=" above ")
     assert added.count() == len(spans_of(run) - spans_of(plain))
     assert all(is_added(source) for source in added.values_list("source", flat=True))

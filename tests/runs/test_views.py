@@ -46,8 +46,7 @@ def test_a_run_from_the_button_to_its_end(world, mia, sign_in):
     token = str(uuid.uuid4())
     first, second = (start(mia, token=token) for _ in range(2))
     run = Run.objects.get()
-    assert first.url == second.url == url("run", run.pk)
-    assert "hx-get" in check_page(mia.get(first.url))
+    assert first.url == second.url == url("run", run.pk) and "hx-get" in check_page(mia.get(first.url))
     finished(run)
     html = check_page(mia.get(first.url))
     assert "X-Background" not in html and "run:fake-1" in html and "fake-1" in check_page(mia.get(url("runs")))
@@ -85,8 +84,7 @@ def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):
     Import.objects.create(project=world.project, written_as="run:hospital-model", state="done")
     html = check_page(sign_in(world.rev).get(url("runs")))
     assert "hospital-model" in html and "1 of 2" in html and "No runs yet" not in html
-    assert html.count("data-imported") == 1
-    assert url("review_next", author.pk) in html
+    assert html.count("data-imported") == 1 and url("review_next", author.pk) in html
     assert url("review_next", author.pk) not in check_page(sign_in(world.vic).get(url("runs")))
 
 

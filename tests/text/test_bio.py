@@ -16,8 +16,7 @@ TAGGED = [
 @pytest.mark.parametrize(("text", "spans", "tags"), TAGGED)
 def test_tags(text: str, spans: list[Span], tags: str) -> None:
     encoded = bio.encode(text, spans)
-    assert (encoded.tags, encoded.losers) == (tags.split(), [])
-    assert bio.decode(encoded.tokens, encoded.tags) == spans
+    assert (encoded.tags, encoded.losers) == (tags.split(), []) and bio.decode(encoded.tokens, encoded.tags) == spans
     with pytest.raises(SpanError):
         bio.encode("ab", [Span(0, 3, "X")])
 
@@ -29,8 +28,7 @@ def test_the_longest_wins_then_the_earliest_then_label_order() -> None:
     assert bio.encode(text, [late, early]).tags == ["B-E", "I-E", "B-E", "O", "O"]
     same = [Span(0, 1, "A"), Span(0, 1, "B")]
     assert bio.encode(text, same, label_order=["B", "A"]).tags[0] == "B-B"
-    assert bio.encode(text, same, label_order=["A", "B"]).tags[0] == "B-A"
-    assert bio.encode(text, same).tags[0] == "B-A"
+    assert bio.encode(text, same, label_order=["A", "B"]).tags[0] == "B-A" and bio.encode(text, same).tags[0] == "B-A"
     # Other labels come later, by name.
     assert bio.encode(text, [*same, Span(0, 1, "0")], label_order=["B"]).tags[0] == "B-B"
 
@@ -100,8 +98,7 @@ SCHEMES = [
 @pytest.mark.parametrize(("scheme", "tags"), SCHEMES)
 def test_tags_in_other_schemes(scheme: bio.Scheme, tags: str) -> None:
     plain = ["B-X", "I-X", "B-X", "O", "B-Y", "B-X", "I-X", "I-X"]
-    assert bio.in_scheme(plain, scheme) == tags.split()
-    assert bio.as_bio(tags.split()) == plain
+    assert bio.in_scheme(plain, scheme) == tags.split() and bio.as_bio(tags.split()) == plain
 
 
 BROKEN_SCHEMES = [

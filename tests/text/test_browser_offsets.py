@@ -98,14 +98,12 @@ def check_suggestions(question: Question, answers: dict[str, Any]) -> None:
     text = question["text"]
     for (start, end, _), mentions in zip(question["spans"], answers["mentions"], strict=True):
         for mention in mentions:
-            assert words_of(text[slice(*mention)]) == words_of(text[start:end])
-            assert mention != [start, end]
+            assert words_of(text[slice(*mention)]) == words_of(text[start:end]) and mention != [start, end]
     for choices in answers["expansions"]:
         for inner, outer in pairwise(choices or []):
             assert outer[0] <= inner[0] < inner[1] <= outer[1]
     for start, end in [bounds for choices in answers["expansions"] for bounds in choices or []] + answers["candidates"]:
-        assert 0 <= start < end <= len(text)
-        assert trim(text, start, end) == (start, end)
+        assert 0 <= start < end <= len(text) and trim(text, start, end) == (start, end)
     assert all(a[1] <= b[0] for a, b in pairwise(answers["candidates"]))
 
 

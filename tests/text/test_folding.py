@@ -47,8 +47,7 @@ def test_a_stretch_of_the_folded_text_comes_from_its_place(text: str, data: st.D
     start = data.draw(st.integers(0, len(whole.text) - 1))
     end = data.draw(st.integers(start + 1, len(whole.text)))
     first, last = whole.original_bounds(start, end)
-    assert 0 <= first < last <= len(text)
-    assert len(search.folded(text[:first])) <= start
+    assert 0 <= first < last <= len(text) and len(search.folded(text[:first])) <= start
     assert end <= len(search.folded(text[:last]))
 
 

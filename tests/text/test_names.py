@@ -25,8 +25,7 @@ BAD = [*range(0x20), 0x7F, 0x85, 0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0
 @pytest.mark.parametrize("code", [*BAD, 0xD800, 0xDFFF])
 def test_forbidden_characters_in_names(code):
     name = f"caso{chr(code)}001"
-    assert names.bad_character(name) == f"U+{code:04X}"
-    assert names.bad_character(names.shown(name)) == ""
+    assert names.bad_character(name) == f"U+{code:04X}" and names.bad_character(names.shown(name)) == ""
     with pytest.raises(NoteError, match=f"U\\+{code:04X}") as caught:
         check_name(name)
     assert names.bad_character(str(caught.value)) == ""
@@ -78,8 +77,7 @@ def test_undecodable(data: bytes, code: str, words: str) -> None:
         decode_utf8(data, "notes/a.txt")
     (problem,) = error.value.problems
     assert (problem.file, problem.code) == ("notes/a.txt", code)
-    assert all(word in problem.message for word in words.split())
-    assert "Anna" not in str(error.value)
+    assert all(word in problem.message for word in words.split()) and "Anna" not in str(error.value)
 
 
 def test_decoding_keeps_every_character_but_an_unpaired_surrogate() -> None:
@@ -98,8 +96,7 @@ def test_decoding_keeps_every_character_but_an_unpaired_surrogate() -> None:
     [("  a\r\nb\rc \n", "a\nb\nc"), ("<b>x</b>", "<b>x</b>"), ("\u202eמה", "\u202eמה"), ("x" * 10, "x" * 10)],
 )
 def test_stored(value, stored):
-    assert names.worded(value, 10) == stored
-    assert names.worded("", 10, blank=True) == ""
+    assert names.worded(value, 10) == stored and names.worded("", 10, blank=True) == ""
 
 
 INVALID_TEXTS = [
@@ -136,8 +133,7 @@ def test_the_largest_number():
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, [1], -1, names.MAX_ID + 1])
 def test_other_json_values_are_not_whole_numbers(value):
-    assert not names.is_whole(value)
-    assert names.is_whole(names.MAX_ID)
+    assert not names.is_whole(value) and names.is_whole(names.MAX_ID)
 
 
 NOTES = [
@@ -201,5 +197,4 @@ def test_as_the_encoding_counts(text: str) -> None:
     offsets = Utf16(text)
     for at in range(len(text) + 1):
         units = len(text[:at].encode("utf-16-le")) // 2
-        assert offsets.units(at) == units
-        assert offsets.points(units) == at
+        assert offsets.units(at) == units and offsets.points(units) == at

@@ -60,8 +60,7 @@ def test_joined_segments_are_the_text_and_list_exactly_their_covering_spans(made
 def test_overlap_is_sharing_a_character(a: int, b: int, c: int, d: int) -> None:
     first, second = Span(min(a, b), max(a, b) + 1, "X"), Span(min(c, d), max(c, d) + 1, "X")
     shared = set(range(first.start, first.end)) & set(range(second.start, second.end))
-    assert overlap_length(first, second) == len(shared)
-    assert overlaps(first, second) == bool(shared)
+    assert overlap_length(first, second) == len(shared) and overlaps(first, second) == bool(shared)
 
 
 INVALID_SPANS = [
@@ -74,16 +73,14 @@ INVALID_SPANS = [
 def test_checked_refuses(start: int, end: int, quote: str | None, code: str) -> None:
     with pytest.raises(SpanError) as error:
         checked("Dr. Ann Bos", Span(start, end, "X"), quote)
-    assert error.value.code == code
-    assert "Ann" not in str(error.value)
+    assert error.value.code == code and "Ann" not in str(error.value)
 
 
 @given(texts_with_spans())
 def test_checked_keeps_a_good_span(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     for span in spans:
-        assert checked(text, span, text[span.start : span.end]) is span
-        assert text[span.start] not in WHITE_SPACE
+        assert checked(text, span, text[span.start : span.end]) is span and text[span.start] not in WHITE_SPACE
         assert text[span.end - 1] not in WHITE_SPACE
 
 
@@ -98,8 +95,7 @@ def test_trim_removes_white_space_only(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     first, past = trim(text, start, end)
-    assert start <= first <= past <= end
-    assert text[first:past] == text[start:end].strip("".join(WHITE_SPACE))
+    assert start <= first <= past <= end and text[first:past] == text[start:end].strip("".join(WHITE_SPACE))
 
 
 # ── Matching ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -144,8 +140,7 @@ def best_by_trying(predicted: Sequence[Span], gold: Sequence[Span], compatible) 
 @given(predicted=spans(labels="ABC"), gold=spans(labels="ABC"))
 def test_it_is_the_best_of_all_matchings(compatible, predicted: list[Span], gold: list[Span]) -> None:
     pairs = match(predicted, gold, compatible=compatible)
-    assert pairs == sorted(pairs)
-    assert len({p for p, _ in pairs}) == len({g for _, g in pairs}) == len(pairs)
+    assert pairs == sorted(pairs) and len({p for p, _ in pairs}) == len({g for _, g in pairs}) == len(pairs)
     for p, g in pairs:
         assert overlaps(predicted[p], gold[g])
         assert compatible is None or compatible(predicted[p], gold[g])

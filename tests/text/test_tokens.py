@@ -103,8 +103,7 @@ def test_the_estimate_is_near_and_not_too_low() -> None:
     """For all demo notes together. Batches are sized by this estimate."""
     texts = [file.read_text() for file in sorted(Path("fixtures/demo/notes").rglob("*.txt"))]
     exact, guess = sum(len(tokenize(text)) for text in texts), sum(estimated(len(text)) for text in texts)
-    assert texts
-    assert exact <= guess <= 1.2 * exact
+    assert texts and exact <= guess <= 1.2 * exact
     assert estimated(0) == 1
 
 

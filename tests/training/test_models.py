@@ -68,8 +68,7 @@ def test_a_model_from_its_training_to_its_file(world, mia):
     assert {row["label"]: row["fully_masked"] for row in model["labels"]} == stored
     assert any(masked["notes"] for masked in stored.values())
     assert mia.patch(own, {"name": "theirs"}).json()["name"] == "theirs"
-    assert fields_of(mia.patch(own, {"name": " "})) == ["name"]
-    assert mia.post(f"{own}/enough").json()["code"] == "kind"
+    assert fields_of(mia.patch(own, {"name": " "})) == ["name"] and mia.post(f"{own}/enough").json()["code"] == "kind"
     assert Program(world.viewer).get(f"{own}/file").status_code == 403, "a lexicon holds words of notes"
     content = b"".join(Program(world.reviewer).get(f"{own}/file").streaming_content)
     same = mia.upload(f"{MODELS}/files", {"file": SimpleUploadedFile("a.zip", content)})
@@ -114,8 +113,7 @@ def refused(cases, *words):
 def test_a_model_is_trained_listed_and_combined(world):
     made = train("Mine")
     assert (made["model"], made["state"], made["trouble"], made["gold"]) == ("Mine", "ready", "", 1)
-    assert set(made["levels"]) == {"label", "category", "binary"}
-    assert made["f1"] == made["levels"]["label"]["f1"] > 0.5
+    assert set(made["levels"]) == {"label", "category", "binary"} and made["f1"] == made["levels"]["label"]["f1"] > 0.5
     (listed,) = told("models", "ward")["models"]
     assert listed["sha256"] == made["sha256"]
     said = printed("models", "ward")
@@ -349,8 +347,7 @@ def test_renaming_and_retiring(world, manager, model):
     manager.post(page("model_rename", model.pk), {"name": " Better "})
     for name, why in (("taken", "already exists"), ("", "is required"), ("rules", "is reserved for a backend")):
         response = manager.post(page("model_rename", model.pk), {"name": name})
-        assert why in rejected(response, "rename", "name")[0]
-        assert response.context["rename"]["name"].value() == name
+        assert why in rejected(response, "rename", "name")[0] and response.context["rename"]["name"].value() == name
     for _ in range(2):
         manager.post(page("model_retire", model.pk))
     model.refresh_from_db()

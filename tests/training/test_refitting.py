@@ -75,8 +75,7 @@ def test_a_ready_made_split_by_name_and_pattern(world, manager, tmp_path):
 
     lines = "# made elsewhere\ncaso-0*,train\ncaso-1*\tdev\n"
     found = split(lines)
-    assert (found.made, found.notes) == (True, {"train": 10, "dev": 10, "test": 0})
-    assert not split(lines).made
+    assert (found.made, found.notes) == (True, {"train": 10, "dev": 10, "test": 0}) and not split(lines).made
     for wrong, why in (
         ("caso-*,train\ncaso-99,dev", "Line 2: this version has no note “caso-99”"),
         ("caso-*,train\ncaso-01,dev", "Line 2: the note “caso-01” is of the same patient as “caso-00”"),
@@ -181,8 +180,7 @@ def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, man
     assert f"Refit on all notes: 2 of {model.card['refit_most']} iterations" in html
     assert "Refit with" not in html and 'id="model-enough"' not in html
     whole, _ = trained(key="whole", refit=True)
-    assert card_of(ended_well(model)) == card_of(whole)
-    assert "Refit with" in page_of(manager, model)
+    assert card_of(ended_well(model)) == card_of(whole) and "Refit with" in page_of(manager, model)
 
 
 def test_a_network_is_refitted_for_the_epochs_that_the_hold_out_chose(world, trained, manager, monkeypatch, network):
@@ -255,8 +253,7 @@ def test_scores_say_on_page_command_and_api_that_the_model_was_trained_on_these_
     assert "was trained on" not in manager.get(page("score", 1, other.pk)).content.decode()
     score = ("score", "ward", "--gold", "1", "--author", of_refit.name)
     by_api = Program(world.manager).get(f"/projects/ward/scores/1/{of_refit.pk}").json()["figures"]
-    assert said in printed(*score)
-    assert told(*score)["notes_learned_from"] == by_api["notes_learned_from"] == 20
+    assert said in printed(*score) and told(*score)["notes_learned_from"] == by_api["notes_learned_from"] == 20
 
 
 def test_an_uploaded_file_of_a_refitted_model_says_which_notes_chose_its_iterations(trained, manager):

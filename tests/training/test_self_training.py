@@ -108,8 +108,7 @@ def test_members_of_a_merged_list_must_agree_and_be_sure(ward, trained):
         Span.objects.filter(annotation_set__author=merged.author).update(provenance=provenance)
         return sum(len(found.spans) for *_, found in labels_of(merged, without_gold(ward, merged)) if found)
 
-    assert learned(2, confidence=0.99, source="crf")
-    assert not learned(1, confidence=0.99, source="crf")
+    assert learned(2, confidence=0.99, source="crf") and not learned(1, confidence=0.99, source="crf")
     assert not learned(2, confidence=0.06, source=f"crf{ABOVE}0.05"), "both are sure only above the threshold"
 
 
@@ -225,8 +224,7 @@ def test_a_killed_self_training_gives_the_same_model_and_an_erasure_ends_it(ward
             work(model.job_id)
         monkeypatch.undo()
         model.refresh_from_db()
-        assert model.losses == []
-        assert resumed(model).card["sha256"] == whole.card["sha256"]
+        assert model.losses == [] and resumed(model).card["sha256"] == whole.card["sha256"]
 
     def erased(*words, **more):
         if Document.objects.filter(patient_id="n20").exists():

@@ -84,8 +84,7 @@ def test_no_patient_stands_on_both_sides_and_a_split_of_the_version_is_kept(worl
         return set(world.version.notes.filter(document__in=ids).values_list("document__patient_id", flat=True))
 
     found, counts = splits()
-    assert counts == (16, 4, False) and splits()[0] == found
-    assert not patients(found.train) & patients(found.hold_out)
+    assert counts == (16, 4, False) and splits()[0] == found and not patients(found.train) & patients(found.hold_out)
     found, counts = splits(train=60, dev=20, test=20)
     assert counts == (12, 4, True) and found.seed == "s20"
     # Without dev, notes of train are held out, and none of test.
@@ -96,8 +95,7 @@ def test_no_patient_stands_on_both_sides_and_a_split_of_the_version_is_kept(worl
 
 def test_the_texts_and_labels_that_it_learns_from(world):
     """Other notes are those without gold at the start; a merged label is learned as what it became."""
-    assert len(list(other_notes(world.version, newest=10**9))) == 2
-    assert list(other_notes(world.version, newest=0)) == []
+    assert len(list(other_notes(world.version, newest=10**9))) == 2 and list(other_notes(world.version, newest=0)) == []
     merge_labels(source=label_of(world.project, "DOCTOR"), target=label_of(world.project, "PATIENT"), actor=None)
     _, spans = next(gold_notes(world.version, training_notes(world.version).train))
     assert {span.label for span in spans} == {"PATIENT", "DATE", "CITY"}
@@ -133,8 +131,7 @@ def test_a_canceled_training_leaves_no_model_and_starts_again_with_the_same_sett
         at_step(patch, 2, lambda: queue.cancel(Job.objects.get(kind="train")))
         model, job = trained(name="mine", iterations=12)
     assert (job.state, model.state, model.stored_file) == (JobState.CANCELED, State.FAILED, None)
-    assert not StoredFile.objects.exists()
-    assert 'id="job-retry"' in manager.get(page("model", model.pk)).content.decode()
+    assert not StoredFile.objects.exists() and 'id="job-retry"' in manager.get(page("model", model.pk)).content.decode()
     manager.post(page("job_retry", job.number))
     model.refresh_from_db()
     assert (model.state, model.losses) == (State.TRAINING, [])
@@ -160,8 +157,7 @@ def test_a_training_that_waits_is_canceled_at_once_and_its_name_may_be_taken(wor
 def test_a_lost_training_process_is_reported(trained, monkeypatch):
     monkeypatch.setattr(children, "_messages", lambda process: iter(()))
     model, job = trained()
-    assert (job.state, model.state) == (JobState.FAILED, State.FAILED)
-    assert "training process was lost" in job.error
+    assert (job.state, model.state) == (JobState.FAILED, State.FAILED) and "training process was lost" in job.error
 
 
 # Seconds without any report.
@@ -231,8 +227,7 @@ def test_a_trained_model_runs_by_its_name_and_by_its_number(world, model, settin
     copy.write_bytes(b"half")
     run = run_of(world.project, "ward model")
     assert (run.author.name, run.backend) == ("ward model-1", f"model:{model.pk}")
-    assert model.card["sha256"][:12] in run.revision
-    assert AnnotationSet.objects.filter(author=run.author).count() == 22
+    assert model.card["sha256"][:12] in run.revision and AnnotationSet.objects.filter(author=run.author).count() == 22
     span = Span.objects.filter(annotation_set__author=run.author).first()
     assert 0 < span.confidence <= 1 and span.source.startswith("crf-")
     assert run_of(world.project, f"model:{model.pk}", "again").author.name == "ward model-2"

@@ -93,8 +93,7 @@ def test_the_variants_of_an_ablation():
         "complete", "without a.vec", "without b", "without c", "without CRF", "without LSTM", "without LSTM and CRF",
         "SGF 1", "SGF 32",
     ]  # fmt: skip
-    assert found[2].settings == {"embeddings": "a.vec, c"}
-    assert (found[7].grouping, found[8].grouping) == (1, 32)
+    assert found[2].settings == {"embeddings": "a.vec, c"} and (found[7].grouping, found[8].grouping) == (1, 32)
     with pytest.raises(ServiceError, match="between 1 and 32, not 33"):
         ablation(["a.vec"], [33])
 
@@ -139,8 +138,7 @@ def test_the_hold_out_that_ends_a_training_is_named(world, manager, trained, vec
     assert "so the last value may be too good" in shown and "the last value is unbiased" not in shown
     given = {"backend": "stacked", "algorithm": "sgd", "iterations": 1, "base": model.name}
     second, job = trained("b", settings={"seed": 9}, **given)
-    assert (job.state, job.error) == (JobState.DONE, "")
-    assert second.card["embeddings"] == model.card["embeddings"]
+    assert (job.state, job.error) == (JobState.DONE, "") and second.card["embeddings"] == model.card["embeddings"]
     assert refused(world, "brings its own embeddings", settings={"embeddings": "small.vec"}, **given) == "embeddings"
 
 
@@ -199,8 +197,7 @@ def test_a_model_has_learned_from_the_notes_of_its_language_model(world, languag
     )  # fmt: skip
     assert len(learned_from(row)) == len(learned_from(language)) == language.card["notes"]
     later = TrainedModel.objects.create(project=world.project, name="later", params={"base_model": row.pk})
-    assert [each.name for each in stages(later)] == ["letters", "in", "later"]
-    assert not erased_since(row)
+    assert [each.name for each in stages(later)] == ["letters", "in", "later"] and not erased_since(row)
     erase_patient(project=world.project, patient_id=Document.objects.first().patient_id, actor=world.manager)
     assert erased_since(TrainedModel.objects.get(pk=row.pk))
 

@@ -71,8 +71,7 @@ def test_other_errors_end_the_run_or_the_note_at_once(said: Reply, words: str, p
     with serving(in_turn(said)) as server:
         with pytest.raises(BackendError, match=words) as caught:
             completion(server.url).complete(QUESTION)
-        assert caught.value.permanent is permanent and len(server.requests) == 1
-        assert "Serra" not in str(caught.value)
+        assert caught.value.permanent is permanent and len(server.requests) == 1 and "Serra" not in str(caught.value)
     waits: list[float] = []
     with pytest.raises(BackendError, match="The server “ward” doesn't respond") as caught:
         completion(server.url, waits).complete(QUESTION)  # The server is down.
@@ -208,11 +207,9 @@ def test_each_queue_keeps_its_own_limit() -> None:
     """The queues share threads, but the first queue can't use those that the second one leaves free."""
     narrow, wide = Counted(0.1), Counted(HANGS)
     said = list(converse([queue(narrow, 1), queue(wide, 4)]))
-    assert sorted(said) == sorted([(at, "yes") for at in range(4)] * 2)
-    assert narrow.most == 1 < wide.most
+    assert sorted(said) == sorted([(at, "yes") for at in range(4)] * 2) and narrow.most == 1 < wide.most
 
 
 def test_a_queue_keeps_the_capacity_of_its_server() -> None:
     shared = Counted(0.1)
-    assert len(list(converse([queue(shared, 4, CapacityOfOne())]))) == 4
-    assert shared.most == 1
+    assert len(list(converse([queue(shared, 4, CapacityOfOne())]))) == 4 and shared.most == 1

@@ -144,8 +144,7 @@ def test_invalid_mentions_are_counted(answer, found, counts):
 def test_a_missing_answer_is_an_error_and_not_an_empty_result(said):
     with serving(lambda body: said if "Serra" in note_of(body) else entities()) as server:
         first, second = backend_at(server.url).predict_each([NOTE, "Nothing here."])
-    assert isinstance(first, BackendError) and not first.permanent and "Serra" not in str(first)
-    assert second == []
+    assert isinstance(first, BackendError) and not first.permanent and "Serra" not in str(first) and second == []
 
 
 INJECTED = (
@@ -168,8 +167,7 @@ def test_instructions_in_a_note_only_give_spans_of_its_own_text():
         backend = backend_at(server.url, passes=2)
         (spans,) = backend.predict([INJECTED])
         requests, paths = server.requests, server.paths
-    assert shown(INJECTED, spans) == [("Dr. Anna Serra", "PERSON")]
-    assert backend.meter.take()["hallucinated"] == 2
+    assert shown(INJECTED, spans) == [("Dr. Anna Serra", "PERSON")] and backend.meter.take()["hallucinated"] == 2
     assert all("tools" not in body and "functions" not in body for body in requests)
     assert set(paths) == {"/v1/chat/completions"}
     fences = {body["messages"][1]["content"].partition("\n")[0] for body in requests}

@@ -23,8 +23,7 @@ def test_notes_together_have_the_spans_of_notes_alone_for_fewer_requests_and_tok
     assert [[span[:3] for span in map(_plain, one)] for one in alone] == [
         [span[:3] for span in map(_plain, one)] for one in together
     ]
-    assert len(together[0]) == 2 and together[-1] == []
-    assert fewer["requests"] == len(requests) < len(single) / 3
+    assert len(together[0]) == 2 and together[-1] == [] and fewer["requests"] == len(requests) < len(single) / 3
     assert fewer["tokens_in"] < counts["tokens_in"] / 3
     schema = requests[0]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["entities"]["items"]["properties"]["record"] == {"type": "integer"}

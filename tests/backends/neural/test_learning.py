@@ -49,8 +49,7 @@ def test_the_rate_rises_in_the_warm_up_and_falls_linearly_to_zero():
     ):
         (factor,) = set(loop_of(steps, Plan(USUAL.rate, warm_up=USUAL.warm_up))._schedule.lr_lambdas)
         rates = [USUAL.rate * factor(step) for step in range(steps)]
-        assert max(rates) == pytest.approx(5e-5)
-        assert {step: rates[step] for step in points} == pytest.approx(points)
+        assert max(rates) == pytest.approx(5e-5) and {step: rates[step] for step in points} == pytest.approx(points)
 
 
 def test_it_is_adamw_and_only_weights_decay():
@@ -121,8 +120,7 @@ def test_a_finished_pre_training_is_not_repeated(tmp_path):
     """A training that is killed after pre-training runs through pre-training again."""
     whole, steps, _ = attempt(adapt, tmp_path / "one")
     found, reported, learned = attempt(adapt, tmp_path / "one")
-    assert (reported, learned) == (steps, [])
-    assert all(torch.equal(found[name], value) for name, value in whole.items())
+    assert (reported, learned) == (steps, []) and all(torch.equal(found[name], value) for name, value in whole.items())
 
 
 def test_checkpoints_of_other_tasks_and_damaged_ones_are_ignored(tmp_path):
@@ -132,8 +130,7 @@ def test_checkpoints_of_other_tasks_and_damaged_ones_are_ignored(tmp_path):
     (tmp_path / "junk").write_bytes(b"junk")
     for name in ("other", "junk"):
         found, _, learned = attempt(labels, tmp_path / name)
-        assert len(learned) == 8
-        assert all(torch.equal(found[name], value) for name, value in whole.items())
+        assert len(learned) == 8 and all(torch.equal(found[name], value) for name, value in whole.items())
 
 
 # ── The CRF layer ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -193,8 +190,7 @@ def test_sums_over_all_paths_are_not_computed_in_bf16() -> None:
 def test_the_best_path_has_no_i_tag_without_its_b_tag() -> None:
     scores = np.array([[0, 0, 5, 0, 0], [0, 0, 0, 0, 5], [0, 0, 0, 0, 5]], dtype=np.float32)
     names = [TAGS.names[at] for at in best_path(scores, *TAGS.barred())]
-    assert names == ["B-B", "I-B", "I-B"]
-    assert best_path(np.zeros((0, 5), dtype=np.float32), *TAGS.barred()) == []
+    assert names == ["B-B", "I-B", "I-B"] and best_path(np.zeros((0, 5), dtype=np.float32), *TAGS.barred()) == []
 
 
 # ── Windows ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -204,8 +200,7 @@ def test_every_piece_is_predicted_once_with_context(count: int, most: int, data:
     found = device.windows(count, most, overlap)
     assert [at for window in found for at in range(window.kept, window.kept_past)] == list(range(count))
     for window in found:
-        assert window.start <= window.kept < window.kept_past <= window.past
-        assert len(window) <= most
+        assert window.start <= window.kept < window.kept_past <= window.past and len(window) <= most
         assert window.start == 0 or window.kept - window.start >= overlap // 2
         assert window.past == count or window.past - window.kept_past >= overlap // 2
     assert len(found) <= 1 or all(len(window) == most for window in found)
@@ -312,8 +307,7 @@ def test_too_large_batches_are_repeated_in_smaller_ones(monkeypatch):
 
 def test_an_item_that_never_fits_moves_the_networks_to_the_cpu(monkeypatch):
     memory = Small(monkeypatch, room=9, lengths=[3, 30, 3])
-    assert sorted(memory.filled(AS_GPU)) == [0, 1, 2]
-    assert {name for name, _ in memory.read_as} == {"cpu"}
+    assert sorted(memory.filled(AS_GPU)) == [0, 1, 2] and {name for name, _ in memory.read_as} == {"cpu"}
     assert memory.placement.device == device.Device("cpu", "CPU (the GPU memory is full)", device.CPU_BUDGET)
 
 

@@ -35,8 +35,7 @@ def answer(action, text="", label="", reason="because"):
 )
 def test_answers_that_are_applied(number, said, result):
     found = applied(TODO, number, said)
-    assert not found.unreadable and not found.refused
-    assert found.todo.item(number).result == result
+    assert not found.unreadable and not found.refused and found.todo.item(number).result == result
     assert [item.number for item in found.todo.done()] == [number]
 
 
@@ -65,11 +64,9 @@ def test_a_question_shows_the_whole_note_and_allows_only_an_answer_about_the_ann
 
 
 def test_the_nearest_overlapping_occurrence():
-    assert anchored("aaaa", Span(1, 3, "X"), "aa") == (1, 3)
-    assert anchored("an an an", Span(3, 5, "X"), "an") == (3, 5)
+    assert anchored("aaaa", Span(1, 3, "X"), "aa") == (1, 3) and anchored("an an an", Span(3, 5, "X"), "an") == (3, 5)
     assert anchored("an an an", Span(3, 5, "X"), "an an") == (0, 5)
-    assert anchored("an of an", Span(3, 5, "X"), "an") is None
-    assert correction_in("{" * 5000) is None
+    assert anchored("an of an", Span(3, 5, "X"), "an") is None and correction_in("{" * 5000) is None
 
 
 parts = st.tuples(st.integers(0, 71), st.integers(0, 71)).map(lambda bounds: TEXT[bounds[0] : bounds[1]])

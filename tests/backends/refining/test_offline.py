@@ -52,8 +52,7 @@ def test_every_output_overlaps_exactly_one_input(agent, number, cuts):
     results = done.results()
     assert len(results) == len(set(results)) <= len(spans)
     for result in results:
-        assert len([span for span in spans if overlaps(result, span)]) == 1
-        assert result.label in LABELS
+        assert len([span for span in spans if overlaps(result, span)]) == 1 and result.label in LABELS
 
 
 def test_each_action_occurs(agent):

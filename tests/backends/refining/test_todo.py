@@ -28,12 +28,10 @@ def test_each_decision(todo):
     assert [(each.decision.action, each.decision.step) for each in decided.items] == [
         (Action.UPDATE, 2), (Action.REMOVE, 3), (Action.KEEP, 1)
     ]  # fmt: skip
-    assert decided.results() == [Span(0, 14, "DOCTOR"), TORINO]
-    assert decided.items[1].decision.reason == "A disease."
+    assert decided.results() == [Span(0, 14, "DOCTOR"), TORINO] and decided.items[1].decision.reason == "A disease."
     assert problems(decided) == [] and decided.open() == []
     # The list before has not changed, and a decision can be taken back.
-    assert len(todo.open()) == 3
-    assert decided.reopen(2).results() == [Span(0, 14, "DOCTOR"), PARKINSON, TORINO]
+    assert len(todo.open()) == 3 and decided.reopen(2).results() == [Span(0, 14, "DOCTOR"), PARKINSON, TORINO]
 
 
 def test_a_change_that_changes_nothing_keeps_and_white_space_is_left_out(todo):

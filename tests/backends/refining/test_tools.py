@@ -129,8 +129,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("name", "arguments", "words"), REFUSALS)
 def test_refusals(state, name, arguments, words):
     after, answer = tools.call(state, name, arguments)
-    assert list(answer) == ["refused"] and all(word in answer["refused"] for word in words.split())
-    assert after == state
+    assert list(answer) == ["refused"] and all(word in answer["refused"] for word in words.split()) and after == state
 
 
 def test_without_a_list_or_last_check_nothing_holds_the_agent_back(state):

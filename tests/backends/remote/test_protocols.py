@@ -29,8 +29,7 @@ def test_a_recommender_reads_tokens_and_its_predictions_are_read():
 
     def predict(cas, types):
         words = [token.get_covered_text() for token in cas.select(TOKEN)]
-        assert words[words.index("Dra") :][:3] == ["Dra", ".", "Carmen"]
-        assert len(list(cas.select(SENTENCE))) == 2
+        assert words[words.index("Dra") :][:3] == ["Dra", ".", "Carmen"] and len(list(cas.select(SENTENCE))) == 2
         first, last = (next(t for t in cas.select(TOKEN) if t.get_covered_text() == w) for w in ("Carmen", "Huerta"))
         kind = types.get_type(NER)
         for label, predicted, score in (("PER", True, 0.75), ("LOC", False, 0.5)):
@@ -39,8 +38,7 @@ def test_a_recommender_reads_tokens_and_its_predictions_are_read():
             cas.add(made)
 
     (span,) = inception.spans_in(recommender(request, predict), TEXT)
-    assert TEXT[span.start : span.end] == "Carmen Huerta"
-    assert (span.label, span.confidence) == ("PER", 0.75)
+    assert TEXT[span.start : span.end] == "Carmen Huerta" and (span.label, span.confidence) == ("PER", 0.75)
 
 
 def test_the_answer_to_inception_keeps_the_cas_and_adds_predictions():
@@ -62,8 +60,7 @@ def test_the_answer_to_inception_keeps_the_cas_and_adds_predictions():
     assert asked.text == "👩 Rita Neri <x>\n& y"
     answer = asked.answer([Span(2, 11, "PATIENT", 0.5), Span(12, 15, "ID")])
     back = cassis.load_cas_from_xmi(answer["document"], types)
-    assert back.sofa_string == asked.text
-    assert [token.get_covered_text() for token in back.select(TOKEN)] == ["Rita"]
+    assert back.sofa_string == asked.text and [token.get_covered_text() for token in back.select(TOKEN)] == ["Rita"]
     found = [
         (each.get_covered_text(), each.kind, each.inception_internal_predicted, each.kind_score)
         for each in back.select("custom.Span")

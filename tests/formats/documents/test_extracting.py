@@ -61,10 +61,8 @@ def test_one_child_reads_many_documents_and_ends_with_the_extractor(tmp_path, mo
         with (tmp_path / "a.docx").open("rb") as file:
             assert texts(extractor.results("a.docx", file)) == [docx(1).text]
         assert codes(extractor.results("a.txt", b"x" * 50_001)) == ["too long"]
-        assert texts(extractor.results("a.txt", b"x" * 50_000)) == ["x" * 50_000]
-        assert process_of(extractor) == process
-    assert not process.is_running()
-    assert list(kept.iterdir()) == []
+        assert texts(extractor.results("a.txt", b"x" * 50_000)) == ["x" * 50_000] and process_of(extractor) == process
+    assert not process.is_running() and list(kept.iterdir()) == []
 
 
 def test_the_child_has_neither_secrets_nor_network_nor_unlimited_memory(monkeypatch):
@@ -72,8 +70,7 @@ def test_the_child_has_neither_secrets_nor_network_nor_unlimited_memory(monkeypa
     with Extractor(Limits(memory=1 << 30)) as extractor:
         process = process_of(extractor)
         assert set(process.environ()) <= {"PATH", "LC_ALL", "TMPDIR", "LC_CTYPE"}
-        assert process.rlimit(psutil.RLIMIT_AS) == (1 << 30, 1 << 30)
-        assert process.rlimit(psutil.RLIMIT_CORE) == (0, 0)
+        assert process.rlimit(psutil.RLIMIT_AS) == (1 << 30, 1 << 30) and process.rlimit(psutil.RLIMIT_CORE) == (0, 0)
         if extractor.network_is_cut():
             assert Path(f"/proc/{process.pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
 
@@ -133,8 +130,7 @@ def test_a_document_that_takes_too_much_time_or_memory_is_refused_and_the_next_o
     slow = one_page("".join(shown(x, y, "ab") for x in range(0, 600, 3) for y in range(0, 800, 4)))
     with Extractor(Limits(seconds=1)) as extractor:
         process = process_of(extractor)
-        assert codes(extractor.results("slow.pdf", slow)) == ["time"]
-        assert not process.is_running()
+        assert codes(extractor.results("slow.pdf", slow)) == ["time"] and not process.is_running()
         assert texts(extractor.results("a.txt", b"next")) == ["next"]
     with Extractor(Limits(memory=72 << 20)) as extractor:
         assert codes(extractor.results("big.docx", small_docx("<w:p/>" * 600_000))) in (["memory"], ["crash"])
@@ -146,8 +142,7 @@ def test_a_child_that_is_lost_is_replaced_and_a_caller_may_stop_before_the_end()
     with Extractor() as extractor:
         process_of(extractor).send_signal(signal.SIGKILL)
         found = list(extractor.results("a.txt", b"lost"))
-        assert codes(found) == ["crash"]
-        assert "SIGKILL" in str(found[0])
+        assert codes(found) == ["crash"] and "SIGKILL" in str(found[0])
         results = extractor.results("x.zip", many)
         assert next(results).text == "0"
         results.close()
@@ -204,8 +199,7 @@ def test_a_doc_that_cannot_be_converted_is_refused(office):
     with Extractor() as extractor:
         needs_namespace(extractor)
         (error,) = extractor.results("a.doc", OLD)
-    assert error.problems[0].code == "damaged"
-    assert "status 3" in str(error)
+    assert error.problems[0].code == "damaged" and "status 3" in str(error)
 
 
 def test_a_conversion_that_hangs_is_ended_with_all_its_processes(office):
@@ -261,15 +255,13 @@ def read_here(name, data, limits=None, **more):
 def test_a_scanned_pdf_is_read_page_by_page(scan):
     pages = []
     found = read_here("scan.pdf", scan.pdf, alive=lambda: pages.append(None))
-    assert isinstance(found, ExtractedNote)
-    assert found.kind == "pdf"
+    assert isinstance(found, ExtractedNote) and found.kind == "pdf"
     assert found.text.split() == " ".join(FIRST + SECOND).split()
     rows = [(str(part), found.text[part.start : part.end].split()) for part in found.parts]
     assert rows == [("page 1", " ".join(FIRST).split()), ("page 2", SECOND[0].split())]
     assert found.ocr is not None and 0.7 < found.ocr <= 1
     (warning,) = found.warnings
-    assert f"{found.ocr:.0%}" in warning
-    assert len(pages) == 2
+    assert f"{found.ocr:.0%}" in warning and len(pages) == 2
 
 
 def test_a_picture_is_read(scan):
@@ -286,8 +278,7 @@ def test_the_child_reads_scans_without_network(scan):
         if not extractor.network_is_cut():
             pytest.skip("The kernel or a container forbids namespaces here.")
         (found,) = extractor.results("scan.pdf", scan.pdf, language="es")
-    assert isinstance(found, ExtractedNote)
-    assert "José Muñoz Núñez" in found.text and found.ocr is not None
+    assert isinstance(found, ExtractedNote) and "José Muñoz Núñez" in found.text and found.ocr is not None
 
 
 def refusal_of(found):
@@ -306,8 +297,7 @@ def test_without_the_programs_scans_are_refused_with_what_to_install(scan, monke
 
 def test_too_many_pages_and_damaged_and_empty_pictures_are_refused(scan):
     code, message = refusal_of(read_here("scan.pdf", scan.pdf, Limits(ocr_pages=1)))
-    assert code == "time" and " 1 " in message
-    assert refusal_of(read_here("a.png", scan.png[:200]))[0] == "damaged"
+    assert code == "time" and " 1 " in message and refusal_of(read_here("a.png", scan.png[:200]))[0] == "damaged"
     blank = FPDF()
     blank.add_page()
     assert refusal_of(read_here("a.pdf", bytes(blank.output())))[0] == "no text"

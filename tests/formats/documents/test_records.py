@@ -63,8 +63,7 @@ def test_a_bundle_with_binaries():
 def test_ndjson_goes_on_after_a_resource_that_cannot_be_read():
     lines = [reference(attachment("one")), reference({"url": "https://example.org/x"}), reference(attachment("three"))]
     notes, problems = found_in(results("b.ndjson", "\n".join(map(json.dumps, lines))))
-    assert [text for _name, text in notes] == ["one", "three"]
-    assert [problem[1] for problem in problems] == [2]
+    assert [text for _name, text in notes] == ["one", "three"] and [problem[1] for problem in problems] == [2]
 
 
 UNREADABLE = [
@@ -260,8 +259,7 @@ def test_each_patient_of_a_message_is_a_note():
 def test_broken_messages_are_refused():
     assert refusal("a.hl7", "PID|1\rOBX|1|TX|||x").code == "damaged"
     problem = refusal("a.hl7", "MSH|^~\\")
-    assert (problem.line, problem.code) == (1, "hl7")
-    assert read("a.hl7", message("OBX|1|TX|||" + "\\X" * 50_000)).parts
+    assert (problem.line, problem.code) == (1, "hl7") and read("a.hl7", message("OBX|1|TX|||" + "\\X" * 50_000)).parts
 
 
 # ── E-mail ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -286,8 +284,7 @@ def test_headers_and_text():
         "From: Ana Núñez <ana@example.org>\nTo: a@example.org, b@example.org\n"
         "Date: Tue, 03 Mar 2020 10:00:00 +0100\nSubject: Informe de José"
     )
-    assert mapped(note) == [("mail headers", headers), ("mail body", "Hola José:\nadiós\n")]
-    assert note.warnings == ()
+    assert mapped(note) == [("mail headers", headers), ("mail body", "Hola José:\nadiós\n")] and note.warnings == ()
     # HTML, if there is no text
     message = mail()
     message.set_content("<p>Hola <b>José</b><script>x</script><p>adiós", subtype="html")

@@ -24,8 +24,7 @@ TEXTS = {
 )
 def test_one_byte_and_asian_encodings_are_guessed_and_it_is_said(language, encoding):
     note = read("a.txt", TEXTS[language][0].encode(encoding))
-    assert note.text == TEXTS[language][0]
-    assert "was guessed" in note.warnings[0] and note.encoding in note.warnings[0]
+    assert note.text == TEXTS[language][0] and "was guessed" in note.warnings[0] and note.encoding in note.warnings[0]
 
 
 def test_utf8_that_ends_after_the_head_is_guessed_again():
@@ -73,8 +72,7 @@ WITHOUT_TEXT = [
 @pytest.mark.parametrize(("name", "data", "code"), WITHOUT_TEXT)
 def test_what_holds_no_text_is_refused_by_name(name, data, code):
     problem = refusal(name, data)
-    assert (problem.file, problem.code) == (name, code)
-    assert problem.message.endswith(".")
+    assert (problem.file, problem.code) == (name, code) and problem.message.endswith(".")
 
 
 def test_content_wins_over_the_name_and_it_is_said():

@@ -69,8 +69,7 @@ INVALID_VALUES = [
 def test_the_values_after_an_invalid_one_are_read(bad: bytes, why: str) -> None:
     for data in (b'{"a": 1}\n' + bad + b'\n{"a": 3}', b'[{"a": 1},\n' + bad + b',\n{"a": 3}]'):
         (first, second, third) = read(data)
-        assert (first, third) == ((1, {"a": 1}), (3, {"a": 3}))
-        assert second[0] == 2 and why in str(second[1])
+        assert (first, third) == ((1, {"a": 1}), (3, {"a": 3})) and second[0] == 2 and why in str(second[1])
 
 
 @pytest.mark.parametrize("bad", [b'{"a": x}', b'{"a": 1', b'{"a" 1}', b'{"a": "x', b"{'a': 1}", b'{"a": "\t"}'])
@@ -90,8 +89,7 @@ BROKEN_ARRAYS = [
 @pytest.mark.parametrize(("data", "line", "why"), BROKEN_ARRAYS)
 def test_a_broken_array_ends_with_an_error(data: bytes, line: int, why: str) -> None:
     first, *_, last = read(data)
-    assert first == (1, {"a": 1})
-    assert last[0] == line and why in str(last[1])
+    assert first == (1, {"a": 1}) and last[0] == line and why in str(last[1])
 
 
 NAMED_ARRAYS = [

@@ -38,8 +38,7 @@ def test_all_rules_on_every_gold_span(frozen):
     assert list(found.possible_by_rule()) == list(InjectionRule)
     gold, injected = spans_of("gold"), spans_of("injected-1")
     errors = InjectedError.objects.all()
-    assert len(injected - gold) == errors.count() == 8
-    assert len(gold - injected) == errors.exclude(was="").count()
+    assert len(injected - gold) == errors.count() == 8 and len(gold - injected) == errors.exclude(was="").count()
     # Nothing of an annotation set tells what is an error.
     there = Span.objects.filter(annotation_set__author__name="injected-1")
     assert set(there.values_list("source", "provenance")) == {("", None)}
@@ -76,8 +75,7 @@ def test_scoring_by_rule(bench):
 
 def test_a_double_click_injects_once_and_an_unfinished_run_is_not_scored(frozen):
     first, second = (start_injection(project=frozen.project, gold=1, actor=frozen.mia, key="k") for _ in range(2))
-    assert first.pk == second.pk
-    assert (InjectedRun.objects.count(), Job.objects.count()) == (1, 1)
+    assert first.pk == second.pk and (InjectedRun.objects.count(), Job.objects.count()) == (1, 1)
     make.make_set(frozen.notes[0], make.make_member(frozen.project, user="ann"), [], submitted=True)
     with pytest.raises(ServiceError, match="not complete yet"):
         score_of(first, "ann")
@@ -88,8 +86,7 @@ def test_erasing_a_patient_reaches_errors_and_sets(frozen):
     assert InjectedError.objects.filter(document=frozen.notes[0]).exists()
     erase_patient(project=frozen.project, patient_id="p1", actor=frozen.mia)
     assert set(InjectedError.objects.values_list("document__name", flat=True)) == {"case-2"}
-    assert AnnotationSet.objects.filter(author=run.author).count() == 1
-    assert score_of(run, run.author.name)["notes"] == 1
+    assert AnnotationSet.objects.filter(author=run.author).count() == 1 and score_of(run, run.author.name)["notes"] == 1
 
 
 def page_of(bench, name, **query):
@@ -168,8 +165,7 @@ def test_a_program_injects_errors_and_reads_who_caught_them(bench):
     program = Program(bench.mia)
     path = "/projects/ward/injections"
     started = program.post(path, {"gold": 1, "rules": ["cities"], "rate": 0.5, "name": "by-api"})
-    assert started.status_code == 202 and started.json()["rules"] == ["cities"]
-    assert "/jobs/" in started["Location"]
+    assert started.status_code == 202 and started.json()["rules"] == ["cities"] and "/jobs/" in started["Location"]
     assert [row["name"] for row in program.get(path).json()["items"]] == ["by-api", "injected-1"]
     for body, field in (
         ({"gold": 7}, "gold"), ({"gold": 1, "rules": ["towns"]}, "rules"), ({"gold": 1, "rules": [" "]}, "rules"),
@@ -216,8 +212,7 @@ def test_errors_of_the_log_are_injected_verbatim(reviewed):
     assert found.author.kind == AuthorKind.BENCH
     score = score_of(found, found.author.name)
     assert (score["by_rule"]["log"]["caught"], score["by_rule"]["log"]["injected"]) == (0, 13)
-    assert list(score["by_strategy"]) == ["log"]
-    assert inject(rules=["all", "log"]).possible["log"] == 13
+    assert list(score["by_strategy"]) == ["log"] and inject(rules=["all", "log"]).possible["log"] == 13
 
 
 def test_rejections_that_overlap_gold_are_no_errors(reviewed):
@@ -237,8 +232,7 @@ def test_a_vocabulary_comes_from_a_csv_file(reviewed):
         ("caso-new", "Socia", "PATIENT", "", "csv", "log"), ("caso-new", "fútbol", "HOSPITAL", "", "csv", "log")
     ]  # fmt: skip
     # The words of the file are not kept after the drawing.
-    assert found.terms == []
-    assert inject(rules=["cities", "log"], terms=terms).rules == ["cities", "log", "csv"]
+    assert found.terms == [] and inject(rules=["cities", "log"], terms=terms).rules == ["cities", "log", "csv"]
 
 
 def test_errors_of_a_csv_file_and_of_a_log_without_rejections(frozen):
@@ -281,8 +275,7 @@ def test_erasing_a_patient_reaches_examples_and_vocabularies(reviewed):
     terms = injecting.terms_in(reviewed.project, "string,label\nreal betis,CITY\nfútbol,CITY\nmoto,CITY\n", "x")
     waiting = injecting.start_injection(project=reviewed.project, gold=1, actor=None, rules=[], terms=terms, key="k")
     erase_patient(project=reviewed.project, patient_id="p0", actor=reviewed.mia)
-    assert SystemicExample.objects.count() == 11
-    assert "Real Betis" not in str(injecting.clusters_of(reviewed.project, 7))
+    assert SystemicExample.objects.count() == 11 and "Real Betis" not in str(injecting.clusters_of(reviewed.project, 7))
     waiting.refresh_from_db()
     assert waiting.terms == [["moto", "CITY", 1]]
 
@@ -315,8 +308,7 @@ def test_pages_offer_all_three(reviewed):
     assert InjectedRun.objects.get().rules == ["systemic:clubs", "log", "csv"]
     assert "The file is not UTF-8." in send(b"\xff", rules=[], token="u").content.decode()
 
-    assert client.post(other, {"remove": "clubs"})["Location"] == other
-    assert not SystemicError.objects.exists()
+    assert client.post(other, {"remove": "clubs"})["Location"] == other and not SystemicError.objects.exists()
     assert "no systemic error “clubs”" in client.post(other, {"remove": "clubs"}, follow=True).content.decode()
 
 
@@ -355,6 +347,5 @@ def test_a_program_accepts_a_cluster_and_injects_errors_like_it(reviewed):
     expected = {("Atlético Burgos", "CITY"), ("omeprazol", "CITY"), ("Socia", "PATIENT"), ("fútbol", "HOSPITAL")}
     assert found and found <= expected
     one = f"{PATH}/systemic/{made.json()['id']}"
-    assert [program.delete(one).status_code for _ in range(2)] == [204, 404]
-    assert not SystemicError.objects.exists()
+    assert [program.delete(one).status_code for _ in range(2)] == [204, 404] and not SystemicError.objects.exists()
     assert Event.objects.filter(verb="systemic.removed", actor=reviewed.mia).count() == 1

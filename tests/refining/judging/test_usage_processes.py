@@ -99,8 +99,7 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     assert len(ward.server.requests) == NOTES + 2
     found = usage.get()
     assert (found.tokens_in, found.tokens_out, found.kept) == (100 * (NOTES + 1), 10 * (NOTES + 1), KEPT - stored)
-    assert found.cost == Decimal("0.12") * (NOTES + 1)
-    assert done() == LlmAnswer.objects.count() == NOTES - 1
+    assert found.cost == Decimal("0.12") * (NOTES + 1) and done() == LlmAnswer.objects.count() == NOTES - 1
 
 
 def test_usage_that_can_not_be_stored_is_stored_the_next_time(ward, project, monkeypatch):

@@ -61,14 +61,12 @@ def test_auditors_learn_neither_the_result_nor_the_planted_leaks(audited):
     pieces = [[*one[:2], one[2] + 2 * at, one[3] + 2 * at + 2, *one[4:]] for at, one in enumerate(released.pieces)]
     ReleasedNote.objects.filter(pk=released.pk).update(pieces=pieces, text=released.text.replace("]", " 2]"))
     note = audited.auditor.post(f"{AUDIT}/next").json()
-    assert note["note"] == planted.position
-    assert note["text"].count(" 1]") == 2 and " 2]" not in note["text"]
+    assert note["note"] == planted.position and note["text"].count(" 1]") == 2 and " 2]" not in note["text"]
     shown = TEXT[planted.planted_start : planted.planted_end]
     assert shown in note["text"]
     # The planted identifier looks like text that the release left as it was.
     at = note["text"].index(shown)
-    assert not any(part["start"] <= at < part["end"] for part in note["parts"])
-    assert "planted" not in str(note)
+    assert not any(part["start"] <= at < part["end"] for part in note["parts"]) and "planted" not in str(note)
     state = audited.auditor.get(AUDIT).json()
     assert state["result"] is None
     manager = audited.manager.get(AUDIT).json()["result"]

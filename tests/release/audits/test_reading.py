@@ -27,8 +27,7 @@ def plan(ward):
 
 def test_a_begun_note_is_resumed_and_others_get_another(ward, plan):
     first, second = reading.next_note(plan=plan, user=ward.rev), reading.next_note(plan=plan, user=ward.rev2)
-    assert (first.position, second.position) == (1, 2)
-    assert reading.next_note(plan=plan, user=ward.rev).pk == first.pk
+    assert (first.position, second.position) == (1, 2) and reading.next_note(plan=plan, user=ward.rev).pk == first.pk
     # A mark keeps the note.
     models.AuditNote.objects.filter(reader=ward.rev).update(leased_until=timezone.now() + timedelta(seconds=5))
     reading.mark(note=reading.reading_note(plan, ward.rev), start=40, end=60, label="DOCTOR", user=ward.rev)
@@ -36,8 +35,7 @@ def test_a_begun_note_is_resumed_and_others_get_another(ward, plan):
     # An abandoned note goes to somebody else without its marks.
     models.AuditNote.objects.filter(reader=ward.rev2).update(state=models.AuditNoteState.DONE)
     models.AuditNote.objects.filter(pk=first.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert reading.next_note(plan=plan, user=ward.rev2).pk == first.pk
-    assert not models.AuditMark.objects.exists()
+    assert reading.next_note(plan=plan, user=ward.rev2).pk == first.pk and not models.AuditMark.objects.exists()
     with pytest.raises(ServiceError, match="no longer yours"):
         reading.finish(note=models.AuditNote.objects.get(pk=first.pk), user=ward.rev)
 
@@ -115,8 +113,7 @@ def test_planted_leaks_are_counted_and_are_no_leaks(ward):
         plan.refresh_from_db()
     result = audit_result(ward.release)
     assert (result.planted, result.planted_found, result.leaks) == (found + missed, found, 0)
-    assert not models.LeakFinding.objects.exists()
-    assert not models.ReleasedNote.objects.filter(state="held").exists()
+    assert not models.LeakFinding.objects.exists() and not models.ReleasedNote.objects.filter(state="held").exists()
 
 
 def test_the_audit_ends_when_the_target_cannot_be_met(ward, plan):
@@ -125,8 +122,7 @@ def test_the_audit_ends_when_the_target_cannot_be_met(ward, plan):
     read_one(plan, ward.rev2, "Bianchi")
     assert plan.state == models.AuditPlanState.UNMET
     result = audit_result(ward.release)
-    assert result.complete and not result.met and result.leaks == 1 and result.counted == 9
-    assert 0.1 < result.bound < 0.3
+    assert result.complete and not result.met and result.leaks == 1 and result.counted == 9 and 0.1 < result.bound < 0.3
     assert result.labels["DOCTOR"].bound == result.bound
 
 
@@ -150,8 +146,7 @@ def test_a_counted_note_cannot_be_reopened(ward):
     plan = planned(ward.release, leaks=1, target=0.15)
     for _note in range(sum(plan.looks[0].values())):
         read_one(plan, ward.rev, *(["Bianchi"] if _note == 0 else []))
-    assert plan.state == models.AuditPlanState.OPEN
-    assert reading.last_finished(plan, ward.rev) is None
+    assert plan.state == models.AuditPlanState.OPEN and reading.last_finished(plan, ward.rev) is None
     with pytest.raises(ServiceError, match="can't be reopened"):
         reading.reopen(plan=plan, user=ward.rev)
 
@@ -371,5 +366,4 @@ def test_an_erasure_takes_the_rows_and_is_counted(ward):
         read_one(plan, ward.rev)
     result = audit_result(ward.release)
     # 16 notes are not enough for what 18 were planned to show.
-    assert result.complete and not result.met and result.erased == 2 and result.read == 16
-    assert 0.1 < result.bound < 0.15
+    assert result.complete and not result.met and result.erased == 2 and result.read == 16 and 0.1 < result.bound < 0.15

@@ -105,8 +105,7 @@ def test_allowed_findings_are_a_risk_with_the_name(released):
     finding(released, origin="audit", original_start=5, original_end=9, decision="allow", decided_by=released.mia)
     content = content_of(signed(released, own_risks=["Names of drugs", " ", "Names of drugs"]))
     texts = [risk["text"] for risk in content["governance"]["risks"]]
-    assert "Findings of the leak gate that were allowed by rev: 1." in texts
-    assert texts.count("Names of drugs") == 1
+    assert "Findings of the leak gate that were allowed by rev: 1." in texts and texts.count("Names of drugs") == 1
     gate = content["identifiability"]["gate"]
     assert (gate["found"], gate["replaced"], gate["allowed"], gate["by"]) == (1, 0, 1, ["rev"])
 
@@ -221,11 +220,9 @@ def test_after_an_erasure_a_second_certificate_says_so(released):
     assert content["data"]["hashes"]["prepared"] == content_of(first)["data"]["hashes"]["content"]
     assert any("2 notes are erased" in risk["text"] for risk in content["governance"]["risks"])
     text = " ".join(page.extract_text() for page in PdfReader(io.BytesIO(bytes(second.pdf))).pages)
-    assert "patients: 1" in text
-    assert not state_of(access, models.Release.objects.get(pk=release.pk)).due
+    assert "patients: 1" in text and not state_of(access, models.Release.objects.get(pk=release.pk)).due
     failed = [check.code for check in verify_certificate(bytes(first.pdf)).checks if check.state is CheckState.FAILED]
-    assert failed == ["superseded"]
-    assert verify_certificate(bytes(second.json)).verified
+    assert failed == ["superseded"] and verify_certificate(bytes(second.json)).verified
     assert b"P-0001" not in bytes(second.json)
 
 

@@ -29,15 +29,12 @@ def test_from_the_upload_to_the_values_of_a_patient(program):
     assert staged.status_code == 202
     run_job(Job.objects.get(number=staged.json()["job"]["number"]).pk)
     (upload,) = program.get(f"{KNOWN}/uploads").json()
-    assert (upload["state"], upload["report"]["patients"]) == ("read", 1)
-    assert "Bianchi" not in str(upload)
+    assert (upload["state"], upload["report"]["patients"]) == ("read", 1) and "Bianchi" not in str(upload)
     imported = program.post(f"{KNOWN}/uploads/{upload['id']}/import").json()
-    assert (imported["added"], imported["changed"]) == (1, 0)
-    assert program.get(KNOWN).json()["covered"] == 1
+    assert (imported["added"], imported["changed"]) == (1, 0) and program.get(KNOWN).json()["covered"] == 1
     (person,) = program.get(f"{KNOWN}/patients").json()["items"]
     assert person["patient_id"] == "P-1" and "family" in person["fields"] and "Bianchi" not in str(person)
     values = program.post(f"{KNOWN}/patients/{person['id']}/show").json()["values"]
-    assert values["family"] == ["Bianchi"]
-    assert Event.objects.filter(verb=PERSON_SHOWN).exists()
+    assert values["family"] == ["Bianchi"] and Event.objects.filter(verb=PERSON_SHOWN).exists()
     assert program.delete(f"{KNOWN}/patients/{person['id']}").status_code == 204
     assert program.get(KNOWN).json()["patients"] == 0

@@ -75,8 +75,7 @@ def test_two_entities_never_have_one_surrogate(ward, monkeypatch):
     one, _two, three = (note.pk for note in ward.notes)
     assert found[one, "Adam Wilson"] != found[three, "Betty Wilson"]
     digests = list(SurrogateEntity.objects.exclude(surrogate_digest=None).values_list("surrogate_digest", flat=True))
-    assert len(digests) == len(set(digests)) == SurrogateEntity.objects.count()
-    assert maker.tries > len(digests)
+    assert len(digests) == len(set(digests)) == SurrogateEntity.objects.count() and maker.tries > len(digests)
 
 
 class Copying(makers.RulesMaker):
@@ -138,8 +137,7 @@ def test_an_entity_has_one_surrogate_in_all_notes_of_a_patient_and_patients_shar
     one, two, three = (note.pk for note in ward.notes)
     found = ward.make()
     full, short = found[one, "Adam Wilson"], found[one, "Wilson"]
-    assert full.split()[-1] == short == found[two, "Wilson"]
-    assert "wilson" not in " ".join(found.values()).casefold()
+    assert full.split()[-1] == short == found[two, "Wilson"] and "wilson" not in " ".join(found.values()).casefold()
     assert found[three, "Betty Wilson"] != full, "the other patient is somebody else"
     assert found[two, "4711-22"] != found[three, "9918-31"]
     doctor = found[one, "Dr. Emily Carter"]

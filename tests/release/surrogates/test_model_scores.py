@@ -94,8 +94,7 @@ def test_the_page_of_a_release_starts_the_comparison_and_shows_it(released, mana
     assert (job.state, job.result["release"], job.result["original"]) == (JobState.DONE, 1, 1.0)
     assert "0.67" in check_page(manager.get(address))
     html = check_page(manager.get(page))
-    assert "-0.33" in html and "Knows" in html
-    assert Event.objects.get(verb="surrogates.scored").actor.username == "mia"
+    assert "-0.33" in html and "Knows" in html and Event.objects.get(verb="surrogates.scored").actor.username == "mia"
 
 
 def test_what_can_not_be_compared_is_said(released, manager):

@@ -76,8 +76,7 @@ def test_splitting_and_merging(made):
     assert new != row and new.mentions.get() == mention
     chosen = [f"{one.pk}-{one.version}" for one in (new, entity(made))]
     response = made.client.post(merge, {"entity": chosen})
-    assert response.url == reverse("surrogate", args=["ward", row.pk])
-    assert entity(made).mentions.count() == 3
+    assert response.url == reverse("surrogate", args=["ward", row.pk]) and entity(made).mentions.count() == 3
     response = made.client.post(f"{merge}?kind=name", {"entity": [chosen[0], "x"]})
     assert response.url == f"{reverse('surrogates', args=['ward'])}?kind=name", "too few entities; the filter stays"
 

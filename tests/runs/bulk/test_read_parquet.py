@@ -85,8 +85,7 @@ def test_a_reading_goes_on_where_it_stopped(project, notes, tmp_path):
     (out / "_part-1-part-0000003.parquet").write_bytes(b"of a killed process")
     kept = first.stat().st_mtime_ns
     said = command("read_parquet", "ward", "rules", notes, out, "--processes", 1)
-    assert (said["notes"], said["earlier"]) == (30, 15)
-    assert answers(out) == whole and first.stat().st_mtime_ns == kept
+    assert (said["notes"], said["earlier"]) == (30, 15) and answers(out) == whole and first.stat().st_mtime_ns == kept
     assert {path.name for path in out.glob("_*")} == {ABOUT, LOCK}
     # Notes that may be readable by now are read again.
     failed = pyarrow.array(["The GPU memory is full."] + [None] * 9, pyarrow.string())
@@ -166,8 +165,7 @@ def test_a_killed_process_loses_no_part(tmp_path):
     """The first process that reads “once” is killed."""
     texts = ["a", f"once {tmp_path / 'killed'}", "b", "c"]
     found = list(bulk_pool.read_parts(KILLS, parts(tmp_path, texts), 2))
-    assert [counts.notes for counts in found] == [1] * 4
-    assert (tmp_path / "killed").exists()
+    assert [counts.notes for counts in found] == [1] * 4 and (tmp_path / "killed").exists()
 
 
 def test_a_note_that_kills_every_process_gets_an_error(tmp_path):

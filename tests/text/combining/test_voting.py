@@ -22,8 +22,7 @@ def plain(spans):
 @pytest.mark.parametrize("method", ALL)
 def test_spans_of_all_members_win_with_every_method(method: Method) -> None:
     annotation_set = [WHOLE, Span(10, 14, "NAME"), CITY]  # the first two touch
-    assert vote(method, [A, B, C], [annotation_set] * 3) == annotation_set
-    assert vote(method, [A, B], [[], []]) == []
+    assert vote(method, [A, B, C], [annotation_set] * 3) == annotation_set and vote(method, [A, B], [[], []]) == []
     # Attributes of the members with these bounds are kept.
     given = [(("Status", "past"),), (("Family", True), ("Status", "current"))]
     (found,) = vote(method, [A, B], [[Span(0, 10, "NAME", attributes=each)] for each in given])
@@ -232,8 +231,7 @@ def bounds(span):
 def test_no_span_is_lost_and_conflicts_are_mutual(annotation_sets):
     merged = merge(NAMES, annotation_sets)
     by_run = {name: set(map(bounds, spans)) for name, spans in zip(NAMES, annotation_sets, strict=True)}
-    assert set(map(bounds, merged)) == set().union(*by_run.values())
-    assert merged == sorted(set(merged))
+    assert set(map(bounds, merged)) == set().union(*by_run.values()) and merged == sorted(set(merged))
     for span in merged:
         said = [name for name in NAMES if bounds(span) in by_run[name]]
         assert [backing.run for backing in span.backing] == said
@@ -248,7 +246,6 @@ def test_no_span_is_lost_and_conflicts_are_mutual(annotation_sets):
 def test_attributes_of_all_runs_are_kept_and_differing_ones_named():
     given = [(("Family", True), ("Status", "past")), (("Status", "current"),), ()]
     one, other = merge(NAMES, [[Span(0, 5, "PATIENT", attributes=each), Span(9, 12, "CITY")] for each in given])
-    assert one.attributes == (("Family", True), ("Status", "past"))
-    assert one.differing == ("Status",)
+    assert one.attributes == (("Family", True), ("Status", "past")) and one.differing == ("Status",)
     assert one.provenance["attributes"] == ["Status"]
     assert (other.attributes, "attributes" in other.provenance) == ((), False)

@@ -75,8 +75,7 @@ def test_the_command_prints_errors_before_and_after(project, version):
     assert said["gold_hash"] == version.content_hash
     assert [point[0] for point in said["curves"]["PATIENT"]] == [at / 20 for at in range(21)]
     (event,) = Event.objects.filter(verb=CALIBRATED)
-    assert event.data == {"backend": "fake", "calibration": said["calibration_id"], "gold": 1}
-    assert raw_spans(run) == 60
+    assert event.data == {"backend": "fake", "calibration": said["calibration_id"], "gold": 1} and raw_spans(run) == 60
     assert "Calibration error (ECE): 0.4000 raw" in printed("calibrate", "ward", "--run", "fake-1", "--gold", 1)
     # It works in batches and reports progress.
     told = []
@@ -128,8 +127,7 @@ def test_the_test_split_is_excluded(project, version):
     split_version(version=version, seed="s", shares={"train": 50, "dev": 40, "test": 10}, actor=None)
     test = GoldVersionNote.objects.filter(version=version, split="test").count()
     said = calibrated()
-    assert test > 0 and said["left_out"] == {"test": test, "learned": 0}
-    assert said["notes"] == NOTES - test
+    assert test > 0 and said["left_out"] == {"test": test, "learned": 0} and said["notes"] == NOTES - test
 
 
 def test_errors_say_what_is_wrong(project, version):
@@ -187,7 +185,6 @@ def test_from_the_button_to_the_plot_and_withdrawal(project, version, manager):
     assert "plot-calibrated" in check_page(manager.get(page))
     manager.post(reverse("calibration_withdraw", args=["ward", made.pk]))
     assert "Withdrawn" in check_page(manager.get(there)) and "plot-calibrated" not in check_page(manager.get(page))
-    assert ran(project, "after").calibration is None
-    assert Event.objects.filter(verb=CALIBRATION_WITHDRAWN).count() == 1
+    assert ran(project, "after").calibration is None and Event.objects.filter(verb=CALIBRATION_WITHDRAWN).count() == 1
     refused = manager.post(start, form | {"gold": 7, "token": "u"}, follow=True)
     assert "there is no gold version 7" in check_page(refused).lower()

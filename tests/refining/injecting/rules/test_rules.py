@@ -141,8 +141,7 @@ def test_errors_never_overlap_each_other_nor_spurious_ones_gold(words, places):
     found = candidates(text, gold, I2B2, language="en")
     by_bounds = {(span.start, span.end): span for span in gold}
     for at, one in enumerate(found):
-        assert 0 <= one.start < one.end <= len(text)
-        assert one.label != one.was
+        assert 0 <= one.start < one.end <= len(text) and one.label != one.was
         assert not any(overlaps(one, other) for other in found[at + 1 :])
         if one.was:
             assert by_bounds[one.start, one.end].label == one.was
@@ -175,8 +174,7 @@ def test_in_turn_by_rule_until_none_is_left():
     found = drawn(tickets({"cities": 10, "wards-as-hospital": 2}), most=8)
     rules = [one.injection.rule for one in found]
     assert rules == ["cities", "wards-as-hospital", "cities", "wards-as-hospital", *["cities"] * 4]
-    assert len(drawn(tickets({"eponyms": 3}), most=8)) == 3
-    assert drawn(tickets({"eponyms": 3}), most=0) == []
+    assert len(drawn(tickets({"eponyms": 3}), most=8)) == 3 and drawn(tickets({"eponyms": 3}), most=0) == []
 
 
 def test_the_same_seed_draws_the_same_errors():

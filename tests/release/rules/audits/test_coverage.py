@@ -130,5 +130,4 @@ def test_the_bounds_hold_in_95_percent_of_releases(releases: int) -> None:
     assert sum(held.values()) >= 0.95 * releases
     assert min(held.values()) >= (0.95 - 3 * (0.95 * 0.05 / each) ** 0.5) * each, held
     # The simulation is about both ends: the target met, and not to be met any more.
-    assert states[AuditState.MET] > 0.15 * releases
-    assert states[AuditState.UNMET] > 0.2 * releases
+    assert states[AuditState.MET] > 0.15 * releases and states[AuditState.UNMET] > 0.2 * releases

@@ -107,8 +107,7 @@ def test_each_stratum_has_a_bound_of_its_own() -> None:
     plan = looks_rules.Design({"a": 900, "b": 100}, {"a": True, "b": True}, 0.95, 0.05, 0.0)
     [look] = plan.looks
     bounds = plan.bounds(looks_rules.AuditCounts(look, {}), 0)
-    assert bounds.overall <= 0.05
-    assert bounds.strata["b"] > bounds.strata["a"] > 0.05
+    assert bounds.overall <= 0.05 and bounds.strata["b"] > bounds.strata["a"] > 0.05
 
 
 # Bounds against published values, brute force, and the worked examples of docs/audits.md.
@@ -175,8 +174,7 @@ def test_a_chance_that_differs_between_strata_is_bounded_by_the_least() -> None:
     """All leaks may be in the stratum that is read least: the bound must hold for exactly that release."""
     sample = looks_rules.Sample(1000, 150, 0.1, simple=False)  # 60 of 600 and 90 of 400
     bound = looks_rules.leaky_notes(sample, 0, 1.0, 0.05)
-    assert looks_rules.hypergeometric_tail(0, 600, bound + 1, 60) <= 0.05
-    assert bound <= 32
+    assert looks_rules.hypergeometric_tail(0, 600, bound + 1, 60) <= 0.05 and bound <= 32
 
 
 # ── Samples ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,8 +219,7 @@ def test_a_large_patient_is_cut_into_clusters() -> None:
 
 def test_strata_are_drawn_in_proportion_and_at_least_ten() -> None:
     assert allocation(100, {"a": 9000, "b": 900, "c": 60, "d": 4}) == {"a": 91, "b": LEAST, "c": LEAST, "d": 4}
-    assert allocation(100, {"": 1000}) == {"": 100}
-    assert allocation(500, {"a": 300, "b": 200}) == {"a": 300, "b": 200}
+    assert allocation(100, {"": 1000}) == {"": 100} and allocation(500, {"a": 300, "b": 200}) == {"a": 300, "b": 200}
     units = [SamplingUnit(pk, "a" if pk < 80 else "b", "") for pk in range(100)]
     drawn = Counter(one.stratum for one in draw("x", units, [{"a": 16, "b": 10}]))
     assert drawn == {"a": 16, "b": 10}

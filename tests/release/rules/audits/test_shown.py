@@ -65,8 +65,7 @@ def test_places_go_back_and_forth() -> None:
     for words in ("Dr.", "Adam", "Adam Wilson", "45", "saw 😀"):
         start = page.text.index(words)
         begin, end = page.to_original(start, start + len(words))
-        assert ORIGINAL[begin:end] == words
-        assert page.to_shown(begin, end) == (start, start + len(words))
+        assert ORIGINAL[begin:end] == words and page.to_shown(begin, end) == (start, start + len(words))
     for start, end in ((3, 3), (-1, 2), (0, 99)):
         with pytest.raises(ValueError, match="leaves the text"):
             shown().to_original(start, end)
@@ -75,15 +74,13 @@ def test_places_go_back_and_forth() -> None:
 def test_replaced_text_cannot_leak_again() -> None:
     page = shown()
     assert page.is_replaced(4, 15) and page.is_replaced(27, 33 - 3)
-    assert not page.is_replaced(0, 15) and not page.is_replaced(17, 19)
-    assert not shown(ADAM).is_replaced(4, 15)
+    assert not page.is_replaced(0, 15) and not page.is_replaced(17, 19) and not shown(ADAM).is_replaced(4, 15)
 
 
 def test_marks_of_planted_leaks() -> None:
     page = shown(ADAM)
     assert page.finds_planted(9, 15) and page.finds_planted(0, 15) and not page.finds_planted(17, 19)
     # The title beside the planted name is no leak; a number or a long word is.
-    assert not page.is_leak(0, 15) and not page.is_leak(9, 12)
-    assert page.is_leak(4, 19)
+    assert not page.is_leak(0, 15) and not page.is_leak(9, 12) and page.is_leak(4, 19)
     assert page.is_leak(21, 24)
     assert not shown(DAY).is_leak(27, 38)  # the removed name before it

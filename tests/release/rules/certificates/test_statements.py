@@ -158,8 +158,7 @@ def test_shares_of_surrogates_are_no_counts():
 
 @given(st.floats(0, 1))
 def test_bounds_are_rounded_to_the_safe_side(value):
-    assert at_most(value) >= value - 1e-9 and at_most(value) - value < 1.1e-4
-    assert at_least(value) <= value + 1e-9
+    assert at_most(value) >= value - 1e-9 and at_most(value) - value < 1.1e-4 and at_least(value) <= value + 1e-9
 
 
 def test_canonical_json_has_one_form():

@@ -30,8 +30,7 @@ def written(day: date, language: str, form: str) -> str:
 @given(DATES, DAYS, WRITTEN)
 def test_a_full_date_moves_by_the_days_in_its_own_format(day: date, days: int, how: tuple[str, str]) -> None:
     moved = written(day + timedelta(days=days), *how)
-    assert shifted(written(day, *how), days, how[0]) == moved
-    assert shifted(moved, -days, how[0]) == written(day, *how)
+    assert shifted(written(day, *how), days, how[0]) == moved and shifted(moved, -days, how[0]) == written(day, *how)
 
 
 @given(DATES, st.integers(0, 27), DAYS)
@@ -52,8 +51,7 @@ def test_the_interval_of_a_range_is_kept_over_months_and_years(first: date, leng
 def test_a_date_without_a_year_moves_back_to_itself(month: int, day: int, days: int) -> None:
     text = f"{day:02}/{month:02}"
     moved = shifted(text, days, "es")
-    assert moved is not None
-    assert shifted(moved, -days, "es") == text
+    assert moved is not None and shifted(moved, -days, "es") == text
 
 
 SHIFTED = [

@@ -58,8 +58,7 @@ def test_a_text_of_many_thousand_words_is_no_name(piece: str) -> None:
 def test_parts_lie_in_the_text_in_order(text: str, language: str) -> None:
     end = 0
     for part in read_person(text, language).parts:
-        assert end <= part.start < part.end <= len(text)
-        assert text[part.start : part.end] == part.text
+        assert end <= part.start < part.end <= len(text) and text[part.start : part.end] == part.text
         end = part.end
 
 

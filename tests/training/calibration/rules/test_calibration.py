@@ -48,8 +48,7 @@ def test_the_default_curve_changes_nothing():
 def test_a_curve_for_reversed_confidences_is_flat_and_does_not_reverse_the_order():
     points = [(x, n, n - right) for x, n, right in seen(1, 1, 0)]
     curve = fit(points, prior=AS_IT_IS, weight=1)
-    assert (curve.a, curve.b) == (0, 0)
-    assert curve(0.1) == curve(0.9) == pytest.approx(0.5, abs=0.02)
+    assert (curve.a, curve.b) == (0, 0) and curve(0.1) == curve(0.9) == pytest.approx(0.5, abs=0.02)
 
 
 confidences = st.floats(0, 1, allow_nan=False)
@@ -60,8 +59,7 @@ counts = st.tuples(confidences, st.integers(0, 50), st.integers(0, 50)).map(lamb
 def test_any_counts_give_a_rising_curve_between_0_and_1(points, weight):
     curve = fit(points, prior=AS_IT_IS, weight=weight)
     values = [curve(at / 20) for at in range(21)]
-    assert all(0 < value < 1 for value in values)
-    assert all(low <= high + 1e-12 for low, high in pairwise(values))
+    assert all(0 < value < 1 for value in values) and all(low <= high + 1e-12 for low, high in pairwise(values))
     assert curve.a >= 0 and curve.b >= 0
     # A steep curve never reaches 0 or 1.
     curve = fit([(1.0, 50, 50)] * 30, prior=AS_IT_IS, weight=0.1)
@@ -82,8 +80,7 @@ def test_a_common_label_has_its_own_curve_and_a_rare_one_that_of_all_labels():
     found = curves.fitted(
         outcomes(("NAME", 0.9, 1000, 500), ("DATE", 0.9, 1000, 1000), ("AGE", 0.9, curves.LEAST_OWN - 1, 0))
     )
-    assert set(found.curves.labels) == {"NAME", "DATE"}
-    assert found.curves("NAME", 0.9) == pytest.approx(0.5, abs=0.02)
+    assert set(found.curves.labels) == {"NAME", "DATE"} and found.curves("NAME", 0.9) == pytest.approx(0.5, abs=0.02)
     assert found.curves("DATE", 0.9) > 0.98
     assert found.curves("AGE", 0.9) == found.curves("never seen", 0.9) == pytest.approx(0.743, abs=0.02)
 
@@ -114,8 +111,7 @@ def test_the_figures_after_calibration_are_cross_fitted():
     found = curves.fitted(made)
     seen_all = found.curves("NAME", 0.4)
     (low, *_rest) = found.after.groups
-    assert low.spans == 100 and low.share == 0
-    assert low.confidence > seen_all + 0.1
+    assert low.spans == 100 and low.share == 0 and low.confidence > seen_all + 0.1
 
 
 def test_calibrated_confidences_are_nearer_to_the_observed_precision():
@@ -124,8 +120,7 @@ def test_calibrated_confidences_are_nearer_to_the_observed_precision():
         for n in range(spans):
             made.add("NAME", confidence, right=n < right, fold=(at + n) % 5)
     found = curves.fitted(made)
-    assert found.after.ece < 0.03 < found.before.ece
-    assert found.after.brier < found.before.brier
+    assert found.after.ece < 0.03 < found.before.ece and found.after.brier < found.before.brier
 
 
 def test_reliability_by_hand():
@@ -139,17 +134,14 @@ def test_reliability_by_hand():
 @given(st.lists(counts.filter(lambda p: p[1] > 0), min_size=1, max_size=60))
 def test_there_are_at_most_ten_groups_and_each_span_is_in_one(points):
     found = curves.Reliability.of(points)
-    assert len(found.groups) <= GROUPS
-    assert sum(g.spans for g in found.groups) == found.spans
-    assert sum(g.right for g in found.groups) == found.right
-    assert 0 <= found.ece <= 1 and 0 <= found.brier <= 1
+    assert len(found.groups) <= GROUPS and sum(g.spans for g in found.groups) == found.spans
+    assert sum(g.right for g in found.groups) == found.right and 0 <= found.ece <= 1 and 0 <= found.brier <= 1
 
 
 def test_stored_curves_are_restored_unchanged():
     made = curves.fitted(outcomes(("NAME", 0.9, 1000, 500), ("DATE", 1.0, 100, 99))).curves
     again = curves.Curves.from_dict(made.as_dict())
-    assert again == made
-    assert again("DATE", 1.0) == made("DATE", 1 - EDGE) == round(made("DATE", 1.0), 4)
+    assert again == made and again("DATE", 1.0) == made("DATE", 1 - EDGE) == round(made("DATE", 1.0), 4)
 
 
 # ── Calibrations as text ─────────────────────────────────────────────────────────────────────────────────────────────
