@@ -5,7 +5,6 @@ from django.utils.translation import gettext as _
 from annotations.core.services import ServiceError
 from annotations.jobs.runner import Claim
 from annotations.models import Recording, User
-from models_runtime.speech.services.judging import judge_gaps
 from models_runtime.speech.services.transcribing import transcribe
 
 
@@ -29,6 +28,9 @@ def run(claim: Claim) -> dict[str, Any]:
 
 def run_gaps(claim: Claim) -> dict[str, Any]:
     """Ask a language model about the gaps of a recording. It may be repeated: the last verdict counts."""
+    # Imported here: the code of language models would take 20 MiB of every idle worker.
+    from models_runtime.speech.services.judging import judge_gaps
+
     rows = Recording.objects.select_related("document__project")
     recording = rows.filter(pk=int(claim.params["recording"])).first()
     if recording is None:
