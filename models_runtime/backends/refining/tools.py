@@ -4,9 +4,11 @@ A tool sees and changes the annotations of this one note, and nothing else. An a
 call gives `{"refused": "…"}` and leaves the to-do list as it is.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from pathlib import Path
 from typing import Any, Final
 
 from annotations.text.names import unkeepable
@@ -33,7 +35,7 @@ class Argument:
     required: bool = False
     least: int = 0
     most: int | None = None
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str] = ()
 
     def schema(self) -> dict[str, Any]:
         found: dict[str, Any] = {"type": self.kind, "description": self.description}
@@ -93,7 +95,6 @@ def checked(arguments: Sequence[Argument], given: object) -> dict[str, Any]:
 Answer = dict[str, Any]
 AROUND: Final = 30
 """Tokens of context on each side, unless the agent asks for more or fewer."""
-MOST_AROUND: Final = 400
 MOST_ROWS: Final = 100
 """Annotations in one answer of the list."""
 
@@ -265,76 +266,21 @@ def _found(text: str, item: Item, wanted: str) -> tuple[int, int]:
     return found
 
 
-_NUMBER: Final = Argument(
-    "number", "integer", "Number of the annotation in the list. Default: the current one.", least=1
-)
-_REASON: Final = Argument("reason", "string", "Why, in one sentence.", required=True)
+_RUN: Final = {
+    "list_annotations": _list, "show_context": _context, "validate": _validate, "load_skill": _skill,
+    "recall": _remember, "keep": _keep, "change_ends": _ends, "change_class": _class, "remove": _remove,
+    "finish": _finish,
+}  # fmt: skip
 
-TOOLS: Final = (
-    Tool(
-        "list_annotations",
-        "List the annotations of this note with their numbers, offsets, texts, labels and states.",
-        (
-            Argument("state", "string", "Which annotations. Default: all.", choices=("all", "open", "done")),
-            Argument("first", "integer", "The number to begin with. Default: 1.", least=1),
-        ),
-        _list,
-        needs=Component.TODO,
-    ),
-    Tool(
-        "show_context",
-        "Show an annotation with the text around it. Ask for more tokens if you need more context.",
-        (
-            _NUMBER,
-            Argument("before", "integer", f"Tokens before it. Default: {AROUND}.", least=0, most=MOST_AROUND),
-            Argument("after", "integer", f"Tokens after it. Default: {AROUND}.", least=0, most=MOST_AROUND),
-        ),
-        _context,
-        needs=Component.CONTEXT,
-    ),
-    Tool(
-        "validate",
-        "Check by fixed rules whether an annotation is a date, an e-mail address, a URL, or another identifier.",
-        (_NUMBER,),
-        _validate,
-        needs=Component.VALIDATORS,
-    ),
-    Tool(
-        "load_skill",
-        "Read the guidance for a group of labels: definition, right and wrong examples, edge cases.",
-        (Argument("name", "string", "Name of the skill.", required=True),),
-        _skill,
-        needs=Component.SKILLS,
-    ),
-    Tool(
-        "recall",
-        "Show the decisions of this note about annotations with the same text and label.",
-        (_NUMBER,),
-        _remember,
-        needs=Component.MEMORY,
-    ),
-    Tool("keep", "Keep an annotation as it is.", (_NUMBER, _REASON), _keep, changes=True),
-    Tool(
-        "change_ends",
-        "Change where an annotation starts and ends. The new place must overlap the old one.",
-        (
-            _NUMBER,
-            _REASON,
-            Argument("text", "string", "The right text, copied exactly from the note."),
-            Argument("start", "integer", "The right start, in characters from 0.", least=0),
-            Argument("end", "integer", "The right end, in characters, exclusive.", least=1),
-        ),
-        _ends,
-        changes=True,
-    ),
-    Tool(
-        "change_class",
-        "Give an annotation another label of the project.",
-        (_NUMBER, _REASON, Argument("label", "string", "Code of the right label.", required=True)),
-        _class,
-        changes=True,
-    ),
-    Tool("remove", "Remove an annotation that is no identifier.", (_NUMBER, _REASON), _remove, changes=True),
-    Tool("finish", "Check the whole list, and finish the note if nothing is wrong.", (), _finish),
-)
+
+def _tools() -> Iterator[Tool]:
+    given = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
+    arguments = {name: Argument(name, **row) for name, row in given["arguments"].items()}
+    for name, row in given["tools"].items():
+        own = tuple(arguments[each] for each in row.get("arguments", ()))
+        needs = Component(row["needs"]) if "needs" in row else None
+        yield Tool(name, row["description"], own, _RUN[name], needs, row.get("changes", False))
+
+
+TOOLS: Final = tuple(_tools())
 """All tools, in the order in which they are offered."""
