@@ -47,6 +47,8 @@ _CHROME = """async ([row, controls]) => {
             if (covers) found.push(`${name(each)} covers ${name(other)}`);
         }
     }
+    const title = document.querySelector(".wb-bar h1");
+    if (title.clientWidth < Math.min(64, title.scrollWidth)) found.push(`the name has ${title.clientWidth}`);
     const text = document.getElementById("scroll").getBoundingClientRect();
     if (text.top > 48 || text.height < 84) found.push(`the text has ${text.height} from ${text.top}`);
     for (const where of controls) {

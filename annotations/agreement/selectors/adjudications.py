@@ -91,9 +91,13 @@ def _notes(project: models.Project, show: Show) -> "QuerySet[Any]":
 _ORDER = (F("agreement").asc(nulls_last=True), "document_id")
 
 
-def adjudication_notes(project: models.Project, show: Show) -> "QuerySet[Any]":
-    """The notes in the order of the list, for `items_of`. Bring the comparisons up to date before."""
-    return _notes(project, show).select_related("document").defer("document__text").order_by(*_ORDER)
+def adjudication_notes(project: models.Project, show: Show, user: int | None = None) -> "QuerySet[Any]":
+    """The notes in the order of the list, for `items_of`. Bring the comparisons up to date before.
+
+    With a user, those to adjudicate are without those that only others have begun, as `notes_left` counts them.
+    """
+    rows = _notes(project, show).select_related("document").defer("document__text").order_by(*_ORDER)
+    return rows if user is None or show != Show.TODO else rows.filter(~_begun_by(user)[1])
 
 
 def items_of(rows: Sequence[Any]) -> list[AdjudicationItem]:
@@ -135,11 +139,13 @@ def _state(state: str | None, heard: str | None, now: str) -> str:
     return "finished" if heard in (now, "") else "again"
 
 
-def adjudication_counts(project: models.Project) -> AdjudicationCounts:
+def adjudication_counts(project: models.Project, user: int | None = None) -> AdjudicationCounts:
+    """Count the notes. With a user, those to adjudicate are counted as in `adjudication_notes`."""
     n = {show: _notes(project, show).count() for show in Show if show != Show.TODO}
+    others = _notes(project, Show.TODO).filter(_begun_by(user)[1]).count() if user is not None else 0
     return AdjudicationCounts(
         **{show.value: number for show, number in n.items()},
-        todo=n[Show.ALL] - n[Show.FINISHED],
+        todo=n[Show.ALL] - n[Show.FINISHED] - others,
         unanimous=unanimous_notes(project).count() if project.unanimous_passes else 0,
         without_gold=finished_without_gold(project),
     )

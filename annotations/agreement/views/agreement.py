@@ -304,8 +304,8 @@ def adjudications(request: Request, access: Access) -> HttpResponse:
             if asked in adjudication_selectors.Show.values
             else adjudication_selectors.Show.TODO
         )
-        counted = adjudication_selectors.adjudication_counts(project)
-        page = paged(request, adjudication_selectors.adjudication_notes(project, show), PAGE)
+        counted = adjudication_selectors.adjudication_counts(project, access.user.pk)
+        page = paged(request, adjudication_selectors.adjudication_notes(project, show, access.user.pk), PAGE)
         context |= {
             "show": show,
             "choices": [(each.value, each.label, getattr(counted, each.value)) for each in adjudication_selectors.Show],

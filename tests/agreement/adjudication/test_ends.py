@@ -7,6 +7,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.deciding import finish_adjudication, reopen
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
+from annotations.core.access import Can, enter
 from annotations.core.services import ServiceError
 from annotations.gold.services.making import make_gold_bulk
 from annotations.models import Adjudication, AnnotationSet, MajorityAct, MajorityNote, Resolution
@@ -144,6 +145,11 @@ def test_the_list_has_the_lowest_agreement_first(world):
     )
     waiting = [adjudications.to_adjudicate(world.project, who.pk) for who in (world.rita, world.rosa)]
     assert [found.filter(document_id=world.note.pk).count() for found in waiting] == [1, 0]
+    for who, left in ((world.rita, 4), (world.rosa, 3)):  # the list says what the badge says
+        shown = adjudications.adjudication_notes(world.project, adjudications.Show.TODO, who.pk)
+        counted = adjudications.adjudication_counts(world.project, who.pk).todo
+        badge = adjudications.notes_left(enter(who, world.project.slug, Can.MAKE_GOLD))
+        assert (counted, shown.count(), badge) == (left, left, left)
     MajorityNote.objects.create(
         act=MajorityAct.objects.create(project=world.project, user=world.rita), document=world.note
     )
