@@ -179,7 +179,7 @@ def test_through_the_command(empty, tmp_path, capsys):
     assert not Document.objects.filter(name="letter").exists() and StoredFile.objects.count() == 2
     capsys.readouterr()
     call_command("import_documents", "covid", str(folder))
-    assert "gone.pdf: " in capsys.readouterr().out and Document.objects.filter(name="letter").exists()
+    assert "file gone.pdf" in capsys.readouterr().out and Document.objects.filter(name="letter").exists()
 
 
 def test_documents_of_one_name(empty):

@@ -245,7 +245,7 @@ def test_documents_and_empty_notes_are_named(mia, tmp_path, capsys):
         (tmp_path / name).write_bytes(files[name])
     call_command("import_documents", "covid", str(tmp_path), "--take-duplicates", "--format=text")
     out = capsys.readouterr().out
-    assert "uno: " in out and "tre.docx" in out
+    assert "file uno" in out and "tre.docx" in out
 
 
 def test_readmes_and_licenses_are_named_but_no_files_of_the_operating_system(world, mia):

@@ -25,8 +25,8 @@ def called(*words: object) -> str:
 def test_a_project_moves_with_archive_as_the_format(tmp_path, sign_in):
     world = full_project()
     out = tmp_path / "covid.zip"
-    assert called("export_documents", "covid", out, "--format", "archive").startswith(f"Wrote {out}: ")
-    assert "Imported project copy: " in called("import_documents", "copy", out)
+    assert called("export_documents", "covid", out, "--format", "archive").startswith(f"file: {out}\n")
+    assert "project: copy\n" in called("import_documents", "copy", out)
     told = json.loads(called("import_documents", "second", out, "--format", "archive", "--json"))
     assert (told["project"], Project.objects.filter(slug__in=["copy", "second"]).count()) == ("second", 2)
     export = ("export_documents", "covid", tmp_path / "x.zip", "--format")

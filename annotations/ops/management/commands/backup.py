@@ -17,10 +17,3 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         return write_backup(file=Path(options["file"]).absolute())
-
-    def say(self, result: dict[str, Any]) -> str:
-        counts = result["counts"]
-        return (
-            f"Wrote {result['file']} ({result['bytes']:,} bytes): {counts.get('project', 0):,} projects, "
-            f"{counts.get('document', 0):,} notes, {counts.get('span', 0):,} spans."
-        )

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
 from annotations.models import Project, User
-from annotations.ops.services.archives.reading import export_to, say_exported
+from annotations.ops.services.archives.reading import export_to
 
 
 class Command(ProjectCommand):
@@ -18,6 +18,3 @@ class Command(ProjectCommand):
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         return export_to(project=project, out=options["out"], actor=actor)
-
-    def say(self, result: dict[str, Any]) -> str:
-        return say_exported(result)

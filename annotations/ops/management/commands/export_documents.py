@@ -13,11 +13,10 @@ from annotations.exchange.services.exporting import export_to_path
 from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
-from annotations.formats.base import LOSSES
 from annotations.gold.services.splitting import LAYOUTS
 from annotations.models import Project, User
 from annotations.notes.selectors.notes import PAGE
-from annotations.ops.services.archives.reading import WHOLE, check_alone, export_to, say_exported
+from annotations.ops.services.archives.reading import WHOLE, check_alone, export_to
 
 
 class Command(ProjectCommand):
@@ -68,34 +67,6 @@ class Command(ProjectCommand):
         with progress_bar("Exporting") as progress:
             report = export_to_path(project=project, actor=actor, progress=progress, **asked)
         return report | {"losses": named_losses(project, report["losses"])}
-
-    def say(self, result: dict[str, Any]) -> str:
-        if "file" in result:
-            return say_exported(result)
-        lines = [
-            f"Notes exported from {result['set']} as {result['format']}: {result['notes']}. Spans: {result['spans']}."
-        ]
-        if result["drafts_left_out"]:
-            lines.append(f"Drafts not exported: {result['drafts_left_out']}.")
-        if labels := result["labels"]:
-            named = f" as in the mapping “{labels['mapping']}”" if labels["mapping"] else ""
-            counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["written"].items())) or "none"
-            lines.append(f"Labels written{named}: {counts}.")
-            if labels["left_out"]:
-                counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["left_out"].items()))
-                lines.append(f"Spans left out by label: {counts}.")
-            if labels["merged"]:
-                lines.append(f"Spans merged with an equal span of another label: {labels['merged']}.")
-        lines += [
-            f"Not exported: {loss['note']} [{loss['start']}, {loss['end']}) {loss['label']}: {loss['reason']}"
-            for loss in result["losses"]
-        ]
-        if result["loss_count"] > len(result["losses"]):
-            lines.append(
-                f"The first {len(result['losses']):,} of {result['loss_count']:,} spans that were not exported are "
-                f"listed above. {LOSSES} lists all."
-            )
-        return "\n".join(lines)
 
 
 def _ids_of(project: Project, names: list[str]) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, RequiredStanding
 from annotations.models import User
-from annotations.ops.services.archives.reading import import_from, say_imported
+from annotations.ops.services.archives.reading import import_from
 
 
 class Command(JourneyCommand):
@@ -21,6 +21,3 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         return import_from(path=options["file"], slug=options["slug"], actor=actor)
-
-    def say(self, result: dict[str, Any]) -> str:
-        return say_imported(result)

@@ -12,7 +12,7 @@ from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.formats import DETECT
 from annotations.formats.documents.texts import CleaningRule
 from annotations.models import User
-from annotations.ops.services.archives.reading import WHOLE, check_alone, import_from, is_whole, say_imported
+from annotations.ops.services.archives.reading import WHOLE, check_alone, import_from, is_whole
 
 _OF_NOTES: Final = (
     *("map_label", "add_label", "skip_label", "mapping", "written_as", "language", "patients"),
@@ -84,27 +84,6 @@ class Command(JourneyCommand):
         if not taken:
             report["failed"] = f"Nothing was imported. {_refused(report)}"
         return report
-
-    def say(self, result: dict[str, Any]) -> str:
-        if "project" in result:
-            return say_imported(result)
-        lines = [
-            f"Imported as {result['format']}: {result['notes']} notes, {result['sets']} annotation sets, "
-            f"{result['spans']} spans. Already in the project: {result['already_there']} notes. {_refused(result)}"
-        ]
-        if result["moved_spans"]:
-            lines.append(f"Spans moved to the text that they quote: {result['moved_spans']}.")
-        for name, line in result.get("labels", {}).items():
-            target = f" as {line['label']}" if line["label"] else ""
-            lines.append(f"Label “{name}” {line['do']}{target}: {line['spans']} spans.")
-        for kind, word in (("refused", "Refused"), ("warnings", "Warning")):
-            for row in result[kind]:
-                line = f", line {row['line']}" if row["line"] else ""
-                line += f" (and {row['also']} more)" if row.get("also") else ""
-                lines.append(f"{word}: {row['file']}{line}: {row['message']}")
-            if result[f"{kind}_more"]:
-                lines.append(f"{word}: {result[f'{kind}_more']} more problems are not listed.")
-        return "\n".join(lines)
 
 
 def _imported(actor: User | None, options: dict[str, Any]) -> dict[str, Any]:

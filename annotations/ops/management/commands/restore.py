@@ -20,11 +20,3 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         return restore_backup(file=Path(options["file"]).absolute(), force=options["force"])
-
-    def say(self, result: dict[str, Any]) -> str:
-        lines = [f"Restored {result['file']}, made {result['created']} by version {result['version']}."]
-        if result["migrated"]:
-            lines.append(f"The backup was from an older version: applied {result['migrated']} migrations.")
-        if result["safety_backup"]:
-            lines.append(f"The previous database is saved in {result['safety_backup']}.")
-        return "\n".join(lines)

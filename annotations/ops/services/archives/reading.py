@@ -385,14 +385,6 @@ def export_to(*, project: models.Project, out: Path, actor: models.User | None) 
     return {"file": str(out), **written._asdict()}
 
 
-def say_exported(result: dict[str, Any]) -> str:
-    """What `export_to` did, as a sentence."""
-    return (
-        f"Wrote {result['file']}: {result['notes']:,} notes, {result['sets']:,} annotation sets, "
-        f"{result['spans']:,} spans. SHA-256: {result['sha256']}"
-    )
-
-
 def import_from(*, path: Path, slug: str, actor: models.User | None) -> dict[str, Any]:
     """Make a new project from an archive; an empty `slug` takes the short name in the archive. Raises ServiceError."""
     try:
@@ -401,15 +393,6 @@ def import_from(*, path: Path, slug: str, actor: models.User | None) -> dict[str
     except OSError as error:
         raise ServiceError(f"Can't read “{path}”: {error.strerror}.", code="path") from error
     return {"project": imported.slug, **{key: n for key, n in imported._asdict().items() if key != "slug"}}
-
-
-def say_imported(result: dict[str, Any]) -> str:
-    """What `import_from` did, in sentences."""
-    return (
-        f"Imported project {result['project']}: {result['notes']:,} notes, {result['sets']:,} annotation sets, "
-        f"{result['spans']:,} spans. People: {result['people']:,}; their work is marked as imported, and nobody became "
-        "a member. Add members with add_member."
-    )
 
 
 def is_whole(path: Path, format: str) -> bool:

@@ -42,9 +42,3 @@ class Command(ProjectCommand):
             "open_notes": Assignment.objects.filter(project=project, user=user, state=AssignmentState.OPEN).count(),
             "password_link": link,
         }
-
-    def say(self, result: dict[str, Any]) -> str:
-        line = f"{result['user']} is now {result['role']} in {result['project']}. Open notes: {result['open_notes']}."
-        if result["password_link"]:
-            line += f"\nOne-time link to choose a password, on this server's address: {result['password_link']}"
-        return line

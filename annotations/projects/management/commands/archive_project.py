@@ -19,7 +19,3 @@ class Command(ProjectCommand):
         change = restore_project if options["restore"] else archive_project
         changed = change(project=project, actor=actor)
         return {"project": project.slug, "archived": not options["restore"], "changed": changed}
-
-    def say(self, result: dict[str, Any]) -> str:
-        state = "archived" if result["archived"] else "open"
-        return f"Project {result['project']} is {state if result['changed'] else f'already {state}'}."

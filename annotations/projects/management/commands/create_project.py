@@ -41,6 +41,3 @@ class Command(JourneyCommand):
             "label_set": project.label_set.key,
             "labels": project.label_set.labels.count(),
         }
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"Project {result['project']} created with {result['labels']} labels of {result['label_set']}."

@@ -11,9 +11,3 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         token, digest = new_token()
         return {"token": token, "hash": digest}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return (
-            f"For the provider, not shown again: {result['token']}\n"
-            f'For the file of DEIDREVIEW_SIGN_IN: scim_token_hashes = ["{result["hash"]}"]'
-        )

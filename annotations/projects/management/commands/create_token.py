@@ -27,6 +27,3 @@ class Command(JourneyCommand):
             project=project, actor=actor
         )  # fmt: skip
         return {"id": row.pk, "token": secret, "scope": row.scope, "expires": row.expires_at.isoformat()}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"Token {result['id']}, valid until {result['expires'][:10]}, not shown again: {result['token']}"

@@ -66,29 +66,6 @@ class Command(ProjectCommand):
             transaction.set_rollback(options["preview"])
         return found
 
-    def say(self, result: dict[str, Any]) -> str:
-        if "file" in result:
-            return f"Wrote {result['written']} labels to {result['file']}."
-        if "deleted" in result:
-            return f"Deleted the label {result['deleted']}."
-        if "added" in result:
-            added, changed = ("Would add", "change") if result["preview"] else ("Added", "changed")
-            return (
-                f"{added} {len(result['added'])} labels{_named(result['added'])}; "
-                f"{changed} {len(result['changed'])}{_named(result['changed'])}. Unchanged: {result['unchanged']}."
-            )
-        return "\n".join(_line(row) for row in result["labels"])
-
-
-def _named(codes: Sequence[str]) -> str:
-    return f" ({', '.join(codes)})" if codes else ""
-
-
-def _line(row: dict[str, Any]) -> str:
-    key = f"  key {row['hotkey']}" if row["hotkey"] else ""
-    merged = f"  merged into {row['merged_into']}" if row["merged_into"] else ""
-    return f"{row['code']:32} {row['name']}  ({row['category']}){key}{merged}"
-
 
 # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 

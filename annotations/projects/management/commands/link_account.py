@@ -27,6 +27,3 @@ class Command(JourneyCommand):
             )
         link_account(user=user, provider=options["provider"], subject=options["subject"], actor=actor)
         return {"user": user.username, "provider": options["provider"]}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"{result['user']} can now sign in with {result['provider']}."

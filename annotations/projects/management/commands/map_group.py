@@ -28,7 +28,3 @@ class Command(ProjectCommand):
         for row in rows.filter(group__in=[options["group"], options["group"].lower()]):
             unmap_group(row=row, actor=actor)
         return result | {"role": None}
-
-    def say(self, result: dict[str, Any]) -> str:
-        role = result["role"] or "no role"
-        return f"Members of “{result['group']}” at {result['provider']} have {role} in {result['project']}."

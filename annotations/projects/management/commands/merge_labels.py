@@ -22,10 +22,3 @@ class Command(ProjectCommand):
         if options["preview"]:
             return merge_preview(source=source, target=target) | {"preview": True}
         return merge_labels(source=source, target=target, actor=actor) | {"preview": False}
-
-    def say(self, result: dict[str, Any]) -> str:
-        spans, duplicates = ("Spans to change", "to remove") if result["preview"] else ("Spans changed", "removed")
-        return (
-            f"{spans} from {result['source']} to {result['target']}: {result['spans']} in {result['notes']} notes. "
-            f"Duplicates {duplicates}: {result['already_there']}."
-        )

@@ -21,6 +21,3 @@ class Command(ProjectCommand):
             "user": user.username,
             "path": reset_link_path(project=project, user=user, actor=actor),
         }
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"One-time link for {result['user']}, on this server's address: {result['path']}"

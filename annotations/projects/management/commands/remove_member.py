@@ -23,10 +23,3 @@ class Command(ProjectCommand):
             return removal_preview(project=project, user=user) | {"preview": True}
         heir = find_user(options["hand_over_to"]) if options["hand_over_to"] else None
         return remove_member(project=project, user=user, actor=actor, hand_over_to=heir) | {"preview": False}
-
-    def say(self, result: dict[str, Any]) -> str:
-        done = "would be removed" if result["preview"] else "was removed"
-        return (
-            f"{result['user']} {done}. Open notes: {result['open_notes']}. Drafts, kept: {result['drafts']}. "
-            f"Submitted annotation sets, kept and counted: {result['submitted']}."
-        )

@@ -36,6 +36,3 @@ class Command(ProjectCommand):
             label = update_label(label=label, actor=actor, **changes)
         spans = Span.objects.filter(label=label).count()
         return {"label": label.code, "name": label.name, "spans": spans, "preview": options["preview"]}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"Label {result['label']}, named “{result['name']}”. Spans: {result['spans']}."

@@ -26,6 +26,3 @@ class Command(JourneyCommand):
         revoke_token(token=row, actor=actor)
         row.refresh_from_db()
         return {"id": row.pk, "state": state_of(row)}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return f"Token {result['id']} is revoked."

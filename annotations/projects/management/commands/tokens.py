@@ -32,11 +32,3 @@ class Command(JourneyCommand):
                 for row in tokens_of(user)
             ]
         }
-
-    def say(self, result: dict[str, Any]) -> str:
-        lines = [
-            f"{one['id']}  {one['prefix']}…  {one['scope']}  {one['project'] or 'all projects'}  "
-            f"until {one['expires'][:10]}  {one['state']}  {one['name']}"
-            for one in result["tokens"]
-        ]
-        return "\n".join(lines) or "This person has no tokens."

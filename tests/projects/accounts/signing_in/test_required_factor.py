@@ -117,7 +117,7 @@ def test_a_manager_requires_it_in_the_settings(client, person, sign_in):
 
 def test_commands_of_the_server_need_no_second_factor(project, capsys):
     call_command("add_member", "heart", make_user("grace").username, role="viewer")
-    assert "grace is now viewer" in capsys.readouterr().out
+    assert "user: grace\nrole: viewer\n" in capsys.readouterr().out
 
 
 def test_a_token_lists_and_opens_no_closed_project(project, person):
