@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Min, OuterRef, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
@@ -31,6 +31,7 @@ from annotations.models import (
     Span,
 )
 from annotations.models.notes import NOT_IN_BULK
+from annotations.projects.selectors.projects import CountedRows
 from annotations.text.attributes import Value
 from annotations.text.names import MAX_OFFSET, whole
 from annotations.text.spans import Span as DomainSpan
@@ -283,27 +284,31 @@ def _disputed(gold: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]) -> 
 def _sources(
     project: Project, gold: QuerySet[AnnotationSet], drafts: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]
 ) -> list[GoldCandidate]:
-    authors = {a.pk: a for a in Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)}
-    sets = AnnotationSet.objects.filter(author_id__in=list(authors), state=SUBMITTED).order_by()
+    own = AnnotationSet.objects.filter(author=OuterRef("pk"), state=SUBMITTED)
+    golden = CountedRows(own.filter(document__in=gold.order_by().values("document")))
+    found: Any = Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)
+    authors = list(found.annotate(submitted=CountedRows(own), golden=golden))
+    sets = AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
     # Not “not in”: PostgreSQL would search a list that is too long for its memory once for every set.
     free = disputed.filter(*(~Exists(rows.filter(document_id=OuterRef("document_id"))) for rows in (gold, drafts)))
-    has_gold, in_review, differ = (Q(document__in=rows.order_by().values("document")) for rows in (gold, drafts, free))
 
-    def by_author(*conditions: Any) -> dict[int, int]:
+    def by_author(notes: QuerySet[Any]) -> dict[int, int]:
         # A query for each count lets the database make a list of notes once, instead of looking up every set.
-        return dict(sets.filter(*conditions).values_list("author_id").annotate(n=Count("*")))
+        found = sets.filter(document__in=notes.order_by().values("document"))
+        return dict(found.values_list("author_id").annotate(n=Count("*")))
 
-    golden, reviewed, differing = by_author(has_gold), by_author(in_review), by_author(differ)
-    found = [
+    reviewed, differing = by_author(drafts), by_author(free)
+    candidates = [
         GoldCandidate(
-            pk, authors[pk].name, authors[pk].kind, n, n - golden.get(pk, 0) - reviewed.get(pk, 0),
-            reviewed.get(pk, 0), differing.get(pk, 0),
+            one.pk, one.name, one.kind, one.submitted, one.submitted - one.golden - reviewed.get(one.pk, 0),
+            reviewed.get(one.pk, 0), differing.get(one.pk, 0),
         )
-        for pk, n in by_author().items()
+        for one in authors
+        if one.submitted
     ]  # fmt: skip
     order = [AuthorKind.ADJUDICATED, AuthorKind.ANNOTATOR]
     return sorted(
-        found, key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name)
+        candidates, key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name)
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Sum
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
@@ -15,6 +15,7 @@ from annotations.core.hooks import notes_learned_from, notes_without_answer, thr
 from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of, state_of_sets
 from annotations.gold.selectors import version_for, version_rows
+from annotations.projects.selectors.projects import CountedRows
 from annotations.scores.rules.tally import Criterion
 from annotations.text.attributes import pass_of
 from annotations.text.hashes import text_sha256
@@ -332,18 +333,16 @@ def authors_with_notes(
     gold: Any = gold_sets(reference.project).order_by().values("document_id")
     if reference.version:
         gold = models.GoldVersionNote.objects.filter(version=reference.version).values("document_id")
-    authors = {author.pk: author for author in scorable_authors(reference.project, among)}
-    sets = (
-        models.AnnotationSet.objects.filter(author__in=list(authors), state=SUBMITTED).order_by().values_list("author")
+    own = models.AnnotationSet.objects.filter(author=OuterRef("pk"), state=SUBMITTED)
+    sets = _in_language(own, reference.project, language)
+    authors: Any = scorable_authors(reference.project, among).annotate(
+        submitted=CountedRows(sets), shared=CountedRows(sets.filter(document_id__in=gold))
     )
-    sets = _in_language(sets, reference.project, language)
-    submitted: dict[int, int] = dict(sets.annotate(n=Count("*")))
-    shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("*")))
     order = [
         models.AuthorKind.ANNOTATOR, models.AuthorKind.ADJUDICATED, models.AuthorKind.REFINED, models.AuthorKind.RUN,
         models.AuthorKind.BENCH,
     ]  # fmt: skip
-    found = [AuthorNotes(authors[pk], n, shared.get(pk, 0)) for pk, n in submitted.items()]
+    found = [AuthorNotes(author, author.submitted, author.shared) for author in authors if author.submitted]
     return sorted(found, key=lambda one: (order.index(models.AuthorKind(one.author.kind)), one.author.name))
 
 
