@@ -69,23 +69,21 @@ _FIELDS: Final = {"quote": "quote", "outside": "end", "empty": "end", "white": "
 
 
 @router.get(PATH, Can.ANNOTATE, response=OwnAnnotations)
-def read_annotations(request: ApiRequest, response: HttpResponse, access: Access, note: Note) -> OwnAnnotations:
+def read_annotations(response: HttpResponse, access: Access, note: Note) -> OwnAnnotations:
     """Read the person's own annotation set of a note. The audit log records it."""
     NOTE_READ.record(actor=access.user, note=note)
     return _own(response, access, note)
 
 
 @router.post(f"{PATH}/start", Can.ANNOTATE, response=OwnAnnotations)
-def start_own_annotations(request: ApiRequest, response: HttpResponse, access: Access, note: Note) -> OwnAnnotations:
+def start_own_annotations(response: HttpResponse, access: Access, note: Note) -> OwnAnnotations:
     """Start the annotation set from a run's spans, where the project says so. Repeating it changes nothing."""
     start_annotations(access=access, note=note)
     return _own(response, access, note)
 
 
 @router.post(f"{PATH}/spans", Can.ANNOTATE, response={201: SavedSpan})
-def create_span(
-    request: ApiRequest, response: HttpResponse, access: Access, note: Note, body: NewSpan
-) -> Status[SavedSpan]:
+def create_span(response: HttpResponse, access: Access, note: Note, body: NewSpan) -> Status[SavedSpan]:
     """Create a span. The same span again changes nothing."""
     start_annotations(access=access, note=note)
     label = label_coded(access.project, body.label)
@@ -141,7 +139,7 @@ def submit_annotations(request: ApiRequest, response: HttpResponse, access: Acce
 
 
 @router.post(f"{PATH}/reopen", Can.ANNOTATE, response=SetStatus)
-def reopen_annotations(request: ApiRequest, response: HttpResponse, access: Access, note: Note) -> SetStatus:
+def reopen_annotations(response: HttpResponse, access: Access, note: Note) -> SetStatus:
     """Make a submitted annotation set a draft again."""
     status = reopen(document=note, user=access.user)
     _set_etag(response, note, status.version)

@@ -1,6 +1,5 @@
 """Routes of recordings."""
 
-from django.http import HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
@@ -13,8 +12,8 @@ from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, named
 from annotations.core.requests import takes_uploads
-from annotations.jobs.api import JobItem, started
-from annotations.models import AudioRegion, Recording, RegionDecision, RegionSort
+from annotations.jobs.api import JobItem
+from annotations.models import AudioRegion, Job, Recording, RegionDecision, RegionSort
 
 router = ProjectRouter(tags=["Recordings"])
 PATH = "/projects/{slug:slug}/recordings"
@@ -74,21 +73,18 @@ class RegionChange(RegionBounds):
 @router.post(PATH, Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
 def import_recording(
-    request: ApiRequest,
-    response: HttpResponse,
     access: Access,
     options: Form[RecordingOptions],
     file: File[UploadedFile],
     words: File[UploadedFile | None] = None,
-) -> Status[JobItem]:
+) -> Job:
     """Upload a recording, with or without a file of its words, and start the job that makes a note of it."""
     given = (words.name or "", words.read()) if words else None
     fields = {name: name for name in ("words", "recognizer", "margin", "patient")}
     with named({"audio": "file", "name": "file", **fields}):
-        job = start_recording(
+        return start_recording(
             project=access.project, name=file.name or "", content=file, words=given, actor=access.user, **options.dict()
         )
-    return started(response, access.slug, job)
 
 
 @router.get(PATH, Can.READ_NOTES, response=Page[RecordingItem])
@@ -98,20 +94,20 @@ def list_recordings(request: ApiRequest, access: Access, paging: Query[Paging]) 
 
 
 @router.get(f"{ONE}/regions", Can.READ_NOTES, response=list[RegionItem])
-def list_audio_regions(request: ApiRequest, access: Access, note: int) -> list[AudioRegion]:
+def list_audio_regions(access: Access, note: int) -> list[AudioRegion]:
     """List the parts of a recording that are suggested for muting beside its words."""
     return list(_regions(access, note).regions.select_related("decided_by"))
 
 
 @router.post(f"{ONE}/regions", Can.MAKE_GOLD, response={201: RegionItem})
-def mark_audio_region(request: ApiRequest, access: Access, note: int, body: RegionBounds) -> Status[AudioRegion]:
+def mark_audio_region(access: Access, note: int, body: RegionBounds) -> Status[AudioRegion]:
     """Mute a part of a recording."""
     with named({"bounds": "end"}):
         return Status(201, mark_region(recording=_regions(access, note), **body.dict(), actor=access.user))
 
 
 @router.patch(f"{ONE}/regions/{{int:region}}", Can.MAKE_GOLD, response=RegionItem)
-def decide_audio_region(request: ApiRequest, access: Access, note: int, region: int, body: RegionChange) -> AudioRegion:
+def decide_audio_region(access: Access, note: int, region: int, body: RegionChange) -> AudioRegion:
     """Change the bounds of a region, or decide about it."""
     found = selectors.region_of(_regions(access, note), region)
     with named({"bounds": "end"}):

@@ -28,8 +28,8 @@ from annotations.gold.services.statistics import (
     takes_long,
     version_diff,
 )
-from annotations.jobs.api import JobItem, started
-from annotations.models import AnnotationSet, Document, GoldVersion
+from annotations.jobs.api import JobItem
+from annotations.models import AnnotationSet, Document, GoldVersion, Job
 from annotations.text.names import MAX_ID
 
 router = ProjectRouter(tags=["Gold"])
@@ -146,25 +146,24 @@ class BulkGold(Body):
 
 
 @router.get(GOLD, Can.READ_NOTES, response=GoldNow)
-def read_gold(request: ApiRequest, access: Access) -> selectors.GoldState:
+def read_gold(access: Access) -> selectors.GoldState:
     """Count the gold, and list the authors that it can be made from."""
     return selectors.state_for(access, selectors.version_rows(access.project).first())
 
 
 @router.post(f"{GOLD}/make", Can.MAKE_GOLD, response={202: JobItem})
-def make_gold_of_author(request: ApiRequest, response: HttpResponse, access: Access, body: BulkGold) -> Status[JobItem]:
+def make_gold_of_author(access: Access, body: BulkGold) -> Job:
     """Make all submitted annotation sets of an author gold, in notes without gold. This is a job."""
     if closed_to(access, authors=[body.author]):
         raise PermissionDenied("This person may not use these annotation sets.")
     with named({"author": "author"}):
-        job = start_gold(
+        return start_gold(
             project=access.project, author_id=body.author, actor=access.user, token=uuid.uuid4().hex
         )  # fmt: skip
-    return started(response, access.slug, job)
 
 
 @router.get(NOTE, Can.READ_NOTES, response=GoldOfNote)
-def read_gold_of_note(request: ApiRequest, response: HttpResponse, access: Access, note: NoteForGold) -> GoldOfNote:
+def read_gold_of_note(response: HttpResponse, access: Access, note: NoteForGold) -> GoldOfNote:
     """Read whether a note has gold. Its spans are those of the annotation set."""
     return _gold_shown(response, note)
 
@@ -203,7 +202,7 @@ def list_gold_versions(request: ApiRequest, access: Access, paging: Query[Paging
 
 
 @router.post(f"{GOLD}/versions", Can.MAKE_GOLD, response={200: VersionItem, 201: VersionItem})
-def freeze_gold_version(request: ApiRequest, access: Access, body: NewVersion) -> Status[GoldVersion]:
+def freeze_gold_version(access: Access, body: NewVersion) -> Status[GoldVersion]:
     """Freeze the gold as its next version. Without a change since, the last version is returned (200)."""
     wanted = check(FreezeForm(body.dict()))
     version, made = freeze(project=access.project, actor=access.user, reason=wanted["reason"])
@@ -211,7 +210,7 @@ def freeze_gold_version(request: ApiRequest, access: Access, body: NewVersion) -
 
 
 @router.get(VERSION, Can.READ_NOTES, response=VersionDetail)
-def read_gold_version(request: ApiRequest, access: Access, version: Version) -> VersionDetail:
+def read_gold_version(access: Access, version: Version) -> VersionDetail:
     """Read a frozen version with its split."""
     return VersionDetail.of_version(version)
 
@@ -227,7 +226,7 @@ def list_version_notes(request: ApiRequest, access: Access, version: Version, pa
 
 
 @router.post(f"{VERSION}/split", Can.MAKE_GOLD, response=VersionDetail)
-def split_gold_version(request: ApiRequest, access: Access, version: Version, body: NewSplit) -> VersionDetail:
+def split_gold_version(access: Access, version: Version, body: NewSplit) -> VersionDetail:
     """Split a version into train, dev and test by patient. The same request again changes nothing."""
     with named({"seed": "seed", "shares": "train", "from": "lines"}):
         if body.lines:
@@ -240,16 +239,14 @@ def split_gold_version(request: ApiRequest, access: Access, version: Version, bo
 
 
 @router.get(f"{VERSION}/changes", Can.READ_NOTES, response=GoldChanges)
-def list_gold_changes(
-    request: ApiRequest, access: Access, version: Version, wanted: Query[ChangesQuery]
-) -> GoldChanges:
+def list_gold_changes(access: Access, version: Version, wanted: Query[ChangesQuery]) -> GoldChanges:
     """List what changed since another version, by default since the one before; at most 50,000 changes of spans."""
     before = selectors.version_for(access.project, version.number - 1 if wanted.since is None else wanted.since)
     return version_diff(before, version)
 
 
 @router.get(f"{VERSION}/statistics", Can.READ_NOTES, response=dict[str, Any])
-def read_statistics(request: ApiRequest, access: Access, version: Version) -> dict[str, Any]:
+def read_statistics(access: Access, version: Version) -> dict[str, Any]:
     """Count notes, tokens and spans by split, label and category. A large version needs a job first (409)."""
     parts = kept_statistics(version)
     if parts is None and takes_long(version):
@@ -258,12 +255,9 @@ def read_statistics(request: ApiRequest, access: Access, version: Version) -> di
 
 
 @router.post(f"{VERSION}/statistics", Can.READ_NOTES, response={202: JobItem})
-def start_gold_statistics(
-    request: ApiRequest, response: HttpResponse, access: Access, version: Version
-) -> Status[JobItem]:
+def start_gold_statistics(access: Access, version: Version) -> Job:
     """Start the job that counts a version."""
-    job = start_statistics(version=version, actor=access.user, token=uuid.uuid4().hex)
-    return started(response, access.slug, job)
+    return start_statistics(version=version, actor=access.user, token=uuid.uuid4().hex)
 
 
 def _etag(gold: AnnotationSet) -> str:

@@ -78,31 +78,31 @@ def list_jobs(request: ApiRequest, access: Access, paging: Query[Paging]) -> Pag
 
 
 @router.get("/projects/{slug:slug}/jobs/{int:job}", Can.READ_NOTES, response=JobWithResult)
-def read_job(request: ApiRequest, access: Access, job: int) -> JobWithResult:
+def read_job(access: Access, job: int) -> JobWithResult:
     """Read a job."""
     return _shown(access, job_for(access, job))
 
 
 @router.post("/projects/{slug:slug}/jobs/{int:job}/cancel", Can.READ_NOTES, response=JobWithResult)
-def cancel_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
+def cancel_job(access: Access, job: Controlled) -> JobWithResult:
     """Stop a job for good and undo what it wrote."""
     return _shown(access, queue.cancel(job))
 
 
 @router.post("/projects/{slug:slug}/jobs/{int:job}/pause", Can.READ_NOTES, response=JobWithResult)
-def pause_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
+def pause_job(access: Access, job: Controlled) -> JobWithResult:
     """Pause a job."""
     return _shown(access, queue.pause(job))
 
 
 @router.post("/projects/{slug:slug}/jobs/{int:job}/resume", Can.READ_NOTES, response=JobWithResult)
-def resume_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
+def resume_job(access: Access, job: Controlled) -> JobWithResult:
     """Continue a paused job."""
     return _shown(access, queue.resume(job))
 
 
 @router.post("/projects/{slug:slug}/jobs/{int:job}/retry", Can.READ_NOTES, response=JobWithResult)
-def retry_job(request: ApiRequest, access: Access, job: Controlled) -> JobWithResult:
+def retry_job(access: Access, job: Controlled) -> JobWithResult:
     """Restart a failed or canceled job."""
     return _shown(access, queue.retry(job))
 

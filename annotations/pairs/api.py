@@ -3,16 +3,14 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, named
 from annotations.core.requests import takes_uploads
-from annotations.jobs.api import JobItem, started
-from annotations.models import PairCandidate
+from annotations.jobs.api import JobItem
+from annotations.models import Job, PairCandidate
 from annotations.pairs import selectors
 from annotations.pairs.forms import PileForm
 from annotations.pairs.rules.alignment import WINDOW, AlignmentMethod
@@ -78,16 +76,13 @@ class StateFilter(Schema):
 
 @router.post(PATH, Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
-def pair_decisions(
-    request: ApiRequest, response: HttpResponse, access: Access, options: Form[PairingOptions], file: File[UploadedFile]
-) -> Status[JobItem]:
+def pair_decisions(request: ApiRequest, access: Access, options: Form[PairingOptions], file: File[UploadedFile]) -> Job:
     """Upload a pile of clear and published decisions, and start the job that pairs them."""
     form = PileForm(options.dict(), request.FILES)
     check(form)
     name, content = form.content()
     with named({"pile": "file", "zip": "file"}):
-        job = start_pairing(project=access.project, name=name, content=content, order=form.order, actor=access.user)
-    return started(response, access.slug, job)
+        return start_pairing(project=access.project, name=name, content=content, order=form.order, actor=access.user)
 
 
 @router.get(PATH, Can.MANAGE, response=Page[DecisionItem])
@@ -98,19 +93,19 @@ def list_pairs(request: ApiRequest, access: Access, wanted: Query[StateFilter], 
 
 
 @router.get(f"{PATH}/statistics", Can.MANAGE, response=PairStatistics)
-def read_pair_statistics(request: ApiRequest, access: Access) -> PairStatistics:
+def read_pair_statistics(access: Access) -> PairStatistics:
     """Count decisions by state, and tokens of the clear notes by BIO tag."""
     return selectors.statistics(access.project)
 
 
 @router.get(f"{ONE}/candidates", Can.MANAGE, response=list[CandidateItem])
-def list_pair_candidates(request: ApiRequest, access: Access, published: int) -> list[PairCandidate]:
+def list_pair_candidates(access: Access, published: int) -> list[PairCandidate]:
     """List the notes that may belong to a published decision."""
     return list(selectors.decision_of(access, published).candidates.all())
 
 
 @router.post(f"{ONE}/settle", Can.MANAGE, response=DecisionItem)
-def settle_pair(request: ApiRequest, access: Access, published: int, body: SettledNote) -> Any:
+def settle_pair(access: Access, published: int, body: SettledNote) -> Any:
     """Settle which of the candidates belongs to a published decision, or undo what a person settled."""
     found = selectors.decision_of(access, published)
     if body.undo:

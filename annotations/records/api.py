@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
 
@@ -11,7 +10,8 @@ from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, named
 from annotations.core.requests import takes_uploads
-from annotations.jobs.api import JobItem, started
+from annotations.jobs.api import JobItem
+from annotations.models import Job
 from annotations.records import selectors
 from annotations.records.forms import RecordsForm
 from annotations.records.services.releasing import start_record_release
@@ -103,7 +103,7 @@ def list_record_schemas(request: ApiRequest, access: Access, paging: Query[Pagin
 
 
 @router.post(SCHEMAS, Can.MANAGE, response={201: SchemaFields})
-def add_record_schema(request: ApiRequest, access: Access, body: NewSchema) -> Status[dict[str, Any]]:
+def add_record_schema(access: Access, body: NewSchema) -> Status[dict[str, Any]]:
     """Add the next version of a type, as a draft. A shipped schema is reviewed already."""
     with named({"schema": "text", "shipped": "text"}):
         row = add_schema(project=access.project, text=body.text, actor=access.user)
@@ -111,21 +111,21 @@ def add_record_schema(request: ApiRequest, access: Access, body: NewSchema) -> S
 
 
 @router.get(ONE, Can.MANAGE, response=SchemaFields)
-def read_record_schema(request: ApiRequest, access: Access, record_schema: int) -> dict[str, Any]:
+def read_record_schema(access: Access, record_schema: int) -> dict[str, Any]:
     """Read one version: its fields with their rules, and how it differs."""
     row = selectors.schema_of(access, record_schema)
     return summary(row, selectors.version_before(row))
 
 
 @router.post(f"{ONE}/review", Can.MANAGE, response=SchemaFields)
-def review_record_schema(request: ApiRequest, access: Access, record_schema: int) -> dict[str, Any]:
+def review_record_schema(access: Access, record_schema: int) -> dict[str, Any]:
     """Confirm that you have reviewed a version. Who added it can't review it."""
     row = review_schema(schema=selectors.schema_of(access, record_schema), actor=access.user)
     return summary(row, selectors.version_before(row))
 
 
 @router.post(f"{ONE}/activate", Can.MANAGE, response=SchemaFields)
-def activate_record_schema(request: ApiRequest, access: Access, record_schema: int) -> dict[str, Any]:
+def activate_record_schema(access: Access, record_schema: int) -> dict[str, Any]:
     """Use a reviewed version from now on, in place of the active one."""
     row = activate_schema(schema=selectors.schema_of(access, record_schema), actor=access.user)
     return summary(row, selectors.version_before(row))
@@ -140,8 +140,8 @@ def list_waiting_records(request: ApiRequest, access: Access, paging: Query[Pagi
 @router.post(PATH, Can.RELEASE, response={202: JobItem})
 @takes_uploads(Can.RELEASE)
 def deidentify_records(
-    request: ApiRequest, response: HttpResponse, access: Access, options: Form[RecordOptions], file: File[UploadedFile]
-) -> Status[JobItem]:
+    request: ApiRequest, access: Access, options: Form[RecordOptions], file: File[UploadedFile]
+) -> Job:
     """Upload a file of records and start the job that de-identifies it. Its result has the id of the new file."""
     policy = policy_named(access.project, *parsed_policy(options.policy), actor=access.user)
     given = {"data_type": options.data_type, "policy": f"{policy.slug}:{policy.version}"}
@@ -149,15 +149,14 @@ def deidentify_records(
     check(form)
     name, content = form.content()
     with named({"file": "file", "type": "data_type", "schema": "file"}):
-        job = start_deidentifying(
+        return start_deidentifying(
             project=access.project, name=name, content=content, data_type=options.data_type, policy=policy,
             actor=access.user,
         )  # fmt: skip
-    return started(response, access.slug, job)
 
 
 @router.post(f"{PATH}/release", Can.RELEASE, response={202: RecordRelease})
-def release_records(request: ApiRequest, access: Access, body: RecordReleaseOrder) -> Status[RecordRelease]:
+def release_records(access: Access, body: RecordReleaseOrder) -> Status[RecordRelease]:
     """Start a release of the records that are ready."""
     runs = tuple(body.runs) or selectors.deciding_runs(access.project)
     ready = selectors.ready_records(access.project, runs=runs, unreviewed=True)
@@ -173,6 +172,6 @@ def release_records(request: ApiRequest, access: Access, body: RecordReleaseOrde
 
 
 @router.post("/projects/{slug:slug}/releases/{int:release}/records", Can.RELEASE, response={202: JobItem})
-def export_records(request: ApiRequest, response: HttpResponse, access: Access, release: int) -> Status[JobItem]:
+def export_records(access: Access, release: int) -> Job:
     """Export the records of a release. The job's result has the id of the file to download."""
-    return started(response, access.slug, start_record_export(release=release_for(access, release), actor=access.user))
+    return start_record_export(release=release_for(access, release), actor=access.user)

@@ -3,18 +3,17 @@
 from functools import partial
 from typing import Any, Literal, Self
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging
 from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, invalid, named
-from annotations.jobs.api import JobItem, started
-from annotations.models import CauseKind, Project
+from annotations.jobs.api import JobItem
+from annotations.models import CauseKind, Job, Project
 from annotations.notes.selectors.in_context import Entry, paged_in_context
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import ErrorType
@@ -151,7 +150,7 @@ class CausesOut(Schema):
 
 
 @router.get("/projects/{slug:slug}/scores", Can.READ_NOTES, response=Scorable)
-def list_scorable_authors(request: ApiRequest, access: Access, wanted: Query[GoldChoice]) -> Scorable:
+def list_scorable_authors(access: Access, wanted: Query[GoldChoice]) -> Scorable:
     """List the authors that can be scored against a gold version."""
     reference = Reference.of(access.project, wanted.gold)
     if wanted.language and wanted.language not in note_languages(access.project):
@@ -161,7 +160,7 @@ def list_scorable_authors(request: ApiRequest, access: Access, wanted: Query[Gol
 
 
 @router.get(PATH, Can.READ_NOTES, response=ScoreOut)
-def read_score(request: ApiRequest, access: Access, version: int, author: int, wanted: Query[ScoreChoices]) -> ScoreOut:
+def read_score(access: Access, version: int, author: int, wanted: Query[ScoreChoices]) -> ScoreOut:
     """Read the figures of an author against gold (version 0: the current gold). Long scores need a job first (409)."""
     asked = _asked(access, version, author, wanted)
     found = _found(asked)
@@ -169,12 +168,9 @@ def read_score(request: ApiRequest, access: Access, version: int, author: int, w
 
 
 @router.post(f"{PATH}/jobs", Can.READ_NOTES, response={202: JobItem})
-def start_score_job(
-    request: ApiRequest, response: HttpResponse, access: Access, version: int, author: int, body: NewScore
-) -> Status[JobItem]:
+def start_score_job(access: Access, version: int, author: int, body: NewScore) -> Job:
     """Start the job that computes a long score."""
-    job = start_score(wanted=_asked(access, version, author, body), actor=access.user)
-    return started(response, access.slug, job)
+    return start_score(wanted=_asked(access, version, author, body), actor=access.user)
 
 
 @router.get(f"{PATH}/errors", Can.READ_NOTES, response=Page[ErrorOut])
@@ -188,7 +184,7 @@ def list_score_errors(
 
 @router.get(f"{PATH}/errors/csv", Can.EXPORT, openapi_extra=sends("text/csv"))
 def export_score_errors(
-    request: ApiRequest, access: Access, version: int, author: int, filters: Query[ErrorsWanted]
+    access: Access, version: int, author: int, filters: Query[ErrorsWanted]
 ) -> StreamingHttpResponse:
     """Download the errors of a score as CSV. The audit log records it."""
     listed = _listed(access, version, author, filters)
@@ -198,7 +194,7 @@ def export_score_errors(
 
 @router.post(f"{PATH}/errors/causes", Can.MAKE_GOLD, response=CausesOut)
 def set_error_cause(
-    request: ApiRequest, access: Access, version: int, author: int, wanted: Query[ScoreChoices], body: NewCause
+    access: Access, version: int, author: int, wanted: Query[ScoreChoices], body: NewCause
 ) -> CausesOut:
     """Add a cause to an error, or remove it."""
     asked = _asked(access, version, author, wanted)

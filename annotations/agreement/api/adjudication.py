@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self, cast
 from uuid import UUID, uuid4
 
-from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, ModelSchema, Query, Schema
-from ninja.responses import Status
 
 from annotations.agreement.api.disagreements import compare
 from annotations.agreement.rules.units import SpanOutcome
@@ -29,8 +27,8 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, RefusedDecision, invalid, named
 from annotations.core.batches import MOST_CHANGES
 from annotations.core.services import NOTE_READ
-from annotations.jobs.api import JobItem, started
-from annotations.models import Document, Label, MajorityAct
+from annotations.jobs.api import JobItem
+from annotations.models import Document, Job, Label, MajorityAct
 from annotations.notes.api import codes_of
 from annotations.text.names import MAX_ID, MAX_OFFSET
 from annotations.text.spans import Span
@@ -147,14 +145,14 @@ class AdjudicationOutcome(Schema):
 
 
 @router.get(PATH, Can.MAKE_GOLD, response=Desk)
-def read_adjudication(request: ApiRequest, access: Access, note: Note) -> Desk:
+def read_adjudication(access: Access, note: Note) -> Desk:
     """Read the adjudication of a note. The audit log records it."""
     NOTE_READ.record(actor=access.user, note=note)
     return _state(access, note)
 
 
 @router.post(f"{PATH}/decide", Can.MAKE_GOLD, response=Desk)
-def decide_locations(request: ApiRequest, access: Access, note: Note, body: NewDecision) -> Desk:
+def decide_locations(access: Access, note: Note, body: NewDecision) -> Desk:
     """Decide a location, or undo or redo one's own last act. A location that changed meanwhile is a conflict."""
     wanted = _wanted(access, body)
     with named(_FIELDS):
@@ -163,7 +161,7 @@ def decide_locations(request: ApiRequest, access: Access, note: Note, body: NewD
 
 
 @router.post(f"{PATH}/decide/batch", Can.MAKE_GOLD, response=DecidedDesk)
-def decide_many_locations(request: ApiRequest, access: Access, note: Note, body: NewDecisions) -> DecidedDesk:
+def decide_many_locations(access: Access, note: Note, body: NewDecisions) -> DecidedDesk:
     """Make many acts in one transaction. Each can be refused on its own."""
     requests = {place: _wanted(access, each) for place, each in enumerate(body.decisions)}
     done = deciding.decide_many(project=access.project, document=note, user=access.user, requests=requests)
@@ -171,21 +169,21 @@ def decide_many_locations(request: ApiRequest, access: Access, note: Note, body:
 
 
 @router.post(f"{PATH}/finish", Can.MAKE_GOLD, response=Desk)
-def finish_adjudicating(request: ApiRequest, access: Access, note: Note) -> Desk:
+def finish_adjudicating(access: Access, note: Note) -> Desk:
     """Finish the adjudication, so that its outcome can become gold and annotators see it."""
     deciding.finish_adjudication(project=access.project, document=note, user=access.user)
     return _state(access, note)
 
 
 @router.post(f"{PATH}/reopen", Can.MAKE_GOLD, response=Desk)
-def reopen_adjudication(request: ApiRequest, access: Access, note: Note) -> Desk:
+def reopen_adjudication(access: Access, note: Note) -> Desk:
     """Reopen a finished adjudication. Its decisions stay."""
     deciding.reopen(project=access.project, document=note, user=access.user)
     return _state(access, note)
 
 
 @router.get(f"{NOTE}/outcome", Can.ANNOTATE, response=AdjudicationOutcome)
-def read_outcome(request: ApiRequest, access: Access, note: Note) -> AdjudicationOutcome:
+def read_outcome(access: Access, note: Note) -> AdjudicationOutcome:
     """Compare one's own submitted spans with the adjudicated ones. Later annotations of this note are not blind.
 
     404 until the adjudication is finished, 403 where the project does not show outcomes.
@@ -297,21 +295,21 @@ def list_adjudications(
 
 
 @router.get(f"{LIST}/counts", Can.MAKE_GOLD, response=adjudications.AdjudicationCounts)
-def count_adjudications(request: ApiRequest, access: Access) -> adjudications.AdjudicationCounts:
+def count_adjudications(access: Access) -> adjudications.AdjudicationCounts:
     """Count the notes to adjudicate."""
     compare(access.project)
     return adjudications.adjudication_counts(access.project)
 
 
 @router.get(f"{LIST}/next", Can.MAKE_GOLD, response=NextNote)
-def next_adjudication(request: ApiRequest, access: Access, place: Query[LastNote]) -> NextNote:
+def next_adjudication(access: Access, place: Query[LastNote]) -> NextNote:
     """Say which note to adjudicate next, after the note `after`: first those this person has begun, last others'."""
     compare(access.project)
     return NextNote(note=adjudications.next_to_adjudicate(access.project, place.after, access.user.pk))
 
 
 @router.post(f"{LIST}/unanimous", Can.MAKE_GOLD, response=deciding.FinishedNotes)
-def finish_unanimous_notes(request: ApiRequest, access: Access) -> deciding.FinishedNotes:
+def finish_unanimous_notes(access: Access) -> deciding.FinishedNotes:
     """Finish the notes on which all annotators agree, in a project that accepts them, some at a time."""
     compare(access.project)
     return deciding.finish_unanimous(project=access.project, user=access.user)
@@ -341,35 +339,35 @@ class MajorityVote(ModelSchema):
 
 
 @router.get(f"{VOTES}/preview", Can.MAKE_GOLD, response=adjudications.MajorityPreview)
-def preview_majority_vote(request: ApiRequest, access: Access) -> adjudications.MajorityPreview:
+def preview_majority_vote(access: Access) -> adjudications.MajorityPreview:
     """Count what a majority vote would decide."""
     compare(access.project)
     return adjudications.preview(access.project)
 
 
 @router.get(VOTES, Can.MAKE_GOLD, response=list[MajorityVote])
-def list_majority_votes(request: ApiRequest, access: Access) -> list[MajorityVote]:
+def list_majority_votes(access: Access) -> list[MajorityVote]:
     """List the latest 20 majority votes, the newest first."""
     return [MajorityVote.of(row) for row in recent_votes(access.project)]
 
 
 @router.post(VOTES, Can.MAKE_GOLD, response={202: JobItem})
-def start_majority_vote(request: ApiRequest, response: HttpResponse, access: Access) -> Status[JobItem]:
+def start_majority_vote(access: Access) -> Job:
     """Make the majority of the annotators gold in all notes that several annotators have submitted."""
     compare(access.project)
-    return started(response, access.slug, start_majority(project=access.project, user=access.user, key=str(uuid4())))
+    return start_majority(project=access.project, user=access.user, key=str(uuid4()))
 
 
 @router.get(VOTE, Can.MAKE_GOLD, response=MajorityVote)
-def read_majority_vote(request: ApiRequest, access: Access, vote: UUID) -> MajorityVote:
+def read_majority_vote(access: Access, vote: UUID) -> MajorityVote:
     """Read a majority vote."""
     return MajorityVote.of(_vote(access, vote))
 
 
 @router.post(f"{VOTE}/undo", Can.MAKE_GOLD, response={202: JobItem})
-def undo_majority_vote(request: ApiRequest, response: HttpResponse, access: Access, vote: UUID) -> Status[JobItem]:
+def undo_majority_vote(access: Access, vote: UUID) -> Job:
     """Undo a majority vote. Notes that somebody changed since stay as they are."""
-    return started(response, access.slug, start_undo(act=_vote(access, vote), user=access.user))
+    return start_undo(act=_vote(access, vote), user=access.user)
 
 
 def _vote(access: Access, pk: UUID) -> MajorityAct:

@@ -152,9 +152,7 @@ def list_disagreements(
 
 
 @router.get(f"{PATH}/counts", Can.READ_NOTES, response=disagreements.DisagreementCounts)
-def count_disagreements(
-    request: ApiRequest, access: Access, wanted: Query[DisagreementFilters]
-) -> disagreements.DisagreementCounts:
+def count_disagreements(access: Access, wanted: Query[DisagreementFilters]) -> disagreements.DisagreementCounts:
     """Count the locations, and those of each kind."""
     filters = _compared(access, wanted)
     return disagreements.counts(disagreements.differences(access.project, filters))
@@ -177,9 +175,7 @@ def list_disagreement_sentences(
 
 
 @router.get(f"{PATH}.csv", Can.EXPORT, openapi_extra=sends("text/csv"))
-def export_disagreements(
-    request: ApiRequest, access: Access, wanted: Query[DisagreementFilters]
-) -> StreamingHttpResponse:
+def export_disagreements(access: Access, wanted: Query[DisagreementFilters]) -> StreamingHttpResponse:
     """Get the sentences in which annotators disagree as a table. The audit log records it."""
     filters = _compared(access, wanted)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
@@ -189,7 +185,7 @@ def export_disagreements(
 
 @router.get(ONE, Can.READ_NOTES, response=Disagreement)
 def read_disagreement(
-    request: ApiRequest, access: Access, note: Note, start: int, end: int,
+    access: Access, note: Note, start: int, end: int,
     annotation_sets: Literal["counted", "all"] = "counted",
 ) -> Disagreement:  # fmt: skip
     """Read one location. Its discussion is among the comments of the note."""
@@ -203,9 +199,7 @@ def read_disagreement(
 
 
 @router.post(f"{ONE}/causes", Can.MAKE_GOLD, response=LocationCauses)
-def change_causes(
-    request: ApiRequest, access: Access, note: Note, start: int, end: int, body: NewLocationCause
-) -> LocationCauses:
+def change_causes(access: Access, note: Note, start: int, end: int, body: NewLocationCause) -> LocationCauses:
     """Add a cause to a location, or remove it. A location may have several."""
     if not 0 <= start < end <= note.length:
         raise Http404("The note has no such location.")

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.agreement.rules.shown import AgreementOfNote
 from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
@@ -18,8 +17,8 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, invalid, named
 from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.core.tokenizers import check_tokenizer
-from annotations.jobs.api import JobItem, started
-from annotations.models import Project
+from annotations.jobs.api import JobItem
+from annotations.models import Job, Project
 
 router = ProjectRouter(tags=["Agreement"])
 PATH = "/projects/{slug:slug}/agreement"
@@ -46,7 +45,7 @@ class AgreementUnit(Body):
 
 
 @router.get(PATH, Can.READ_NOTES, response=Agreement)
-def read_agreement(request: ApiRequest, access: Access, wanted: Query[AgreementFiguresChoice]) -> Agreement:
+def read_agreement(access: Access, wanted: Query[AgreementFiguresChoice]) -> Agreement:
     """Read the figures of agreement. Those of a large project are computed by a job first (404 until then)."""
     found = _figures(access.project, wanted)
     names = shown_names(access.project, found["annotators"], hidden=access.unnamed)
@@ -73,19 +72,16 @@ def list_agreement_of_notes(
 
 
 @router.post(f"{PATH}/compute", Can.READ_NOTES, response={202: JobItem})
-def compute_agreement(
-    request: ApiRequest, response: HttpResponse, access: Access, body: AgreementUnit
-) -> Status[JobItem]:
+def compute_agreement(access: Access, body: AgreementUnit) -> Job:
     """Compute the figures of a unit in a job. The same annotations again give the same job."""
     with named({"tokenizer": "tokenizer"}):
-        job = figures.start_agreement(
+        return figures.start_agreement(
             project=access.project, unit=body.unit, tokenizer=body.tokenizer, actor=access.user
         )
-    return started(response, access.slug, job)
 
 
 @router.get(f"{PATH}.csv", Can.EXPORT, openapi_extra=sends("text/csv"))
-def export_agreement(request: ApiRequest, access: Access, wanted: Query[AgreementChoice]) -> StreamingHttpResponse:
+def export_agreement(access: Access, wanted: Query[AgreementChoice]) -> StreamingHttpResponse:
     """Get the units with each annotator's value as a table. The audit log records it."""
     _check(wanted)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(wanted.unit)})

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from ninja import Router, Schema
 from ninja.errors import HttpError, ValidationError
+from ninja.responses import Status
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationInfo
 
 from annotations.core import access
@@ -27,7 +28,7 @@ from annotations.core.access import Access, Can, SecondFactorMissing, note_for
 from annotations.core.changes import ChangeRefused
 from annotations.core.sealing import OtherSecretKey
 from annotations.core.services import LimitReached, ProjectArchived, ServiceError
-from annotations.models import ApiToken, Document, User
+from annotations.models import ApiToken, Document, Job, User
 
 # Errors of the API as problem details (RFC 9457): what is wrong, in which field, and how to fix it.
 #
@@ -323,8 +324,13 @@ Note = Annotated[Document, note_for]
 
 
 def _entering(view: RouteView, right: Can) -> RouteView:
-    """A view that takes the short name of a project, and enters it with this right before the route."""
-    signature, finders, taken = inspect.signature(view), {}, []
+    """A view that takes the short name of a project, and enters it with this right before the route.
+
+    The route names `request` and `response` only if it uses them. If it returns a job, which it started, the answer is
+    202 with the job's address in the header Location.
+    """
+    signature, finders = inspect.signature(view), {}
+    taken = [signature.parameters["access"].replace(name="response", annotation=HttpResponse)]
     for one in signature.parameters.values():
         found = getattr(one.annotation, "__metadata__", ())
         if one.name == "access":
@@ -332,14 +338,20 @@ def _entering(view: RouteView, right: Can) -> RouteView:
         elif found and inspect.isfunction(found[0]):
             finders[one.name] = found[0]
             one = one.replace(annotation=list(inspect.signature(found[0]).parameters.values())[1].annotation)
-        taken.append(one)
+        if one.name not in ("request", "response"):
+            taken.append(one)
 
     @wraps(view)
-    def wrapped(request: ApiRequest, *, slug: str, **values: Any) -> Any:
+    def wrapped(request: ApiRequest, *, response: HttpResponse, slug: str, **values: Any) -> Any:
         access = enter(request, slug, right)
-        return view(
-            request, access=access, **values | {key: find(access, values[key]) for key, find in finders.items()}
-        )
+        for name, given in (("request", request), ("response", response)):
+            if name in signature.parameters:
+                values[name] = given
+        made = view(access=access, **values | {key: find(access, values[key]) for key, find in finders.items()})
+        if not isinstance(made, Job):
+            return made
+        response["Location"] = f"/api/v1/projects/{slug}/jobs/{made.number}"
+        return Status(202, made)
 
     wrapped.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]  # ninja reads it
     return wrapped

@@ -4,10 +4,9 @@ import uuid
 from datetime import datetime
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can, closed_to
 from annotations.core.answers import attachment
@@ -23,8 +22,8 @@ from annotations.exchange.services.staged import start_export, unknown_set
 from annotations.exchange.services.writing import ExportOptions
 from annotations.formats import FORMATS
 from annotations.gold.services.splitting import LAYOUTS
-from annotations.jobs.api import JobItem, started
-from annotations.models import Project
+from annotations.jobs.api import JobItem
+from annotations.models import Job, Project
 from annotations.notes.selectors.notes import PAGE
 
 router = ProjectRouter(tags=["Export"])
@@ -106,7 +105,7 @@ class ExportPreview(Schema):
 
 
 @router.get(f"{PATH}/choices", Can.EXPORT, response=ExportChoices)
-def export_choices(request: ApiRequest, access: Access) -> ExportChoices:
+def export_choices(access: Access) -> ExportChoices:
     """List what can be exported, and how."""
     return ExportChoices(
         sets=[choice.spec for choice in set_choices(access.project, without=access.closed_kinds)],
@@ -116,7 +115,7 @@ def export_choices(request: ApiRequest, access: Access) -> ExportChoices:
 
 
 @router.post(f"{PATH}/preview", Can.EXPORT, response=ExportPreview)
-def preview_export(request: ApiRequest, access: Access, body: NewExport) -> ExportPreview:
+def preview_export(access: Access, body: NewExport) -> ExportPreview:
     """Count the spans that an export would write, by written label. Nothing is stored."""
     order = _order(access, body)
     with named(FIELDS):
@@ -126,16 +125,15 @@ def preview_export(request: ApiRequest, access: Access, body: NewExport) -> Expo
 
 
 @router.post(PATH, Can.EXPORT, response={202: JobItem})
-def new_export(request: ApiRequest, response: HttpResponse, access: Access, body: NewExport) -> Status[JobItem]:
+def new_export(access: Access, body: NewExport) -> Job:
     """Start an export. The job's result has the id of the file to download."""
     order = _order(access, body)
     with named(FIELDS):
-        job = start_export(project=access.project, actor=access.user, token=uuid.uuid4().hex, **vars(order))
-    return started(response, access.slug, job)
+        return start_export(project=access.project, actor=access.user, token=uuid.uuid4().hex, **vars(order))
 
 
 @router.get("/projects/{slug:slug}/files", Can.EXPORT, response=list[FileItem])
-def list_files(request: ApiRequest, access: Access) -> list[FileItem]:
+def list_files(access: Access) -> list[FileItem]:
     """List the exports that can be downloaded, the newest first, at most 100."""
     return [FileItem.from_orm(one) for one in selectors.ready_files(access.project, without=access.closed_kinds)]
 

@@ -25,7 +25,7 @@ from annotations.exchange.services.staged import discard, pack, stage_import, st
 from annotations.formats import DETECT
 from annotations.formats.notes import NoteError, check_name
 from annotations.jobs.api import JobItem, started
-from annotations.models import Category, Import, ImportState, Project
+from annotations.models import Category, Import, ImportState, Job, Project
 from annotations.projects.selectors.labels import accepted_labels
 
 router = ProjectRouter(tags=["Import"])
@@ -68,7 +68,7 @@ class FileOptions(Schema):
 
 @router.post("/projects/{slug:slug}/notes", Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
-def import_notes_now(request: ApiRequest, response: HttpResponse, access: Access, body: NewNotes) -> Status[JobItem]:
+def import_notes_now(response: HttpResponse, access: Access, body: NewNotes) -> Status[JobItem]:
     """Import notes. The job's result says how many were imported, and why others were refused."""
     _check_names(body.notes)
     files = [(f"{note.name.removesuffix('.txt')}.txt", note.text.encode()) for note in body.notes]
@@ -240,7 +240,7 @@ def read_import(request: ApiRequest, slug: str, import_id: int) -> ImportDetail:
 
 
 @router.patch(ONE, Can.MANAGE, response=ImportDetail)
-def change_import(request: ApiRequest, access: Access, import_id: int, body: ImportChoices) -> ImportDetail:
+def change_import(access: Access, import_id: int, body: ImportChoices) -> ImportDetail:
     """Change how a staged import reads its files, or choose what happens to labels that the project lacks."""
     row = import_of(access, import_id)
     with named({"format": "format", "encoding": "encoding", "cleanup": "no_cleanup", "choice": "labels"}):
@@ -249,14 +249,14 @@ def change_import(request: ApiRequest, access: Access, import_id: int, body: Imp
 
 
 @router.post(f"{ONE}/start", Can.MANAGE, response={202: JobItem})
-def start_staged_import(request: ApiRequest, response: HttpResponse, access: Access, import_id: int) -> Status[JobItem]:
+def start_staged_import(access: Access, import_id: int) -> Job:
     """Start a staged import. Labels that the project lacks need a choice first (409)."""
     row = import_of(access, import_id)
-    return started(response, access.slug, start_import(project=access.project, import_id=row.pk, actor=access.user))
+    return start_import(project=access.project, import_id=row.pk, actor=access.user)
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def discard_import(request: ApiRequest, access: Access, import_id: int) -> Status[None]:
+def discard_import(access: Access, import_id: int) -> Status[None]:
     """Discard a staged import. Nothing is imported."""
     staged.discard(row=import_of(access, import_id))
     return Status(204, None)

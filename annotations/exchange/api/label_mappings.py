@@ -78,9 +78,7 @@ def list_label_mappings(request: ApiRequest, access: Access, paging: Query[Pagin
 
 
 @router.post(PATH, Can.MANAGE, response={201: MappingWithLabels})
-def new_label_mapping(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewMapping
-) -> Status[MappingWithLabels]:
+def new_label_mapping(response: HttpResponse, access: Access, body: NewMapping) -> Status[MappingWithLabels]:
     """Add a label mapping. The answer suggests a code for each label."""
     wanted = check(NewMappingForm(body.dict(), sets=shipped_label_sets()))
     with named({"name": "name", "target": "target"}):
@@ -116,7 +114,7 @@ def change_label_mapping(
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def remove_label_mapping(request: ApiRequest, access: Access, mapping: int) -> Status[None]:
+def remove_label_mapping(access: Access, mapping: int) -> Status[None]:
     """Delete a label mapping. Exports that have started keep the codes that they started with."""
     delete_mapping(mapping=selectors.mapping_of(access, mapping), actor=access.user)
     return Status(204, None)

@@ -140,7 +140,7 @@ def _rows(access: Access, shown: Show, after: int | None, size: int) -> list[Not
 
 
 @router.get("/projects/{slug:slug}/notes/{int:note}", Can.SEE_PROJECT, response=NoteWithText)
-def read_note(request: ApiRequest, access: Access, note: Note) -> NoteWithText:
+def read_note(access: Access, note: Note) -> NoteWithText:
     """Read a note. The audit log records it."""
     NOTE_READ.record(actor=access.user, note=note)
     more = _about(note) if access.can(Can.READ_NOTES) else {}
@@ -222,7 +222,7 @@ class SearchResults(Answer):
 
 
 @router.post("/projects/{slug:slug}/search", Can.SEE_PROJECT, response=SearchResults)
-def search_notes(request: ApiRequest, access: Access, body: NoteSearch) -> Results:
+def search_notes(access: Access, body: NoteSearch) -> Results:
     """Search the texts of the notes that the person may open. Words are in the body; the audit log has counts only."""
     label = label_coded(access.project, body.label) if body.where == "label" and body.label else None
     options = Options(

@@ -66,7 +66,7 @@ def list_comments(request: ApiRequest, access: Access, note: Note, paging: Query
 
 
 @router.post(f"{PATH}/comments", Can.ANNOTATE, response={201: CommentThread})
-def new_comment(request: ApiRequest, access: Access, note: Note, body: NewComment) -> Status[CommentThread]:
+def new_comment(access: Access, note: Note, body: NewComment) -> Status[CommentThread]:
     """Start a thread."""
     about = talk.ThreadSubject(annotator=_annotator(access, note, body), span=body.span, start=body.start, end=body.end)
     with named(_ABOUT):
@@ -75,9 +75,7 @@ def new_comment(request: ApiRequest, access: Access, note: Note, body: NewCommen
 
 
 @router.post(f"{COMMENT}/answers", Can.ANNOTATE, response={201: CommentThread})
-def answer_comment(
-    request: ApiRequest, access: Access, note: Note, comment: int, body: CommentText
-) -> Status[CommentThread]:
+def answer_comment(access: Access, note: Note, comment: int, body: CommentText) -> Status[CommentThread]:
     """Answer a thread. An answer to an answer belongs to the same thread."""
     with named(_TEXT):
         made = talk.answer(access=access, document=note, thread=comment, text=body.text)
@@ -85,7 +83,7 @@ def answer_comment(
 
 
 @router.patch(COMMENT, Can.ANNOTATE, response=CommentThread)
-def change_comment(request: ApiRequest, access: Access, note: Note, comment: int, body: CommentText) -> CommentThread:
+def change_comment(access: Access, note: Note, comment: int, body: CommentText) -> CommentThread:
     """Change the text of one's own comment or answer."""
     with named(_TEXT):
         row = talk.edit_comment(access=access, document=note, comment=comment, text=body.text)
@@ -93,26 +91,26 @@ def change_comment(request: ApiRequest, access: Access, note: Note, comment: int
 
 
 @router.delete(COMMENT, Can.ANNOTATE, response={204: None})
-def remove_comment(request: ApiRequest, access: Access, note: Note, comment: int) -> Status[None]:
+def remove_comment(access: Access, note: Note, comment: int) -> Status[None]:
     """Delete one's own comment or answer. A comment with answers only loses its text."""
     talk.delete_comment(access=access, document=note, comment=comment)
     return Status(204, None)
 
 
 @router.post(f"{COMMENT}/resolve", Can.ANNOTATE, response=CommentThread)
-def resolve_comment(request: ApiRequest, access: Access, note: Note, comment: int) -> CommentThread:
+def resolve_comment(access: Access, note: Note, comment: int) -> CommentThread:
     """Mark a thread as resolved."""
     return _resolve(access, note, comment, resolved=True)
 
 
 @router.post(f"{COMMENT}/reopen", Can.ANNOTATE, response=CommentThread)
-def reopen_comment(request: ApiRequest, access: Access, note: Note, comment: int) -> CommentThread:
+def reopen_comment(access: Access, note: Note, comment: int) -> CommentThread:
     """Make a resolved thread open again."""
     return _resolve(access, note, comment, resolved=False)
 
 
 @router.get("/projects/{slug:slug}/comments.csv", Can.EXPORT, openapi_extra=sends("text/csv"))
-def export_comments(request: ApiRequest, access: Access) -> StreamingHttpResponse:
+def export_comments(access: Access) -> StreamingHttpResponse:
     """Get all comments of the project as a table. The audit log records it."""
     return comments_csv(access)
 
@@ -121,13 +119,13 @@ def export_comments(request: ApiRequest, access: Access) -> StreamingHttpRespons
 
 
 @router.get(f"{PATH}/flags", Can.SEE_PROJECT, response=list[OpenFlag])
-def list_flags(request: ApiRequest, access: Access, note: Note) -> list[OpenFlag]:
+def list_flags(access: Access, note: Note) -> list[OpenFlag]:
     """List the open flags of a note: all that the person may see, one's own first."""
     return flags_of(access, note)
 
 
 @router.post(f"{PATH}/flags", Can.ANNOTATE, response={201: OpenFlag})
-def new_flag(request: ApiRequest, access: Access, note: Note, body: NewFlag) -> Status[OpenFlag]:
+def new_flag(access: Access, note: Note, body: NewFlag) -> Status[OpenFlag]:
     """Flag a note, or change the reason of one's own open flag."""
     with named(_FLAG):
         made = talk.raise_flag(access=access, document=note, reason=body.reason, text=body.text)
@@ -135,7 +133,7 @@ def new_flag(request: ApiRequest, access: Access, note: Note, body: NewFlag) -> 
 
 
 @router.delete(f"{PATH}/flags/{{int:flag}}", Can.ANNOTATE, response={204: None})
-def remove_flag(request: ApiRequest, access: Access, note: Note, flag: int) -> Status[None]:
+def remove_flag(access: Access, note: Note, flag: int) -> Status[None]:
     """Remove a flag: one's own, or any as a reviewer."""
     talk.clear_flag(access=access, document=note, flag=flag)
     return Status(204, None)

@@ -4,7 +4,7 @@ import uuid
 from typing import Annotated, Self
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Schema, UploadedFile
 from ninja.responses import Status
@@ -29,8 +29,8 @@ from annotations.core.requests import takes_uploads
 from annotations.core.services import Erasure
 from annotations.exchange.api.exports import FileItem
 from annotations.exchange.services.sources import NoteRow
-from annotations.jobs.api import JobItem, started
-from annotations.models import Document, StoredFile
+from annotations.jobs.api import JobItem
+from annotations.models import Document, Job, StoredFile
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm
 from annotations.ops.selectors.free_texts import FreeText, free_texts, seen_weights
 from annotations.ops.services import erasing
@@ -56,7 +56,7 @@ class Metadata(Body):
 
 
 @router.delete("/projects/{slug:slug}", Can.ARCHIVE, response={204: None})
-def remove_project(request: ApiRequest, access: Access, body: ProjectName) -> Status[None]:
+def remove_project(access: Access, body: ProjectName) -> Status[None]:
     """Delete an archived project with everything in it. Nobody can undo this."""
     wanted = check(DeleteProjectForm(body.dict()))
     with named({"name": "name"}):
@@ -65,14 +65,14 @@ def remove_project(request: ApiRequest, access: Access, body: ProjectName) -> St
 
 
 @router.delete("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response={204: None})
-def remove_note(request: ApiRequest, access: Access, note: int) -> Status[None]:
+def remove_note(access: Access, note: int) -> Status[None]:
     """Delete a note with everything made from it. Nobody can undo this."""
     erasing.delete_note(project=access.project, note=note_for(access, note).pk, actor=access.user)
     return Status(204, None)
 
 
 @router.patch("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response=Done)
-def change_metadata(request: ApiRequest, access: Access, note: int, body: Metadata) -> Done:
+def change_metadata(access: Access, note: int, body: Metadata) -> Done:
     """Set the patient, the type and the site of a note."""
     name = note_for(access, note).name
     row = NoteRow(body.patient_id, body.note_type, body.site)
@@ -124,11 +124,9 @@ def list_archives(request: ApiRequest, slug: str) -> list[FileItem]:
 
 
 @archives_router.post(ARCHIVES, Can.ARCHIVE, response={202: JobItem})
-def write_archive(request: ApiRequest, response: HttpResponse, access: Access) -> Status[JobItem]:
+def write_archive(access: Access) -> Job:
     """Start writing an archive of the whole project. The job's result has the id of the file."""
-    return started(
-        response, access.slug, staging.start_archive(project=access.project, actor=access.user, token=uuid.uuid4().hex)
-    )
+    return staging.start_archive(project=access.project, actor=access.user, token=uuid.uuid4().hex)
 
 
 @archives_router.get(
@@ -157,7 +155,7 @@ def stage_archive_import(
 
 
 @archives_router.get(STAGED, Can.MANAGE, response=ArchiveContent)
-def read_archive_import(request: ApiRequest, access: Access, archive_upload: Staged) -> ArchiveContent:
+def read_archive_import(access: Access, archive_upload: Staged) -> ArchiveContent:
     """Read what an uploaded archive holds, and who of its people has an account here."""
     with named({"archive": "archive"}):
         found = staging.staged(archive_upload)
@@ -165,17 +163,13 @@ def read_archive_import(request: ApiRequest, access: Access, archive_upload: Sta
 
 
 @archives_router.post(f"{STAGED}/confirm", Can.MANAGE, response={202: JobItem})
-def confirm_archive_import(
-    request: ApiRequest, response: HttpResponse, access: Access, archive_upload: Staged
-) -> Status[JobItem]:
+def confirm_archive_import(access: Access, archive_upload: Staged) -> Job:
     """Confirm the people of an uploaded archive, and start its import."""
-    return started(
-        response, access.slug, staging.start_loading(project=access.project, stored=archive_upload, actor=access.user)
-    )
+    return staging.start_loading(project=access.project, stored=archive_upload, actor=access.user)
 
 
 @archives_router.post("/projects/{slug:slug}/imported-work", Can.SEE_PROJECT, response=ClaimedWork)
-def claim_imported_work(request: ApiRequest, access: Access) -> ClaimedWork:
+def claim_imported_work(access: Access) -> ClaimedWork:
     """Take over what an archive brought under the person's user name: it is theirs from then on."""
     if staging.imported_self(access.project, access.user) is None:
         raise Http404("No archive brought work under this user name.")
@@ -267,7 +261,7 @@ class SetPatients(Schema):
 
 
 @patients_router.get(PATIENTS, Can.MANAGE, response=Patients)
-def read_patients(request: ApiRequest, access: Access) -> Patients:
+def read_patients(access: Access) -> Patients:
     """Count the notes with a patient id, and list the backups that still have erased notes."""
     notes = Document.objects.filter(project=access.project)
     with_id = notes.exclude(patient_id="").count()
@@ -276,7 +270,7 @@ def read_patients(request: ApiRequest, access: Access) -> Patients:
 
 @patients_router.post(f"{PATIENTS}/ids", Can.MANAGE, response=SetPatients)
 @takes_uploads(Can.MANAGE)
-def set_patients(request: ApiRequest, access: Access, body: AboutNotes) -> SetPatients:
+def set_patients(access: Access, body: AboutNotes) -> SetPatients:
     """Set patient ids, types and sites of many notes by name."""
     rows: dict[str, NoteRow] = {}
     for number, row in enumerate(body.rows):
@@ -288,7 +282,7 @@ def set_patients(request: ApiRequest, access: Access, body: AboutNotes) -> SetPa
 
 
 @patients_router.post(f"{PATIENTS}/preview", Can.MANAGE, response=ErasedNotes)
-def preview_erasure(request: ApiRequest, access: Access, body: PatientId) -> ErasedNotes:
+def preview_erasure(access: Access, body: PatientId) -> ErasedNotes:
     """Count what erasing a patient's notes would delete. It deletes nothing."""
     patient = check(PatientForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):
@@ -296,7 +290,7 @@ def preview_erasure(request: ApiRequest, access: Access, body: PatientId) -> Era
 
 
 @patients_router.post(f"{PATIENTS}/erase", Can.MANAGE, response=ErasedNotes)
-def erase_notes_of_patient(request: ApiRequest, access: Access, body: RepeatedPatientId) -> ErasedNotes:
+def erase_notes_of_patient(access: Access, body: RepeatedPatientId) -> ErasedNotes:
     """Erase a patient's notes with everything made from them. Nobody can undo this."""
     patient = check(EraseForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):

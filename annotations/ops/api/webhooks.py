@@ -91,7 +91,7 @@ def list_webhooks(request: ApiRequest, access: Access, paging: Query[Paging]) ->
 
 @router.post(PATH, Can.MANAGE, response={201: WebhookWithSecret})
 @shows_once("secret", AGAIN)
-def new_webhook(request: ApiRequest, access: Access, body: NewWebhook) -> Status[WebhookWithSecret]:
+def new_webhook(access: Access, body: NewWebhook) -> Status[WebhookWithSecret]:
     """Add a webhook. Only this answer has its secret."""
     wanted = check(WebhookForm(body.dict()))
     with named(FIELDS):
@@ -100,13 +100,13 @@ def new_webhook(request: ApiRequest, access: Access, body: NewWebhook) -> Status
 
 
 @router.get(ONE, Can.MANAGE, response=WebhookItem)
-def read_webhook(request: ApiRequest, access: Access, webhook: One) -> Webhook:
+def read_webhook(access: Access, webhook: One) -> Webhook:
     """Read a webhook."""
     return webhook
 
 
 @router.patch(ONE, Can.MANAGE, response=WebhookItem)
-def change_webhook_now(request: ApiRequest, access: Access, webhook: One, body: ChangedWebhook) -> Webhook:
+def change_webhook_now(access: Access, webhook: One, body: ChangedWebhook) -> Webhook:
     """Change the address or the events of a webhook, or switch it on or off."""
     given = body.dict(exclude_unset=True)
     on = given.pop("on", None)
@@ -120,7 +120,7 @@ def change_webhook_now(request: ApiRequest, access: Access, webhook: One, body: 
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def remove_webhook_now(request: ApiRequest, access: Access, webhook: One) -> Status[None]:
+def remove_webhook_now(access: Access, webhook: One) -> Status[None]:
     """Remove a webhook with its log."""
     webhooks.remove_webhook(webhook=webhook, actor=access.user)
     return Status(204, None)
@@ -128,13 +128,13 @@ def remove_webhook_now(request: ApiRequest, access: Access, webhook: One) -> Sta
 
 @router.post(f"{ONE}/secret", Can.MANAGE, response=WebhookWithSecret)
 @shows_once("secret", RENEW)
-def renew_webhook_secret(request: ApiRequest, access: Access, webhook: One) -> WebhookWithSecret:
+def renew_webhook_secret(access: Access, webhook: One) -> WebhookWithSecret:
     """Replace the secret of a webhook. Only this answer has the new one."""
     return WebhookWithSecret.of(webhook, webhooks.renew_secret(webhook=webhook, actor=access.user))
 
 
 @router.post(f"{ONE}/test", Can.MANAGE, response={202: DeliveryItem})
-def send_webhook_test(request: ApiRequest, access: Access, webhook: One) -> Status[DeliveryItem]:
+def send_webhook_test(access: Access, webhook: One) -> Status[DeliveryItem]:
     """Send a test. It is tried once, also if the webhook is off."""
     return Status(202, DeliveryItem.of(webhooks.send_test(webhook=webhook, actor=access.user)))
 
@@ -146,7 +146,7 @@ def list_deliveries(request: ApiRequest, access: Access, webhook: One, paging: Q
 
 
 @router.post(f"{DELIVERIES}/{{int:delivery}}/resend", Can.MANAGE, response={202: DeliveryItem})
-def resend_delivery(request: ApiRequest, access: Access, webhook: One, delivery: int) -> Status[DeliveryItem]:
+def resend_delivery(access: Access, webhook: One, delivery: int) -> Status[DeliveryItem]:
     """Send a delivery again, with the same id."""
     webhooks.send_again(delivery=delivery_of(webhook, delivery), actor=access.user)
     return Status(202, DeliveryItem.of(delivery_of(webhook, delivery)))

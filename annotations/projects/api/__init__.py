@@ -122,7 +122,7 @@ def read_settings(request: ApiRequest, slug: str) -> dict[str, Any]:
 
 
 @router.patch("/projects/{slug:slug}/settings", Can.MANAGE, response=ProjectSettings)
-def change_settings(request: ApiRequest, access: Access, body: ProjectSettings) -> dict[str, Any]:
+def change_settings(access: Access, body: ProjectSettings) -> dict[str, Any]:
     """Change some settings of a project."""
     data = settings_of(access.project) | body.dict(exclude_unset=True)
     wanted = check(SettingsForm(data, runs=runs_with_notes(access.project)))
@@ -131,13 +131,13 @@ def change_settings(request: ApiRequest, access: Access, body: ProjectSettings) 
 
 
 @router.post("/projects/{slug:slug}/archive", Can.ARCHIVE, response=Done)
-def archive_project_now(request: ApiRequest, access: Access) -> Done:
+def archive_project_now(access: Access) -> Done:
     """Archive a project, so that nobody can change it."""
     return Done(changed=projects.archive_project(project=access.project, actor=access.user))
 
 
 @router.post("/projects/{slug:slug}/restore", Can.ARCHIVE, response=Done)
-def restore_project_now(request: ApiRequest, access: Access) -> Done:
+def restore_project_now(access: Access) -> Done:
     """Make an archived project open again."""
     return Done(changed=projects.restore_project(project=access.project, actor=access.user))
 
@@ -181,7 +181,7 @@ def list_assignments(request: ApiRequest, access: Access, paging: Query[Paging])
 
 
 @assignments_router.post(ASSIGNMENTS, Can.MANAGE, response=AssignedNotes)
-def assign_by_name(request: ApiRequest, access: Access, body: NewAssignments) -> AssignedNotes:
+def assign_by_name(access: Access, body: NewAssignments) -> AssignedNotes:
     """Assign notes to an annotator. If a name is unknown, nothing is assigned."""
     annotators = annotators_of(access.project)
     chosen = next((one.pk for one in annotators if one.username == body.annotator), "none")
@@ -193,19 +193,19 @@ def assign_by_name(request: ApiRequest, access: Access, body: NewAssignments) ->
 
 
 @assignments_router.post(f"{ASSIGNMENTS}/fill", Can.MANAGE, response=AssignedNotes)
-def fill_assignments(request: ApiRequest, access: Access) -> AssignedNotes:
+def fill_assignments(access: Access) -> AssignedNotes:
     """Add the assignments of existing notes that are missing by the project's rule."""
     return AssignedNotes(assigned=fill_up(project=access.project, actor=access.user))
 
 
 @assignments_router.post(f"{ASSIGNMENTS}/pilot", Can.MANAGE, response=AssignedNotes)
-def begin_pilot(request: ApiRequest, access: Access) -> AssignedNotes:
+def begin_pilot(access: Access) -> AssignedNotes:
     """Assign the same notes, drawn at random, to all annotators, if nobody has a note yet. Says how many notes."""
     return AssignedNotes(assigned=start_pilot(project=access.project, actor=access.user))
 
 
 @assignments_router.post(f"{ASSIGNMENTS}/take-back", Can.ANNOTATE, response=AssignedNotes)
-def take_notes_back(request: ApiRequest, access: Access) -> AssignedNotes:
+def take_notes_back(access: Access) -> AssignedNotes:
     """Take back one's own released notes, except those that went to others."""
     return AssignedNotes(assigned=take_back(project=access.project, user=access.user))
 

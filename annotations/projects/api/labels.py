@@ -149,7 +149,7 @@ def list_labels(request: ApiRequest, access: Access, paging: Query[Paging]) -> P
 
 
 @router.post(PATH, Can.MANAGE, response={201: LabelItem})
-def new_label(request: ApiRequest, access: Access, body: NewLabel) -> Status[LabelItem]:
+def new_label(access: Access, body: NewLabel) -> Status[LabelItem]:
     """Add a label at the end of the list."""
     label_set = get_object_or_404(LabelSet, project=access.project)
     data = body.dict() | {"category": _category_id(access, body.category), "attributes": _lines(body.attributes)}
@@ -197,7 +197,7 @@ def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
 
 
 @router.post(f"{ONE}/move", Can.MANAGE, response=LabelItem)
-def move_label_to(request: ApiRequest, access: Access, label: int, body: NewPosition) -> LabelItem:
+def move_label_to(access: Access, label: int, body: NewPosition) -> LabelItem:
     """Move a label to another place in its category. A place after the last one is the last one."""
     position = check(label_forms.MoveForm(body.dict()))["position"]
     move_label(label=label_at(access.project, label), position=position, actor=access.user)
@@ -205,14 +205,14 @@ def move_label_to(request: ApiRequest, access: Access, label: int, body: NewPosi
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def remove_label(request: ApiRequest, access: Access, label: int) -> Status[None]:
+def remove_label(access: Access, label: int) -> Status[None]:
     """Delete a label that nothing uses."""
     label_services.delete_label(label=label_at(access.project, label), actor=access.user)
     return Status(204, None)
 
 
 @router.get(f"{ONE}/merge", Can.MANAGE, response=LabelMergePreview)
-def preview_label_merge(request: ApiRequest, access: Access, label: int, into: str) -> dict[str, Any]:
+def preview_label_merge(access: Access, label: int, into: str) -> dict[str, Any]:
     """Count what merging a label into the label with the code `into` would change."""
     source, target = _merging(access, label, into)
     with named(_MERGING):
@@ -221,7 +221,7 @@ def preview_label_merge(request: ApiRequest, access: Access, label: int, into: s
 
 
 @router.post(f"{ONE}/merge", Can.MANAGE, response=LabelMerge)
-def merge_label(request: ApiRequest, access: Access, label: int, body: MergeTarget) -> LabelMerge:
+def merge_label(access: Access, label: int, body: MergeTarget) -> LabelMerge:
     """Give every span of a label another label, and free its name and key. Nobody can undo this."""
     source, target = _merging(access, label, body.into)
     with named(_MERGING):
@@ -293,7 +293,7 @@ def list_categories(request: ApiRequest, access: Access, paging: Query[Paging]) 
 
 
 @router.post(CATEGORIES, Can.MANAGE, response={201: CategoryItem})
-def new_category(request: ApiRequest, access: Access, body: NewCategory) -> Status[CategoryItem]:
+def new_category(access: Access, body: NewCategory) -> Status[CategoryItem]:
     """Add a category at the end of the list."""
     label_set = get_object_or_404(LabelSet, project=access.project)
     others = list(label_set.categories.all())
@@ -325,7 +325,7 @@ def change_category(
 
 
 @router.post(f"{CATEGORY}/move", Can.MANAGE, response=CategoryItem)
-def move_category_to(request: ApiRequest, access: Access, category: int, body: NewPosition) -> CategoryItem:
+def move_category_to(access: Access, category: int, body: NewPosition) -> CategoryItem:
     """Move a category to another place. A place after the last one is the last one."""
     found = category_at(access.project, category)
     move_category(category=found, position=check(label_forms.MoveForm(body.dict()))["position"], actor=access.user)
@@ -333,7 +333,7 @@ def move_category_to(request: ApiRequest, access: Access, category: int, body: N
 
 
 @router.delete(CATEGORY, Can.MANAGE, response={204: None})
-def remove_category(request: ApiRequest, access: Access, category: int) -> Status[None]:
+def remove_category(access: Access, category: int) -> Status[None]:
     """Delete a category without labels."""
     delete_category(category=category_at(access.project, category), actor=access.user)
     return Status(204, None)

@@ -116,13 +116,13 @@ def new_member(request: ApiRequest, access: Access, body: NewMember) -> Status[A
 
 
 @router.get(f"{PATH}/{{int:member}}", Can.MANAGE, response=MemberItem)
-def read_member(request: ApiRequest, access: Access, member: Member) -> MemberItem:
+def read_member(access: Access, member: Member) -> MemberItem:
     """Read a member."""
     return _item(access, member)
 
 
 @router.patch(f"{PATH}/{{int:member}}", Can.MANAGE, response=MemberItem)
-def change_role(request: ApiRequest, access: Access, member: Member, body: NewRole) -> MemberItem:
+def change_role(access: Access, member: Member, body: NewRole) -> MemberItem:
     """Change the role of a member, or restore a former member with this role."""
     role = check(RoleForm(body.dict()))["role"]
     changed = member_services.add_member(project=access.project, user=member.user, role=role, actor=access.user)
@@ -130,13 +130,13 @@ def change_role(request: ApiRequest, access: Access, member: Member, body: NewRo
 
 
 @router.get(f"{PATH}/{{int:member}}/removal", Can.MANAGE, response=MemberRemoval)
-def preview_removal(request: ApiRequest, access: Access, member: Member) -> dict[str, Any]:
+def preview_removal(access: Access, member: Member) -> dict[str, Any]:
     """Say what removing a member would affect."""
     return member_services.removal_preview(project=access.project, user=member.user)
 
 
 @router.post(f"{PATH}/{{int:member}}/remove", Can.MANAGE, response=RemovedMember)
-def remove_from_project(request: ApiRequest, access: Access, member: Member, body: NotesHeir) -> dict[str, Any]:
+def remove_from_project(access: Access, member: Member, body: NotesHeir) -> dict[str, Any]:
     """Remove a member. All annotations are kept."""
     heirs = member_services.heirs_of(project=access.project, user=member.user)
     chosen = next((heir.pk for heir in heirs if heir.username == body.hand_over_to), body.hand_over_to)

@@ -9,7 +9,7 @@ from ninja import Field, Query, Schema
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
-from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, RefusedDecision
+from annotations.core.api.routes import Answer, Body, ProjectRouter, RefusedDecision
 from annotations.core.batches import MOST_CHANGES
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk import Chosen
@@ -97,7 +97,7 @@ class Acceptance(Schema):
 
 
 @router.get("/projects/{slug:slug}/acceptance", Can.READ_NOTES, response=Acceptance)
-def read_acceptance(request: ApiRequest, access: Access, wanted: Query[Chosen]) -> Acceptance:
+def read_acceptance(access: Access, wanted: Query[Chosen]) -> Acceptance:
     """Read how many suggestions were accepted, how far reviewers agree, and how many planted leaks they missed."""
     chosen = chosen_runs(access.project, wanted.words, merged=True)
     runs = [run.pk for run in chosen]
@@ -117,9 +117,7 @@ def read_acceptance(request: ApiRequest, access: Access, wanted: Query[Chosen]) 
 
 
 @router.get("/projects/{slug:slug}/decisions", Can.EXPORT, openapi_extra=sends(*TYPES.values()))
-def export_decision_log(
-    request: ApiRequest, access: Access, format: Literal["csv", "jsonl"] = "csv"
-) -> StreamingHttpResponse:
+def export_decision_log(access: Access, format: Literal["csv", "jsonl"] = "csv") -> StreamingHttpResponse:
     """Download the decision log as CSV or JSON Lines. The audit log records it."""
     lines, name = export_decisions(project=access.project, actor=access.user, format=format)
     return streamed(lines, TYPES[format], name)
@@ -141,9 +139,7 @@ class DecidedBatch(ReviewOut):
 
 
 @router.post(f"{NOTE}/decisions/batch", Can.MAKE_GOLD, response=DecidedBatch)
-def decide_suggestions(
-    request: ApiRequest, access: Access, run_author: int, note: int, body: NewReviewDecisions
-) -> DecidedBatch:
+def decide_suggestions(access: Access, run_author: int, note: int, body: NewReviewDecisions) -> DecidedBatch:
     """Make many decisions in one transaction. Each can be refused on its own."""
     run, document = review_for(access, run_author, note)
     requests = {place: wanted(access, run, document, each) for place, each in enumerate(body.decisions)}

@@ -194,7 +194,7 @@ def list_bulk_acts(request: ApiRequest, access: Access, paging: Query[Paging]) -
 
 
 @router.post(ACTS, Can.MAKE_GOLD, response={201: BulkWithPreview})
-def plan_bulk_act(request: ApiRequest, access: Access, body: NewBulkAct) -> Status[BulkWithPreview]:
+def plan_bulk_act(access: Access, body: NewBulkAct) -> Status[BulkWithPreview]:
     """Plan a bulk act. The answer is its preview; nothing is decided until it is started."""
     label = label_coded(access.project, body.label) if body.label else ""
     form = BulkForm(body.dict() | {"label": label}, access=access, runs=run_authors(access.project))
@@ -206,7 +206,7 @@ def plan_bulk_act(request: ApiRequest, access: Access, body: NewBulkAct) -> Stat
 
 
 @router.get(f"{ACTS}/{{uuid:bulk}}", Can.MAKE_GOLD, response=BulkWithPreview)
-def read_bulk_act(request: ApiRequest, access: Access, bulk: UUID) -> BulkWithPreview:
+def read_bulk_act(access: Access, bulk: UUID) -> BulkWithPreview:
     """Read a bulk act: its preview while it is planned, its result afterwards."""
     return with_preview(access, act_for(access.project, bulk))
 
@@ -294,7 +294,7 @@ def list_occurrences(
 
 
 @router.post(f"{STRINGS}/{{int:string}}/bulk-acts", Can.MAKE_GOLD, response={201: BulkWithPreview})
-def plan_string_act(request: ApiRequest, access: Access, string: int, body: StringAct) -> Status[BulkWithPreview]:
+def plan_string_act(access: Access, string: int, body: StringAct) -> Status[BulkWithPreview]:
     """Plan a bulk act on a string. The answer is its preview; nothing is decided until it is started."""
     found = suggested_strings.string_for(access.project, string)
     runs = [run.pk for run in chosen_runs(access.project, [str(one) for one in body.runs])]

@@ -296,7 +296,7 @@ def list_reviews(request: ApiRequest, access: Access, paging: Query[Paging]) -> 
 
 
 @router.get(f"{PATH}/next", Can.MAKE_GOLD, response=NextReview)
-def next_review(request: ApiRequest, access: Access, run_author: int, wanted: Query[InOrder]) -> NextReview:
+def next_review(access: Access, run_author: int, wanted: Query[InOrder]) -> NextReview:
     """Name the next note to review."""
     run = find_run(access.project, run_author)
     found = next_in_queue(run, access.project, _queue(access, wanted), access.user, wanted.after)
@@ -304,9 +304,7 @@ def next_review(request: ApiRequest, access: Access, run_author: int, wanted: Qu
 
 
 @router.get(NOTE, Can.MAKE_GOLD, response=ReviewOut)
-def read_review(
-    request: ApiRequest, access: Access, run_author: int, note: int, filters: Query[SuggestionFilters]
-) -> ReviewOut:
+def read_review(access: Access, run_author: int, note: int, filters: Query[SuggestionFilters]) -> ReviewOut:
     """Read a run's suggestions in a note, the decisions on them, and the gold spans. The audit log records it."""
     run, document = review_for(access, run_author, note)
     NOTE_READ.record(actor=access.user, note=document, data={"run": run.pk})
@@ -319,9 +317,7 @@ def read_review(
 
 
 @router.post(f"{NOTE}/decisions", Can.MAKE_GOLD, response=ReviewOut)
-def decide_suggestion(
-    request: ApiRequest, access: Access, run_author: int, note: int, body: NewReviewDecision
-) -> ReviewOut:
+def decide_suggestion(access: Access, run_author: int, note: int, body: NewReviewDecision) -> ReviewOut:
     """Accept, reject or correct a suggestion, add or remove a span, undo or redo."""
     run, document = review_for(access, run_author, note)
     asked = wanted(access, run, document, body)
@@ -331,7 +327,7 @@ def decide_suggestion(
 
 
 @router.post(f"{NOTE}/finish", Can.MAKE_GOLD, response=Finished)
-def finish_note_review(request: ApiRequest, access: Access, run_author: int, note: int, body: Finishing) -> Finished:
+def finish_note_review(access: Access, run_author: int, note: int, body: Finishing) -> Finished:
     """Finish the review of a note, so that its gold counts, or hand it over to a second reviewer."""
     run, document = review_for(access, run_author, note)
     hidden, known = hidden_at(run, document), suggestion_named(access.project, run, document)
@@ -346,7 +342,7 @@ def finish_note_review(request: ApiRequest, access: Access, run_author: int, not
 
 
 @router.post(f"{NOTE}/reopen", Can.MAKE_GOLD, response=ReviewOut)
-def reopen_note_review(request: ApiRequest, access: Access, run_author: int, note: int) -> ReviewOut:
+def reopen_note_review(access: Access, run_author: int, note: int) -> ReviewOut:
     """Reopen the review of a note."""
     run, document = review_for(access, run_author, note)
     reopen_review(document=document, author=run, user=access.user)

@@ -2,10 +2,9 @@
 
 from typing import Any, Literal
 
-from django.http import Http404, HttpResponse
+from django.http import Http404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api.paging import Page, PageAnswer, Paging
@@ -14,7 +13,8 @@ from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.gold.services.splitting import HOLD_OUT, begin_round
-from annotations.jobs.api import JobItem, started
+from annotations.jobs.api import JobItem
+from annotations.models import Job
 from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
 from annotations.scores.rules.operating import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import note_languages
@@ -94,13 +94,10 @@ def read_comparison(request: ApiRequest, access: Access, wanted: Query[ComparedA
 
 
 @router.post(f"{PATH}/jobs", Can.READ_NOTES, response={202: JobItem})
-def start_comparison_job(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewComparison
-) -> Status[JobItem]:
+def start_comparison_job(access: Access, body: NewComparison) -> Job:
     """Start the job of a long comparison."""
     with named(FIELDS):
-        job = comparing.start_comparison(wanted=_asked(access, body), actor=access.user)
-    return started(response, access.slug, job)
+        return comparing.start_comparison(wanted=_asked(access, body), actor=access.user)
 
 
 @router.get(f"{PATH}/spans", Can.READ_NOTES, response=Page[GoldSpanInContext])
@@ -185,13 +182,13 @@ class Round(Schema):
 
 
 @router.get(LOOP, Can.READ_NOTES, response=LoopOut, tags=["Loop"])
-def read_loop(request: ApiRequest, access: Access) -> LoopOut:
+def read_loop(access: Access) -> LoopOut:
     """Read the rounds and the next step."""
     return LoopOut(**loop_answer(access.project))
 
 
 @router.post(f"{LOOP}/rounds", Can.MAKE_GOLD, response=Round, tags=["Loop"])
-def begin_loop_round(request: ApiRequest, access: Access, body: NewRound) -> Round:
+def begin_loop_round(access: Access, body: NewRound) -> Round:
     """Begin the next round: freeze gold and hold out notes. Without a change of gold, nothing is frozen."""
     wanted = check(HoldOutForm(body.dict()))
     begun = begin_round(project=access.project, actor=access.user, share=wanted["share"])

@@ -132,7 +132,7 @@ class FailedNote(Schema):
 
 
 @router.get("/projects/{slug:slug}/backends", Can.READ_NOTES, response=list[BackendItem])
-def list_backends(request: ApiRequest, access: Access) -> list[BackendItem]:
+def list_backends(access: Access) -> list[BackendItem]:
     """List the backends that can suggest spans, with their health, last run and calibration."""
     return [BackendItem.of(row) for row in backend_rows(access.project)]
 
@@ -149,7 +149,7 @@ def list_runs(request: ApiRequest, access: Access, paging: Query[Paging]) -> Pag
 
 
 @router.post(PATH, Can.MANAGE, response={202: RunRef})
-def start_backend_run(request: ApiRequest, response: HttpResponse, access: Access, body: NewRun) -> Status[RunRef]:
+def start_backend_run(response: HttpResponse, access: Access, body: NewRun) -> Status[RunRef]:
     """Start a run of a backend or of a trained model over all notes."""
     form = RunForm(body.dict())
     check(form)
@@ -159,13 +159,13 @@ def start_backend_run(request: ApiRequest, response: HttpResponse, access: Acces
 
 
 @router.get(f"{PATH}/{{int:run}}", Can.READ_NOTES, response=RunOut)
-def read_run(request: ApiRequest, access: Access, run: int) -> RunOut:
+def read_run(access: Access, run: int) -> RunOut:
     """Read a run."""
     return _shown(access, run_of(access, run))
 
 
 @router.patch(f"{PATH}/{{int:run}}", Can.MANAGE, response=RunOut)
-def change_run(request: ApiRequest, access: Access, run: int, body: ChangedRun) -> RunOut:
+def change_run(access: Access, run: int, body: ChangedRun) -> RunOut:
     """Rename a run. A run that a release names keeps its name (409)."""
     row = run_of(access, run)
     with named({"name": "name", "exists": "name"}):
@@ -186,7 +186,7 @@ def list_failures(request: ApiRequest, access: Access, run: int, paging: Query[P
 
 
 @router.post(f"{PATH}/{{int:run}}/retry", Can.MANAGE, response={202: RunRef})
-def retry_run(request: ApiRequest, response: HttpResponse, access: Access, run: int) -> Status[RunRef]:
+def retry_run(response: HttpResponse, access: Access, run: int) -> Status[RunRef]:
     """Start a job for the notes that failed or are unfinished."""
     row = run_of(access, run)
     retry_failed(run=row, actor=access.user)
@@ -243,7 +243,7 @@ class Mapped(Schema):
 
 
 @router.get(f"{REWRITTEN}/placeholders", Can.MANAGE, response=list[PlaceholderItem])
-def list_placeholders(request: ApiRequest, access: Access, rewriting: int) -> list[PlaceholderItem]:
+def list_placeholders(access: Access, rewriting: int) -> list[PlaceholderItem]:
     """List the placeholders of a run that are not a label's, the most frequent first."""
     run = rewriting_for(access.project, rewriting)
     counts = unmapped_placeholders(run)
@@ -254,7 +254,7 @@ def list_placeholders(request: ApiRequest, access: Access, rewriting: int) -> li
 
 
 @router.post(f"{REWRITTEN}/placeholders", Can.MANAGE, response=Mapped)
-def choose_placeholders(request: ApiRequest, access: Access, rewriting: int, body: PlaceholderLabels) -> Mapped:
+def choose_placeholders(access: Access, rewriting: int, body: PlaceholderLabels) -> Mapped:
     """Choose labels for placeholders. Their spans become suggestions."""
     run = rewriting_for(access.project, rewriting)
     choices = placeholder_choices(run, unmapped_placeholders(run))
@@ -266,9 +266,7 @@ def choose_placeholders(request: ApiRequest, access: Access, rewriting: int, bod
 
 
 @router.get(f"{REWRITTEN}/rewritten", Can.EXPORT, openapi_extra=sends("application/jsonl"))
-def export_rewritten_notes(
-    request: ApiRequest, access: Access, rewriting: int, *, prompt: bool = False
-) -> StreamingHttpResponse:
+def export_rewritten_notes(access: Access, rewriting: int, *, prompt: bool = False) -> StreamingHttpResponse:
     """Download the rewritten notes as JSON Lines, with the prompt if asked. The audit log records it."""
     run = rewriting_for(access.project, rewriting)
     lines, name = export_rewritten(run=run, prompt=prompt, actor=access.user)

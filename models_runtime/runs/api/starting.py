@@ -7,7 +7,7 @@ from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, check
+from annotations.core.api.routes import Answer, Body, Problem, ProjectRouter, check
 from annotations.jobs.api import new_key
 from annotations.projects.selectors.labels import labels_of
 from annotations.text.combining import Method
@@ -138,15 +138,13 @@ class MergedRuns(Body):
 
 
 @router.get("/projects/{slug:slug}/ensemble-members", Can.MANAGE, response=list[EnsembleOption])
-def list_ensemble_members(request: ApiRequest, access: Access) -> list[EnsembleOption]:
+def list_ensemble_members(access: Access) -> list[EnsembleOption]:
     """List the backends, models and runs that can vote in an ensemble."""
     return [EnsembleOption.from_orm(one) for one in options_of(access.project)]
 
 
 @router.post(f"{PATH}/ensembles", Can.MANAGE, response={202: RunRef})
-def start_ensemble_run(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewEnsemble
-) -> Status[RunRef]:
+def start_ensemble_run(response: HttpResponse, access: Access, body: NewEnsemble) -> Status[RunRef]:
     """Start a run in which backends, models or finished runs vote."""
     members = [one.member for one in body.members]
     data = {"method": body.method, "member": members, "name": body.name, "threshold": body.threshold}
@@ -159,15 +157,13 @@ def start_ensemble_run(
 
 
 @router.get("/projects/{slug:slug}/external-models", Can.MANAGE, response=list[ExternalItem])
-def list_external_models(request: ApiRequest, access: Access) -> list[ExternalItem]:
+def list_external_models(access: Access) -> list[ExternalItem]:
     """List the models that were trained elsewhere, with the usual labels of the project for theirs."""
     return [ExternalItem.of(access, model) for model in external_models()]
 
 
 @router.post(f"{PATH}/external", Can.MANAGE, response={202: RunRef})
-def start_external_run(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewExternalRun
-) -> Status[RunRef]:
+def start_external_run(response: HttpResponse, access: Access, body: NewExternalRun) -> Status[RunRef]:
     """Start a run of a model that was trained elsewhere."""
     model = (
         external_model_named(body.backend, body.model) if body.backend in FOUND and body.backend in EXTERNAL else None
@@ -187,7 +183,7 @@ def start_external_run(
 
 
 @router.get("/projects/{slug:slug}/language-model-servers", Can.MANAGE, response=list[LanguageServer])
-def list_language_model_servers(request: ApiRequest, access: Access) -> list[LanguageServer]:
+def list_language_model_servers(access: Access) -> list[LanguageServer]:
     """List the servers of language models, and the machines to which they send notes."""
     return [
         LanguageServer(
@@ -198,9 +194,7 @@ def list_language_model_servers(request: ApiRequest, access: Access) -> list[Lan
 
 
 @router.post(f"{PATH}/language-models", Can.MANAGE, response={202: RunRef})
-def start_language_model_run(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewLlmRun
-) -> Status[RunRef]:
+def start_language_model_run(response: HttpResponse, access: Access, body: NewLlmRun) -> Status[RunRef]:
     """Start a run of a language model over all notes."""
     data = body.dict() | {
         "model": f"{body.server} {body.model}",
@@ -216,7 +210,7 @@ def start_language_model_run(
 
 
 @router.post(f"{PATH}/merged", Can.MAKE_GOLD, response={202: RunRef})
-def merge_runs(request: ApiRequest, response: HttpResponse, access: Access, body: MergedRuns) -> Status[RunRef]:
+def merge_runs(response: HttpResponse, access: Access, body: MergedRuns) -> Status[RunRef]:
     """Merge runs into one list of suggestions, to review them together. An unchanged list is returned again."""
     if access.withheld:
         # A merged list names the runs that suggest a span. This would reveal what the review of one run hides.

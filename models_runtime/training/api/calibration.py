@@ -3,14 +3,13 @@
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import HttpResponse
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
-from annotations.jobs.api import JobItem, started
+from annotations.jobs.api import JobItem
+from annotations.models import Job
 from annotations.text.names import MAX_ID
 from models_runtime.models import Calibration
 from models_runtime.training.forms import CalibrationForm
@@ -62,26 +61,23 @@ def list_calibrations(request: ApiRequest, access: Access, paging: Query[Paging]
 
 
 @router.post(PATH, Can.MANAGE, response={202: JobItem})
-def start_calibration_job(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewCalibration
-) -> Status[JobItem]:
+def start_calibration_job(access: Access, body: NewCalibration) -> Job:
     """Start the job that fits a calibration to the notes of a run that are gold."""
     form = CalibrationForm({"author": body.run_author, "gold": body.gold})
     check(form)
     with named({"author": "run_author", "run": "run_author", "version": "gold"}):
-        job = form.start(access)
-    return started(response, access.slug, job)
+        return form.start(access)
 
 
 @router.get(f"{PATH}/{{int:calibration}}", Can.READ_NOTES, response=CalibrationOut)
-def read_calibration(request: ApiRequest, access: Access, calibration: int) -> CalibrationOut:
+def read_calibration(access: Access, calibration: int) -> CalibrationOut:
     """Read a calibration: its curves, and how reliable confidences are before and after, also by label."""
     row = calibration_for(access, calibration)
     return CalibrationOut.of(row, figures=summary(row))
 
 
 @router.post(f"{PATH}/{{int:calibration}}/withdraw", Can.MANAGE, response=CalibrationItem)
-def withdraw_calibration(request: ApiRequest, access: Access, calibration: int) -> CalibrationItem:
+def withdraw_calibration(access: Access, calibration: int) -> CalibrationItem:
     """Withdraw a calibration. New runs use the previous one, if any."""
     withdraw(calibration=calibration_for(access, calibration), actor=access.user)
     return CalibrationItem.of(calibration_for(access, calibration))

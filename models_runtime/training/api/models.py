@@ -149,7 +149,7 @@ def list_models(request: ApiRequest, access: Access, paging: Query[Paging]) -> P
 
 
 @router.get(f"{PATH}/{{int:model}}", Can.READ_NOTES, response=ModelOut)
-def read_model(request: ApiRequest, access: Access, model: int) -> ModelOut:
+def read_model(access: Access, model: int) -> ModelOut:
     """Read a model with its figures."""
     return _shown(access, model_of(access, model))
 
@@ -183,7 +183,7 @@ def download_model(request: ApiRequest, access: Access, model: int) -> Streaming
 
 
 @router.patch(f"{PATH}/{{int:model}}", Can.MANAGE, response=ModelItem)
-def change_model(request: ApiRequest, access: Access, model: int, body: ModelName) -> ModelItem:
+def change_model(access: Access, model: int, body: ModelName) -> ModelItem:
     """Rename a model. Its runs keep their names."""
     row = model_of(access, model)
     wanted = check(RenameForm(body.dict()))
@@ -193,7 +193,7 @@ def change_model(request: ApiRequest, access: Access, model: int, body: ModelNam
 
 
 @router.post(f"{PATH}/{{int:model}}/retire", Can.MANAGE, response=ModelItem)
-def retire_model_now(request: ApiRequest, access: Access, model: int) -> ModelItem:
+def retire_model_now(access: Access, model: int) -> ModelItem:
     """Retire a model and delete its weights. This can't be undone."""
     row = model_of(access, model)
     retire_model(model=row, actor=access.user)
@@ -201,7 +201,7 @@ def retire_model_now(request: ApiRequest, access: Access, model: int) -> ModelIt
 
 
 @router.post(f"{PATH}/{{int:model}}/enough", Can.MANAGE, response=ModelItem)
-def end_training_early(request: ApiRequest, access: Access, model: int) -> ModelItem:
+def end_training_early(access: Access, model: int) -> ModelItem:
     """End a training after its complete epochs so far, and keep the model."""
     row = model_of(access, model)
     end_early(model=row)

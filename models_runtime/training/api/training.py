@@ -7,7 +7,7 @@ from ninja import Field, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named
+from annotations.core.api.routes import Body, ProjectRouter, check, named
 from annotations.jobs.api import located, new_key
 from models_runtime.core import external
 from models_runtime.core.registry import TRAINABLE
@@ -110,7 +110,7 @@ class Trainings(Schema):
 
 
 @router.get("/projects/{slug:slug}/training-choices", Can.MANAGE, response=TrainingChoices)
-def read_training_choices(request: ApiRequest, access: Access) -> TrainingChoices:
+def read_training_choices(access: Access) -> TrainingChoices:
     """Read what can be trained here, with all settings."""
     lendable = training.lendable_versions(access.project, access.user)
     characters = [row.name for row in language_models(access.project)]
@@ -127,15 +127,13 @@ def read_training_choices(request: ApiRequest, access: Access) -> TrainingChoice
 
 
 @router.post(PATH, Can.MANAGE, response={202: Trainings})
-def start_training_now(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewTraining
-) -> Status[Trainings]:
+def start_training_now(response: HttpResponse, access: Access, body: NewTraining) -> Status[Trainings]:
     """Train a model on a frozen gold version."""
     return _started(response, access, body, (Variant(COMPLETE),))
 
 
 @router.post(f"{PATH}/ablations", Can.MANAGE, response={202: Trainings})
-def start_ablation(request: ApiRequest, response: HttpResponse, access: Access, body: NewAblation) -> Status[Trainings]:
+def start_ablation(response: HttpResponse, access: Access, body: NewAblation) -> Status[Trainings]:
     """Train a model with stacked embeddings complete, and without each of its parts."""
     with named({"groupings": "groupings"}):
         variants = ablation(names_in(str(body.settings.get("embeddings", ""))), body.groupings)
