@@ -17,44 +17,29 @@ from annotations.text.spans import Token
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.prompts import LabelWord, Shot
 from models_runtime.backends.rules.backend import identifiers, trap_hits
-from models_runtime.backends.rules.gazetteers import NAMES, RuleKind, label_table, listed, places, word_set
+from models_runtime.backends.rules.gazetteers import NAMES, RuleKind, any_of, label_table, listed, places, word_set
 from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import is_clinical_word
-from models_runtime.backends.rules.rule import Hit, words
+from models_runtime.backends.rules.rule import Hit
 
 Families = frozenset[str]
 """Families of identifiers: the first part of a RuleKind's value, for example `name` for `name.patient`."""
 
-FAMILIES: Final[Families] = frozenset(kind.value.partition(".")[0] for kind in RuleKind if kind is not RuleKind.TRAP)
+FAMILIES: Final[Families] = frozenset(kind.family for kind in RuleKind if kind is not RuleKind.TRAP)
 _CAPITALIZED: Final = frozenset({"name", "place", "org", "profession"})
 _WITH_DIGITS: Final = frozenset({"age", "date", "place", "id", "contact"})
 # Words in the names of labels, in the languages of the notes, for label sets that the rules don't know.
-_IN_NAMES: Final = (
-    ("name", r"name|nome|nombre|cognome|apellido|doctor|patient|pazient|pacient|person|famil|medic"),
-    ("age", r"\bage|\bet[aà]|edad"),
-    ("date", r"date|data\b|fecha|birth|nascita"),
-    (
-        "place",
-        r"loca|luog|place|indirizz|address|direcci|city|citt|ciudad|street|\bvia\b|calle|zip|cap\b|pa[ií]s|state|country",
-    ),
-    ("org", r"organi|hospital|ospedal|struttur|centr|institut|istitut"),
-    ("contact", r"phone|tel|fax|mail|url|contact|contatt"),
-    ("id", r"\bid|n[uú]m[eb]|codic|codig|card|tessera|licen|account|record|fiscal|device|vehicle"),
-)
+_IN_NAMES: Final = {
+    family: any_of(f"evidence.{family}") for family in FAMILIES - {"profession", "sex", "family", "trait"}
+}
 # Words that belong to an identifier only between supported words.
-_GLUE: Final = words(
-    "a al bin da dal dall das de degli dei del dell della delle dello den der di do dos du el i la las le lo los of "
-    "san santa the und van von y"
-)
-_TITLES: Final = words(
-    "dr dra dott dottor dottore dottoressa dottssa doc don doña mr mrs ms miss prof professor professore sig signor "
-    "signora sr sra srta ssa"
-)
+_GLUE: Final = frozenset(listed("evidence_glue"))
+_TITLES: Final = frozenset(listed("evidence_titles"))
 # Kinds whose words are all from lists, such as cities.
 _FROM_LISTS: Final = frozenset(
     {RuleKind.CITY, RuleKind.REGION, RuleKind.STATE, RuleKind.COUNTRY, RuleKind.ZIP, RuleKind.PROFESSION, RuleKind.USER}
 )
-_UNITS: Final = words("anni anno años año mesi mese meses mes giorni months month old years year yo")
+_UNITS: Final = frozenset(listed("evidence_units"))
 
 
 class Support(IntEnum):
@@ -77,10 +62,10 @@ def families_of(label: LabelWord, label_set: str) -> Families:
         kinds = [kind for kind, code in label_table(label_set).items() if code == label.code]
     except BackendError:
         kinds = []
-    known = {kind.value.partition(".")[0] for kind in kinds}
+    known = {kind.family for kind in kinds}
     if not known:
         words = " ".join((label.code, label.name, label.placeholder)).casefold()
-        known = {family for family, pattern in _IN_NAMES if re.search(pattern, words)}
+        known = {family for family, pattern in _IN_NAMES.items() if re.search(pattern, words)}
     return frozenset(known) or FAMILIES
 
 
@@ -149,7 +134,7 @@ class Evidence:
 
     def _family(self, at: int) -> str:
         hit = self._hits[at]
-        return hit.kind.value.partition(".")[0] if hit else ""
+        return hit.kind.family if hit else ""
 
     def _by_rule(self, at: int, families: Families) -> Support | None:
         """The support by a rule; None without one. Rules for names and places extend over any capitalized words."""

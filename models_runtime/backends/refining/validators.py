@@ -10,23 +10,16 @@ from annotations.text.spans import Span, overlaps
 from models_runtime.backends.refining.state import Check
 from models_runtime.backends.rules.backend import identifiers, trap_hits
 from models_runtime.backends.rules.dates import FULL
-from models_runtime.backends.rules.gazetteers import SOFT, RuleKind, listed
+from models_runtime.backends.rules.gazetteers import SOFT, RuleKind, any_of, listed
 from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit
 
 NO_IDENTIFIER: Final = "no-identifier"
 """The check that finds that a text identifies nobody. A malformed e-mail address or date may still identify."""
-_NAMES: Final = {
-    RuleKind.DATE: "date", RuleKind.BIRTH_DATE: "date", RuleKind.YEAR: "date", RuleKind.YEAR_WORDS: "date",
-    RuleKind.MONTH: "date",
-    RuleKind.LOOSE_DATE: "date", RuleKind.AGE: "age", RuleKind.AGE_UNIT: "age", RuleKind.ZIP: "zip",
-    RuleKind.PHONE: "telephone",
-    RuleKind.FAX: "telephone", RuleKind.EMAIL: "e-mail", RuleKind.URL: "url", RuleKind.IP: "ip-address",
-    RuleKind.RECORD: "identifier",
-    RuleKind.NATIONAL: "identifier", RuleKind.SOCIAL_SECURITY: "identifier", RuleKind.HEALTH_CARD: "identifier",
-    RuleKind.HEALTH_PLAN: "identifier", RuleKind.LICENSE: "identifier", RuleKind.EPISODE: "identifier",
-    RuleKind.CASE: "identifier",
-    RuleKind.DEVICE: "identifier", RuleKind.VEHICLE: "identifier", RuleKind.ACCOUNT: "identifier",
+_FAMILIES: Final = {"date": "date", "age": "age", "id": "identifier"}
+_NAMES: Final = {kind: _FAMILIES[kind.family] for kind in RuleKind if kind.family in _FAMILIES} | {
+    RuleKind.ZIP: "zip", RuleKind.PHONE: "telephone", RuleKind.FAX: "telephone", RuleKind.EMAIL: "e-mail",
+    RuleKind.URL: "url", RuleKind.IP: "ip-address",
 }  # fmt: skip
 """The kinds with a well-defined form. Names and places have none, so the rules' opinion about them is not a check."""
 _PRESSURE: Final = re.compile(r"(?P<high>[0-9]{2,3})\s?/\s?(?P<low>[0-9]{2,3})")
@@ -37,18 +30,10 @@ _PROPER: Final = frozenset({
     Label.NAME, Label.STAFF, Label.HOSPITAL, Label.STREET, Label.CITY, Label.REGION, Label.COUNTRY, Label.LOCATION
 })  # fmt: skip
 # Specialties and units in English, Spanish, Italian and German, which are not hospitals.
-_UNIT: Final = re.compile(
-    r"(?i)\w+(?:log|iatr)(?:[iíy]a?|ie|ics)|\w*surgery|\w*(?:cirug|chirurg)\w*|orth?op\w+|an(?:a?|ä)esth?es\w+|reanima\w+|"
-    r"rehabilita\w+|medi[cz]in[ae]?|generale?|intern[ao]?l?|innere|intensiv\w*|maternit\w+|maternidad|digestivo|"
-    r"augenheilkunde|[nu]?icu|uci|uvi|uti|utic|its|ccu|er|ed|ps|pronto|soccorso|emergenc\w+|urgenc\w+|urgenz\w+|"
-    r"notaufnahme|ambulan[zt]\w*|ambulatori\w*|outpatient|consultas?|externas|clinic|day|wards?|units?|unidad|unit[aà]|"
-    r"department|dept|dipartimento|departamento|servi[zc]io|service|reparto|planta|\w*station|sala|operatoria|"
-    r"operating|theat(?:re|er)|room|quir[oó]fano|krei(?:ß|ss)saal|care|cuidados|terapia|critical|of|de|di|und|y|e"
-)
+_UNIT: Final = re.compile(rf"(?i){any_of('validators.unit')}")
 # "74 y 64 años", "12 to 17 years", "63-jährig"
 _AGED: Final = re.compile(
-    r"(?i)(?:[ ]?(?:y|e|ed|and|und|a|to|o|or|,|-|bis)[ ]?[0-9]{1,3}){0,2}[ -]?(?:a[ñn]os?|ann[io]|year|yr|y[./]?o|jahr|"
-    r"jährig|mes|month|monat|settiman|seman|week|woche|giorn|d[ií]as?|day|tage?)"
+    rf"(?i)(?:[ ]?(?:y|e|ed|and|und|a|to|o|or|,|-|bis)[ ]?[0-9]{{1,3}}){{0,2}}[ -]?(?:{any_of('validators.aged')})"
 )
 # "WBC 12", "PCR: 14", but "(babysitter, 19)" and "hasta los 18"
 _VALUE_BEFORE: Final = re.compile(

@@ -75,6 +75,11 @@ class RuleKind(StrEnum):
     # No identifier: keeps weak rules away from this part of the text.
     TRAP = "trap"
 
+    @property
+    def family(self) -> str:
+        """The first part of the value: `name` for `name.patient`."""
+        return self.value.partition(".")[0]
+
 
 VARIANTS = frozenset({RuleKind.AGE, RuleKind.AGE_UNIT, RuleKind.YEAR, RuleKind.YEAR_WORDS})
 """Pairs of kinds for the same identifier, with and without its unit or word; a label set uses one of each pair."""

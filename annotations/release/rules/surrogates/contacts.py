@@ -10,19 +10,10 @@ import re
 from typing import Final
 
 from annotations.release.rules.surrogates.folding import digits, pour, scrambled_digits
+from annotations.release.rules.surrogates.gazetteers import word_groups
 
-_FICTION_GB: Final = (  # Ofcom's prefixes, by the start of the original, with the digits that follow
-    ("020", "0207946", 4),
-    ("07", "07700900", 3),
-    ("0800", "08081570", 3),
-    ("0113", "01134960", 3),
-    ("0114", "01144960", 3),
-    ("0121", "01214960", 3),
-    ("0131", "01314960", 3),
-    ("0141", "01414960", 3),
-    ("0161", "01614960", 3),
-    ("0", "01632960", 3),
-)
+# Ofcom's prefixes by the start of the original; all digits are eleven.
+_FICTION_GB: Final = [entry.split("=") for entry in word_groups("kept_words.txt")["fiction gb"]]
 
 
 def new_phone(rng: random.Random, text: str, language: str) -> str:
@@ -67,9 +58,9 @@ def _national(rng: random.Random, rest: str, country: str) -> str:
         return "55501" + digits(rng, 2)
     if country == "gb":
         full = rest if rest.startswith("0") else "0" + rest
-        for start, new, count in _FICTION_GB:
+        for start, new in _FICTION_GB:
             if full.startswith(start) and len(full) in (10, 11):
-                number = (new + digits(rng, count))[: len(full)]
+                number = (new + digits(rng, 11 - len(new)))[: len(full)]
                 return number if rest.startswith("0") else number[1:]
     return ""
 

@@ -14,25 +14,18 @@ from annotations.release.rules.surrogates.gazetteers import (
     known_language,
     names_of,
     nicknames,
+    word_groups,
 )
 
 GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
 
-_TITLES: Final = {
-    "m": "don sr señor mr mister dottore dott sig signor signore sir father lcdo ldo dn professore profesor padre fray",
-    "f": "doña dª dña sra srta señora señorita mrs ms miss doctora dra dottoressa signora signorina madam sister"
-    " profesora professoressa lcda lda sor suora prof.ssa prof.sa dott.ssa dott.sa sig.ra m.ª mª m.a",
-    "": "dr drs dres doctor md phd rn np pa lic prof professor med jr ii iii iv hon rev res mir nurse"
-    " pres capt sgt lt gov",
-}
-_TITLE: Final = {folded(word).replace(" ", ""): gender for gender, words in _TITLES.items() for word in words.split()}
+_TITLES: Final = {gender: word_groups("kept_words.txt")[f"title {gender}".strip()] for gender in ("m", "f", "")}
+_TITLE: Final = {folded(word).replace(" ", ""): gender for gender, words in _TITLES.items() for word in words}
 _GIVEN_TITLES: Final = frozenset({"don", "dona", "dn", "dna", "d", "da"})
 """Titles that stand before given names. "M.ª", short for María, stays like a title."""
 _NAMES_IN_ENGLISH: Final = frozenset({"don", "dona", "hon", "lic", "md", "med", "mir", "np", "pa", "rn", "sig"})
 """Titles only in capitals or with a period, where English is written: not in "Don Brown", "Md Rahman"."""
-_VIETNAMESE: Final = frozenset(
-    {"bui", "dang", "dinh", "duong", "hoang", "huynh", "le", "ngo", "nguyen", "pham", "phan", "tran", "truong", "vo"}
-)
+_VIETNAMESE: Final = kept("vietnamese")
 """Surnames beside which Le and Van are names, not particles."""
 _PARTICLES: Final = kept("particle")
 _DEVOTIONS: Final = kept("devotional")
@@ -79,7 +72,7 @@ class NamedPerson:
 @cache
 def titles() -> frozenset[str]:
     """The folded words of titles."""
-    words = {word for listed in _TITLES.values() for title in listed.split() for word in folded(title).split()}
+    words = {word for listed in _TITLES.values() for title in listed for word in folded(title).split()}
     return frozenset(words)
 
 
