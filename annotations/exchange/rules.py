@@ -14,6 +14,7 @@ from annotations.formats.notes import Loss, OutNote
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.text.search import lines_of
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 
 SHOWN: Final = 3
 # Below this likeness (0 to 100) two names differ by more than a slip of the pen.
@@ -88,7 +89,10 @@ class Relabeler:
             first = kept.setdefault((span.start, span.end, code), span)
             self.merged += first is not span
             if first.attributes != span.attributes:
-                reason = f"Written as one span with “{first.label}” as “{code}”: its attributes are not exported."
+                reason = _(
+                    "Written as one span with “{label}” as “{code}”: its attributes are not exported.",
+                    *(first.label, code),
+                )
                 losses.append(Loss(note.name, span, reason))
         self.written.update(code for _start, _end, code in kept)
         return replace(note, spans=list(kept.values())), losses

@@ -15,6 +15,8 @@ from annotations.formats.files.safe_names import FileNames
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8, outcome
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.spans import Span, Tokenizer, tokenize
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 HEAD: Final = 64 * 1024
 """The number of bytes at the start of a file by which a format is detected."""
@@ -194,7 +196,7 @@ class DocumentReader(OneFileReader, ABC):
             raise document
         parsed = self.note_in(document, name, file, line, find_label)
         if self.unique and parsed.name in seen:
-            message = f"The note “{parsed.name}” occurs twice. {self.unique}"
+            message = _("The note “{name}” occurs twice. {advice}", parsed.name, _(self.unique))
             raise NoteError([Problem(file, line, "same name", message)])
         seen.add(parsed.name)
         return parsed
@@ -293,7 +295,11 @@ def numbered_name(note: NoteFiles, number: int) -> str:
 def lost_attributes(note: OutNote) -> list[Loss]:
     """The losses of a format that can't hold attributes of spans."""
     return [
-        Loss(note.name, span, f"Attributes are not exported: {', '.join(name for name, _ in span.attributes)}.")
+        Loss(
+            note.name,
+            span,
+            _("Attributes are not exported: {names}.", ", ".join(dict(span.attributes))),
+        )
         for span in note.spans
         if span.attributes
     ]
@@ -314,7 +320,7 @@ def is_system_file(name: str) -> bool:
 
 def readmes(names: Iterable[str]) -> list[Problem]:
     """The files that are ignored because their name is that of a readme or a license, which a note may have, too."""
-    message = "The file is ignored: by its name it is a readme or a license. Rename it if it is a note."
+    message = _("The file is ignored: by its name it is a readme or a license. Rename it if it is a note.")
     return [Problem(name, None, "readme", message) for name in names if _ABOUT.match(basename(name))]
 
 
@@ -335,13 +341,13 @@ def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[s
             continue
         if extension not in wanted:
             known = ", ".join(f".{each}" for each in sorted(wanted))
-            message = f"The file is ignored: files of this format end in {known}."
+            message = _("The file is ignored: files of this format end in {known}.", known)
             if extension in DOCUMENT_EXTENSIONS:
-                message += " Import the document with the format “documents”."
+                message += " " + _("Import the document with the format “documents”.")
             problems.append(Problem(name, None, "unknown file", message))
         elif extension in notes.setdefault(stem, {}):
             other = notes[stem][extension]
-            message = f"The file is ignored: “{other}” is the same note."
+            message = _("The file is ignored: “{other}” is the same note.", other)
             problems.append(Problem(name, None, "same name", message))
         else:
             notes[stem][extension] = name
@@ -401,9 +407,9 @@ class LabelFinder:
         choices = sorted(set(self._labels.values()))
         shown = ", ".join(choices[:_CHOICES_SHOWN])
         if len(choices) > _CHOICES_SHOWN:
-            shown += f" and {len(choices) - _CHOICES_SHOWN} more"
+            shown = _("{labels} and {count} more", shown, len(choices) - _CHOICES_SHOWN)
         short = name if len(name) <= 60 else name[:57] + "..."
-        return f"The label “{short}” is unknown. Known labels: {shown or 'none'}."
+        return _("The label “{label}” is unknown. Known labels: {known}.", short, shown or _("none"))
 
 
 def written_code(span: Span, labels: Mapping[str, str]) -> str | None:
@@ -412,5 +418,5 @@ def written_code(span: Span, labels: Mapping[str, str]) -> str | None:
     return code if CODE.fullmatch(code) else None
 
 
-BAD_CODE: Final = "The code of the label may contain only A-Z, a-z, 0-9, “_” and “-”."
+BAD_CODE: Final = gettext_noop("The code of the label may contain only A-Z, a-z, 0-9, “_” and “-”.")
 """The reason for the loss of a span for which `written_code` gives None."""

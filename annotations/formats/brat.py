@@ -27,6 +27,8 @@ from annotations.text.characters import trim
 from annotations.text.labels import CODE, CategoryDef, LabelSetDef
 from annotations.text.segments import BREAK
 from annotations.text.spans import Bounds, Span, check_bounds
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Configuration files that brat needs in the folder of its notes: the types, their display names and their colors.
 #
@@ -123,11 +125,11 @@ _OTHER_LINE: Final = re.compile(r"([REN])[0-9]\S*\t|(\*)\t|(#)")
 _ATTRIBUTE: Final = re.compile(r"([AM][0-9]\S*)\t(\S+) (\S+)(?: ([^\t]+?))?\s*(?:\t.*)?")
 _SPACED: Final = f"#1\tAnnotatorNotes T1\t{text_files.SPACED}"
 _NOT_IMPORTED: Final = {
-    "R": "Relations are not imported.",
-    "E": "Events are not imported.",
-    "N": "Normalizations are not imported.",
-    "*": "Equivalences are not imported.",
-    "#": "Comments are not imported.",
+    "R": gettext_noop("Relations are not imported."),
+    "E": gettext_noop("Events are not imported."),
+    "N": gettext_noop("Normalizations are not imported."),
+    "*": gettext_noop("Equivalences are not imported."),
+    "#": gettext_noop("Comments are not imported."),
 }
 
 
@@ -186,12 +188,12 @@ class BratFormat(Format):
             code = written_code(span, labels)
             pieces = fragments(text, span.start, span.end)
             if code is None:
-                losses.append(Loss(name, spacing.back(span), BAD_CODE))
+                losses.append(Loss(name, spacing.back(span), _(BAD_CODE)))
             elif not pieces:
-                losses.append(Loss(name, spacing.back(span), "The span contains only white space."))
+                losses.append(Loss(name, spacing.back(span), _("The span contains only white space.")))
             else:
                 if (pieces[0][0], pieces[-1][1]) != (span.start, span.end):
-                    reason = "White space at the ends of the span is not exported."
+                    reason = _("White space at the ends of the span is not exported.")
                     losses.append(Loss(name, spacing.back(span), reason))
                 offsets = ";".join(f"{start} {end}" for start, end in pieces)
                 quote = " ".join([text[start:end] for start, end in pieces])
@@ -257,7 +259,7 @@ class _Reader(SpanTaker):
             return False
         text, find_label = self.text, self._find_label
         spans: dict[SpanKey, Span] = {}
-        for _, label, first, past, quote in rows:
+        for _id, label, first, past, quote in rows:
             start, end, code = int(first), int(past), find_label(label)
             if code is None or not text.startswith(quote, start) or start + len(quote) != end:
                 return False
@@ -273,7 +275,7 @@ class _Reader(SpanTaker):
             self.spaced = True
             return
         if _OTHER_LINE.match(row):
-            self.warn("not kept", _NOT_IMPORTED[row[0]])
+            self.warn("not kept", _(_NOT_IMPORTED[row[0]]))
             return
         if not row or row.isspace():
             return
@@ -282,12 +284,16 @@ class _Reader(SpanTaker):
             return
         fields = row.split("\t", 2)
         if row[0] != "T" or len(fields) < 3:
-            self.refuse("line", "The line is not an annotation. Expected: T<number>, tab, type, start, end, tab, text.")
+            self.refuse(
+                "line", _("The line is not an annotation. Expected: T<number>, tab, type, start, end, tab, text.")
+            )
             return
         identity, middle, quote = fields
-        label, _, pieces = middle.partition(" ")
+        label, _space, pieces = middle.partition(" ")
         if not _FRAGMENTS.fullmatch(pieces) or not label or len(identity) < 2:
-            self.refuse("offsets", "The offsets are not valid. Expected: “TYPE start end”, with “;” between fragments.")
+            self.refuse(
+                "offsets", _("The offsets are not valid. Expected: “TYPE start end”, with “;” between fragments.")
+            )
             return
         numbers = [tuple(map(int, piece.split(" "))) for piece in pieces.split(";")]
         self._take(identity, label, [(start, end) for start, end in numbers], quote)
@@ -297,28 +303,31 @@ class _Reader(SpanTaker):
         match = _ATTRIBUTE.fullmatch(row)
         if match is None:
             self.refuse(
-                "line", "The attribute is not valid. Expected: A<number>, tab, name, id of a span, and a choice if any."
+                "line",
+                _("The attribute is not valid. Expected: A<number>, tab, name, id of a span, and a choice if any."),
             )
             return
-        _, name, target, choice = match.groups()
+        name, target, choice = match.groups()[1:]
         self._attributes.append((self._line, (name, target, attribute_value(choice) if choice else True)))
 
     def _attach(self, name: str, target: str, value: str | bool) -> None:
         """Give an attribute to the spans of its annotation."""
         if not target.startswith("T"):
-            self.warn("not kept", "Attributes of events and relations are not imported.")
+            self.warn("not kept", _("Attributes of events and relations are not imported."))
         elif target not in self._ids:
-            self.refuse("id", f"The attribute belongs to “{target[:20]}”, which is not a span of this file.")
+            self.refuse("id", _("The attribute belongs to “{id}”, which is not a span of this file.", target[:20]))
         for key in self._ids.get(target, ()):
             held = dict(self._spans[key].attributes)
             if held.setdefault(name, value) != value:
-                self.warn("twice", "The span has this attribute twice, with other choices. The first one is imported.")
+                self.warn(
+                    "twice", _("The span has this attribute twice, with other choices. The first one is imported.")
+                )
             self._spans[key] = replace(self._spans[key], attributes=tuple(sorted(held.items())))
 
     def _take(self, identity: str, label: str, pieces: Sequence[Bounds], quote: str) -> None:
         """Check one annotation, and keep its span or report all problems of its id, label and bounds."""
         if identity in self._ids:
-            self.refuse("id", f"The id “{identity[:20]}” is used twice.")
+            self.refuse("id", _("The id “{id}” is used twice.", identity[:20]))
         kept = self._ids.setdefault(identity, [])
         if self.skips(label):
             return
@@ -335,9 +344,11 @@ class _Reader(SpanTaker):
         if self._find_label.repair and not is_quoted:
             self._misplaced.append(MisplacedSpan(first, past, quote, self._line, keep))
         elif past > len(self.text):
-            self.refuse("outside", f"The span ends at {past}, but the text has only {len(self.text)} characters.")
+            self.refuse(
+                "outside", _("The span ends at {past}, but the text has only {count} characters.", past, len(self.text))
+            )
         elif not is_quoted:
-            self.refuse("quote", f"The text at {first}-{past} differs from the text in this line.")
+            self.refuse("quote", _("The text at {first}-{past} differs from the text in this line.", first, past))
         else:
             parts = joined(self.text, pieces)
             if len(parts) > 1:
@@ -349,10 +360,12 @@ class _Reader(SpanTaker):
         before = 0
         for start, end in pieces:
             if start >= end:
-                self.refuse("empty", f"The start {start} must be before the end {end}.")
+                self.refuse("empty", _("The start {start} must be before the end {end}.", start, end))
                 return False
             if start < before:
-                self.refuse("order", f"The fragment at {start} starts before the previous one ends ({before}).")
+                self.refuse(
+                    "order", _("The fragment at {start} starts before the previous one ends ({before}).", start, before)
+                )
                 return False
             before = end
         return True

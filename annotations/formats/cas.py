@@ -17,6 +17,7 @@ from annotations.formats import uima
 from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.files.json_files import JsonError, json_records
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, check_text
+from annotations.text.wording import gettext as _
 
 INITIAL_VIEW: Final = "_InitialView"
 
@@ -71,21 +72,26 @@ class Cas:
         taker = uima.LayerTaker(text, self.file, find_label)
         views = sum(each.text is not None for each in self.sofas.values())
         if views > 1:
-            taker.not_kept(f"The file has {views} texts (views). Only the view “{self.sofas[sofa].view}” is imported.")
+            taker.not_kept(
+                _(
+                    "The file has {views} texts (views). Only the view “{view}” is imported.",
+                    *(views, self.sofas[sofa].view),
+                )
+            )
         members = self.members.get(sofa)
         layers = self._layers()
         for found in self.found:
             known = layers[found.layer]
             if found.sofa != sofa:
                 if found.sofa not in self.sofas:
-                    message = "The annotation belongs to no text. Expected: “sofa” with the id of a Sofa."
+                    message = _("The annotation belongs to no text. Expected: “sofa” with the id of a Sofa.")
                     taker.refuse("sofa", message, found.line)
             elif members is not None and found.identity not in members:
-                taker.not_kept("Annotations that are not members of their view are not imported.", found.line)
+                taker.not_kept(_("Annotations that are not members of their view are not imported."), found.line)
             elif any(features <= {*known, *found.others} for features in _RELATIONS):
                 taker.not_kept(uima.relations_not_kept(found.layer), found.line)
             elif str(found.start) == str(found.end):
-                taker.not_kept(uima.NO_CHARACTERS, found.line)
+                taker.not_kept(_(uima.NO_CHARACTERS), found.line)
             else:
                 for feature in [*found.others, *(name for name in found.values if not known.get(name, True))]:
                     taker.not_kept(uima.feature_not_kept(found.layer, feature), found.line)
@@ -108,7 +114,7 @@ class Cas:
             return identity, check_text(self.sofas[identity].text or "", self.file)
         if self.sofas and not any(sofa.location for sofa in self.sofas.values()):
             return next(iter(self.sofas)), ""
-        message = "The file holds no text. Expected: a Sofa with the text in “sofaString”."
+        message = _("The file holds no text. Expected: a Sofa with the text in “sofaString”.")
         raise NoteError([Problem(self.file, 1, "no text", message)])
 
     def _layers(self) -> dict[str, dict[str, bool]]:
@@ -174,16 +180,19 @@ class CasJsonFormat(CasFormat):
         if isinstance(structures, dict):  # by id
             structures = [{_ID: identity} | each for identity, each in structures.items() if isinstance(each, dict)]
         if not isinstance(structures, list):
-            message = f"The file is not a UIMA CAS in JSON. Expected: an object with the list “{_STRUCTURES}”."
+            message = _("The file is not a UIMA CAS in JSON. Expected: an object with the list “{field}”.", _STRUCTURES)
             raise NoteError([Problem(file, line, "format", message)])
-        for line, _ in records:
-            message = "The file goes on after the UIMA CAS. Expected: one object. Remove what follows."
+        for line, _more in records:
+            message = _("The file goes on after the UIMA CAS. Expected: one object. Remove what follows.")
             raise NoteError([Problem(file, line, "format", message)])
         cas = Cas(file, _read_types(content.get(_TYPES)))
         lines = _lines_by_id(data)
         for number, each in enumerate(structures, 1):
             if not isinstance(each, dict) or not isinstance(each.get(_TYPE), str):
-                message = f"Item {number} of “{_STRUCTURES}” is not valid. Expected: an object with “{_TYPE}”."
+                message = _(
+                    "Item {number} of “{structures}” is not valid. Expected: an object with “{type}”.",
+                    *(number, _STRUCTURES, _TYPE),
+                )
                 raise NoteError([Problem(file, line, "record", message)])
             _add(cas, each, lines)
         views = content.get(_VIEWS)

@@ -22,6 +22,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Prob
 from annotations.formats.token_tags import TagReader, blocks, count_labels, tagged, words_of, written_tags
 from annotations.text.bio import BioEncoding, decode
 from annotations.text.spans import Span, Token, tokens_at
+from annotations.text.wording import gettext as _
 
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
 HEADER: Final = b"# columns: token start end tag"
@@ -75,7 +76,7 @@ class ConllFormat(Format):
         rows = _rows(data, file)
         marks = [line for line, row in rows if row.startswith(DOCUMENT_MARK)]
         if len(marks) > 1:
-            message = "A second note starts here, but this file belongs to one text file. Rename the file."
+            message = _("A second note starts here, but this file belongs to one text file. Rename the file.")
             raise NoteError([Problem(file, marks[1], "many notes", message)])
         return text_files.restored(_parse(note.name, text, file, rows, find_label), note, files)
 
@@ -94,7 +95,9 @@ class ConllFormat(Format):
     ) -> Iterator[ParsedNote | NoteError]:
         data = files.load(file)
         if _is_spaced(data):
-            message = "A note in this file was exported with inserted spaces. Import its own files and its offset map."
+            message = _(
+                "A note in this file was exported with inserted spaces. Import its own files and its offset map."
+            )
             yield NoteError([Problem(file, None, "map", message)])
             return
         try:
@@ -106,10 +109,10 @@ class ConllFormat(Format):
             try:
                 name = join(dirname(file), check_name(given))
                 if name not in texts:
-                    message = f"The text file “{name}.txt” is missing. Import it together with this file."
+                    message = _("The text file “{name}.txt” is missing. Import it together with this file.", name)
                     raise NoteError([Problem(file, line, "no text", message)])
                 if name in seen:
-                    raise NoteError([Problem(file, line, "same name", f"The note “{name}” occurs twice.")])
+                    raise NoteError([Problem(file, line, "same name", _("The note “{name}” occurs twice.", name))])
                 seen.add(name)
                 yield _parse(name, decode_utf8(files.load(texts[name]), texts[name]), file, rows, find_label)
             except NoteError as error:
@@ -170,7 +173,7 @@ def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
         elif documents:
             documents[-1][2].append((line, row))
         else:
-            message = "The file has neither a text file of the same name nor a first row “-DOCSTART-<tab>name”."
+            message = _("The file has neither a text file of the same name nor a first row “-DOCSTART-<tab>name”.")
             raise NoteError([Problem(file, line, "no text", message)])
     return documents
 
@@ -191,7 +194,7 @@ def _faults(text: str, rows: _Rows, read_tag: TagReader) -> Iterator[tuple[int, 
     for line, row in rows:
         match = _ROW.fullmatch(row)
         if not match:
-            yield line, "line", "The row must have token, start, end and tag, separated by tabs."
+            yield line, "line", _("The row must have token, start, end and tag, separated by tabs.")
             continue
         word, first, past, given = match.groups()
         fault, tag = _fault(text, word, int(first), int(past), before), read_tag(given)
@@ -225,11 +228,11 @@ def _spans_of_valid(text: str, rows: _Rows, read_tag: TagReader) -> list[Span] |
 def _fault(text: str, word: str, start: int, end: int, before: int) -> tuple[str, str] | None:
     """The problem of a token's bounds as (code, message), or None; `before` is the end of the previous token."""
     if start >= end:
-        return "empty", f"The start {start} must be before the end {end}."
+        return "empty", _("The start {start} must be before the end {end}.", start, end)
     if end > len(text):
-        return "outside", f"The token ends at {end}, but the text has only {len(text)} characters."
+        return "outside", _("The token ends at {end}, but the text has only {count} characters.", end, len(text))
     if start < before:
-        return "order", f"The token at {start} starts before the previous one ends ({before})."
+        return "order", _("The token at {start} starts before the previous one ends ({before}).", start, before)
     if text[start:end] != word:
-        return "quote", f"The text at {start}-{end} differs from the token in this row."
+        return "quote", _("The text at {start}-{end} differs from the token in this row.", start, end)
     return None

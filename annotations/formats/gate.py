@@ -22,6 +22,7 @@ from annotations.formats.span_rules import ANY_NAME, SpanTaker, attribute_value,
 from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text, parsed, restored
 from annotations.text.characters import Utf16
 from annotations.text.names import shown
+from annotations.text.wording import gettext as _
 
 _DEFAULT: Final = ""
 _ORIGINAL: Final = "Original markups"
@@ -49,15 +50,21 @@ class GateFormat(XmlNoteFormat):
         taker = SpanTaker(text, file, find_label)
         chosen = parts.chosen(self._chosen)
         for other in sorted({each.set for each in parts.annotations} - {chosen}):
-            which = f"“{shown(other)[:60]}”" if other else "without a name"
-            choice = f" To import it instead, choose the format “{set_format(other)}”." if other != _ORIGINAL else ""
-            taker.not_kept(f"Only one annotation set is imported. The set {which} is not.{choice}")
+            which = f"“{shown(other)[:60]}”" if other else _("without a name")
+            choice = (
+                " " + _("To import it instead, choose the format “{format}”.", set_format(other))
+                if other != _ORIGINAL
+                else ""
+            )
+            taker.not_kept(_("Only one annotation set is imported. The set {name} is not.", which) + choice)
         if parts.relations:
-            taker.not_kept("Relations are not imported.", parts.relations)
+            taker.not_kept(_("Relations are not imported."), parts.relations)
         taken = parts.taken(self._chosen)
         if len(taken) < sum(each.set == chosen for each in parts.annotations):
-            made = "Tokens, sentences and other annotations that GATE's programs make are not imported."
-            taker.not_kept(f"{made} To import them, choose the format “{set_format(chosen or _DEFAULT)}”.")
+            made = _("Tokens, sentences and other annotations that GATE's programs make are not imported.")
+            taker.not_kept(
+                _("{made} To import them, choose the format “{format}”.", made, set_format(chosen or _DEFAULT))
+            )
         for each in taken:
             _take(each, parts.nodes, taker)
         note = taker.note(name)
@@ -187,10 +194,12 @@ def _parts(file: str, data: bytes) -> _GateParts:
     """The parts of a file. Raises NoteError if it is not XML with one `<TextWithNodes>`."""
     parts = parsed(data, file, _GateParts())
     if parts.texts != 1:
-        message = f"The file has {parts.texts} elements <TextWithNodes> in its first element; expected exactly one."
+        message = _(
+            "The file has {count} elements <TextWithNodes> in its first element; expected exactly one.", parts.texts
+        )
         raise NoteError([Problem(file, None, "structure", message)])
     if parts.twice:
-        message = f"The id “{parts.twice[:20]}” of a node is used at two places of the text; ids must differ."
+        message = _("The id “{id}” of a node is used at two places of the text; ids must differ.", parts.twice[:20])
         raise NoteError([Problem(file, None, "id", message)])
     return parts
 
@@ -201,7 +210,9 @@ def _take(each: _Annotation, nodes: Mapping[str, int], taker: SpanTaker) -> None
     missing = [key for key in (each.start, each.end) if key not in nodes]
     if missing:
         node = missing[0] if _ID.fullmatch(missing[0]) else "?"
-        message = f"An annotation names the node {node}, which is not in <TextWithNodes>. Export the document again."
+        message = _(
+            "An annotation names the node {node}, which is not in <TextWithNodes>. Export the document again.", node
+        )
         taker.refuse_span(each.type, "offsets", message, each.line)
         return
     held = {key: attribute_value(word) for key, word in each.features.items() if word and word.lower() != "false"}

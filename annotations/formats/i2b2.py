@@ -19,6 +19,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Prob
 from annotations.formats.quotes import counts_utf16
 from annotations.formats.span_rules import SpanTaker, given_rows, whole
 from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute
+from annotations.text.wording import gettext as _
 
 _SPANS: Final = re.compile(r"[0-9]{1,12}~[0-9]{1,12}(,[0-9]{1,12}~[0-9]{1,12})*")
 _NOWHERE: Final = re.compile(r"-1~-1(,-1~-1)*|~")
@@ -59,10 +60,10 @@ class I2b2Format(XmlNoteFormat):
         taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, _quoted(parts.tags)))
         for tag in parts.tags:
             if not _is_span(tag):
-                taker.not_kept(f"Tags of the whole note are not imported: <{tag.name[:60]}>.", tag.line)
+                taker.not_kept(_("Tags of the whole note are not imported: <{name}>.", tag.name[:60]), tag.line)
                 continue
             if tag.get("comment"):
-                taker.not_kept("Comments are not imported.", tag.line)
+                taker.not_kept(_("Comments are not imported."), tag.line)
             if taker.skips(_label(tag)):
                 continue
             pieces = _pieces(tag, taker)
@@ -127,7 +128,7 @@ def _parts(file: str, data: bytes) -> _I2b2Parts:
     """The parts of a file. Raises NoteError if it is not XML with one `<TEXT>`."""
     parts = xml_files.parsed(data, file, _I2b2Parts())
     if parts.texts != 1:
-        message = f"The file has {parts.texts} elements <TEXT> in its first element; expected exactly one."
+        message = _("The file has {count} elements <TEXT> in its first element; expected exactly one.", parts.texts)
         raise NoteError([Problem(file, None, "structure", message)])
     return parts
 
@@ -149,7 +150,7 @@ def _pieces(tag: _Tag, taker: SpanTaker) -> list[tuple[object, object]]:
     if not given:
         return [(tag.get("start"), tag.get("end"))]
     if not _SPANS.fullmatch(given):
-        message = "The attribute “spans” is not valid. Expected: “start~end”, with “,” between pieces."
+        message = _("The attribute “spans” is not valid. Expected: “start~end”, with “,” between pieces.")
         taker.refuse_span(_label(tag), "offsets", message, tag.line)
         return []
     return [(piece.partition("~")[0], piece.partition("~")[2]) for piece in given.split(",")]

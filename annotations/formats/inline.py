@@ -21,6 +21,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, deco
 from annotations.formats.span_rules import SpanTaker, attribute_words, given_spans
 from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 
 _ROOT: Final = "note"
 _ROOTS: Final = frozenset({"body", "doc", "document", "file", "note", "record", "report", "root", "text", "xml"})
@@ -47,7 +48,7 @@ class InlineFormat(XmlNoteFormat):
         taker = SpanTaker(text, file, find_label)
         for each in parts.spans():
             if any(key.lower() == "id" for key in each.attributes):
-                taker.not_kept("The attribute “id” is not imported.", each.line)
+                taker.not_kept(_("The attribute “id” is not imported."), each.line)
             held = xml_files.attributes_of(each.attributes, _OWN)
             taker.take(each.label(), each.start, each.end, line=each.line, attributes=held)
         note = taker.note(name)
@@ -75,7 +76,10 @@ class InlineFormat(XmlNoteFormat):
             close_until(span.start)
             if begun and span.end > begun[-1][0].end:
                 other = begun[-1][0]
-                reason = f"The span crosses the span {other.label} {other.start}-{other.end}; inline XML can only nest."
+                reason = _(
+                    "The span crosses the span {label} {start}-{end}; inline XML can only nest.",
+                    *(other.label, other.start, other.end),
+                )
                 losses.append(Loss(note.name, span, reason))
                 continue
             words, lost = attribute_words(note, span, xml_files.NAME, _OWN)

@@ -34,20 +34,22 @@ from annotations.formats.notes import Loss, OutNote, ParsedNote
 from annotations.formats.quotes import OffsetUnit, likely_unit
 from annotations.formats.span_rules import SpanTaker, given_spans
 from annotations.text.characters import Utf16
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
-_RELATIONS: Final = {"relations": "Relations are not imported."}
-_WHOLE: Final = "Labels of whole notes are not imported."
+_RELATIONS: Final = {"relations": gettext_noop("Relations are not imported.")}
+_WHOLE: Final = gettext_noop("Labels of whole notes are not imported.")
 
 
 _DOCCANO_SPANS: Final = ("label", "labels", "entities", "annotations")
-_DOCCANO_LOST: Final = _RELATIONS | {"Comments": "Comments are not imported.", "cats": _WHOLE}
+_DOCCANO_LOST: Final = _RELATIONS | {"Comments": gettext_noop("Comments are not imported."), "cats": _WHOLE}
 _OFFSETS: Final = "offsets"
 """The field that says what offsets count, in records that we write and that leave it open."""
 _DOCCANO_KNOWN: Final = {
     *("id", "text", "name", _OFFSETS, "filename", "file_name", "annotation_approver"),
     *_DOCCANO_SPANS,
 }
-_DOCCANO_SPAN: Final = "[start, end, label], or an object with “start_offset”, “end_offset” and “label”"
+_DOCCANO_SPAN: Final = gettext_noop("[start, end, label], or an object with “start_offset”, “end_offset” and “label”")
 _DOCCANO: Final = re.compile(rb'"labels?"\s*:\s*\[\s*[\[\]]|"start_offset"\s*:|"Comments"\s*:\s*\[')
 
 
@@ -71,7 +73,7 @@ class DoccanoFormat(JsonFormat):
         for field in _DOCCANO_SPANS:
             items = record.get(field)
             if isinstance(items, list) and items and all(isinstance(item, str) for item in items):
-                taker.not_kept(_WHOLE)
+                taker.not_kept(_(_WHOLE))
                 continue
             has_spans = has_spans or items is not None
             for start, end, label in items_in(record, field, taker, _doccano_span, _DOCCANO_SPAN):
@@ -105,7 +107,10 @@ def _doccano_span(item: Any) -> tuple[object, object, object] | None:
 
 
 _ACCEPTED: Final = "accept"
-_PRODIGY_LOST: Final = _RELATIONS | {"label": _WHOLE, "accept": "Choices of whole notes are not imported."}
+_PRODIGY_LOST: Final = _RELATIONS | {
+    "label": _WHOLE,
+    "accept": gettext_noop("Choices of whole notes are not imported."),
+}
 # What Prodigy adds to tasks by itself: hashes, sessions, settings and tokens.
 _PRODIGY_KNOWN: Final = {"text", "spans", "tokens", "meta", "answer", "options", "config", "head", "versions"}
 _PRODIGY: Final = re.compile(rb'"spans"\s*:\s*\[|"_(?:input|task)_hash"\s*:|"answer"\s*:\s*"(?:accept|reject|ignore)"')
@@ -125,7 +130,7 @@ class ProdigyFormat(JsonFormat):
         taker = SpanTaker(text_in(record.get("text"), file, line), file, find_label, line=line)
         taken = _is_taken(record)
         if taken:
-            expected = "an object with “start”, “end” and “label”"
+            expected = gettext_noop("an object with “start”, “end” and “label”")
             for item in items_in(record, "spans", taker, _prodigy_span, expected):
                 quote, attributes = item.get("text"), attributes_in(item.get("attributes"), taker)
                 taker.take(
@@ -137,7 +142,7 @@ class ProdigyFormat(JsonFormat):
                     confidence=json_notes.confidence_in(item.get("score")),
                 )
         else:
-            taker.not_kept("The spans are not imported, because the answer is not “accept”.")
+            taker.not_kept(_("The spans are not imported, because the answer is not “accept”."))
         others = {field: value for field, value in record.items() if not field.startswith("_")}
         json_notes.not_imported(others, _PRODIGY_LOST, _PRODIGY_KNOWN, taker)
         meta = record.get("meta")
@@ -169,15 +174,15 @@ def _prodigy_span(item: object) -> Record | None:
 
 _NAMES: Final = ("sourcedb", "sourceid", "divid")
 _PUBANNOTATION_LOST: Final = _RELATIONS | {
-    "modifications": "Modifications are not imported.",
-    "typesettings": "Typesettings are not imported.",
+    "modifications": gettext_noop("Modifications are not imported."),
+    "typesettings": gettext_noop("Typesettings are not imported."),
 }
 _PUBANNOTATION_KNOWN: Final = {
     *("text", "target", "project", "track", "tracks", "namespaces", "config", "denotations", "blocks", "attributes"),
     *("name", *_NAMES),
 }
 _DENOTATIONS: Final = ("denotations", "blocks")
-_DENOTATION: Final = "an object with “span” (“begin” and “end”) and “obj”"
+_DENOTATION: Final = gettext_noop("an object with “span” (“begin” and “end”) and “obj”")
 
 
 class PubannotationFormat(JsonReader):

@@ -13,6 +13,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_n
 from annotations.formats.quotes import OffsetUnit, likely_unit, points_of
 from annotations.formats.span_rules import SpanTaker, whole
 from annotations.text.names import shown
+from annotations.text.wording import gettext as _
 
 Record = Mapping[str, Any]
 Item = TypeVar("Item")
@@ -71,7 +72,10 @@ def opened_records(files: Files, file: str) -> Iterator[tuple[int, Any]]:
             else:
                 yield line, record
     if not line:
-        yield 1, NoteError([Problem(file, 1, "no notes", "The file is empty. Expected: a JSON object for each note.")])
+        yield (
+            1,
+            NoteError([Problem(file, 1, "no notes", _("The file is empty. Expected: a JSON object for each note."))]),
+        )
 
 
 def object_in(record: object, file: str, line: int) -> Record:
@@ -79,7 +83,7 @@ def object_in(record: object, file: str, line: int) -> Record:
     if isinstance(record, NoteError):
         raise record
     if not isinstance(record, dict):
-        message = f"The record is {kind_of(record)}. Expected: a JSON object for each note."
+        message = _("The record is {kind}. Expected: a JSON object for each note.", kind_of(record))
         raise NoteError([Problem(file, line, "record", message)])
     return record
 
@@ -88,8 +92,8 @@ def text_in(value: object, file: str, line: int, field: str = "text") -> str:
     """The text of a note. Raises NoteError if the value is not text."""
     if isinstance(value, str):
         return value
-    found = "is missing" if value is None else f"is {kind_of(value)}"
-    message = f"The field “{field}” {found}. Expected: the text of the note."
+    found = _("is missing") if value is None else _("is {kind}", kind_of(value))
+    message = _("The field “{field}” {found}. Expected: the text of the note.", field, found)
     raise NoteError([Problem(file, line, "no text", message)])
 
 
@@ -104,7 +108,9 @@ def name_in(record: Record, number_name: str, taker: SpanTaker) -> str:
             return check_name(name)
         except NoteError as error:
             found = error.problems[0].message
-            taker.warn("name", f"The note is named “{number_name}”, because its name is not valid. {found}")
+            taker.warn(
+                "name", _("The note is named “{name}”, because its name is not valid. {reason}", number_name, found)
+            )
             return number_name
     return number_name
 
@@ -115,7 +121,7 @@ def items_in(
     """The parsed items of the list in a field, which may be missing or null. Report anything else as a problem."""
     value = record.get(field)
     if value is not None and not isinstance(value, list):
-        taker.refuse("list", f"The field “{field}” is {kind_of(value)}. Expected: a list.")
+        taker.refuse("list", _("The field “{field}” is {kind}. Expected: a list.", field, kind_of(value)))
         return
     for item in value or ():
         if (found := parse(item)) is not None:
@@ -133,17 +139,17 @@ def valid_items(record: Record, fields: Iterable[str], parse: Callable[[object],
 
 def bad_item(item: object, field: str, expected: str, taker: SpanTaker) -> None:
     """Report an item of a list that has not the expected form."""
-    taker.refuse("span", f"An item of “{field}” is {kind_of(item)}. Expected: {expected}.")
+    taker.refuse("span", _("An item of “{field}” is {kind}. Expected: {expected}.", field, kind_of(item), _(expected)))
 
 
 def not_imported(record: Record, messages: Mapping[str, str], known: Iterable[str], taker: SpanTaker) -> None:
     """Warn of the fields with a message, and of others that are not known, if they hold something."""
     for field, message in messages.items():
         if record.get(field):
-            taker.not_kept(message)
+            taker.not_kept(_(message))
     for field in sorted(record.keys() - messages.keys() - set(known)):
         if record[field] not in (None, "", [], {}):
-            taker.not_kept(f"The field “{short(field)}” is not imported.")
+            taker.not_kept(_("The field “{field}” is not imported.", short(field)))
 
 
 def short(word: str) -> str:
@@ -177,11 +183,15 @@ def unquoted_taker(
     found, misplaced = likely_unit(text, given, unit)
     taker = SpanTaker(text, file, find_label, line=line, utf16=found is OffsetUnit.UTF16)
     if found is not unit:
-        message = f"The offsets of this note were read as {found}: only so do all its spans begin and end with words."
+        message = _(
+            "The offsets of this note were read as {unit}: only so do all its spans begin and end with words.", _(found)
+        )
         taker.warn("unit", message)
     elif misplaced:
-        spans = "1 span begins or ends" if misplaced == 1 else f"{misplaced} spans begin or end"
-        taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.")
+        spans = _("1 span begins or ends") if misplaced == 1 else _("{count} spans begin or end", misplaced)
+        taker.warn(
+            "unit", _("{spans_begin} inside a word or with a space. Check that offsets count {unit}.", spans, _(unit))
+        )
     points = points_of(text, found) if found is OffsetUnit.BYTES else None
 
     def offset(value: object) -> object:
@@ -205,7 +215,9 @@ def attributes_in(value: object, taker: SpanTaker, line: int | None = None) -> d
         if choice is True or isinstance(choice, str):
             found[name] = choice
         elif choice is not None and choice is not False:
-            taker.not_kept(f"The attribute “{short(name)}” of a span is not imported: it is {kind_of(choice)}.", line)
+            taker.not_kept(
+                _("The attribute “{name}” of a span is not imported: it is {kind}.", short(name), kind_of(choice)), line
+            )
     return found
 
 
@@ -215,11 +227,11 @@ def kind_of(value: object) -> str:
         case None:
             return "null"
         case bool():
-            return "true or false"
+            return _("true or false")
         case str():
-            return "text"
+            return _("text")
         case int() | float():
-            return "a number"
+            return _("a number")
         case list():
             return "a list"
         case _:

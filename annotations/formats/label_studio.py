@@ -28,6 +28,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Prob
 from annotations.formats.span_rules import SpanTaker, given_spans
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 
 _SPAN_TYPES: Final = ("labels", "hypertextlabels")
 _ADDRESS: Final = re.compile(r"(?:https?://|s3://|gs://|azure-blob://|/data/)\S+")
@@ -122,14 +123,16 @@ def _text_in(fields: Record, file: str, line: int) -> str:
     if value is None:
         texts = [each for field, each in fields.items() if isinstance(each, str) and field not in _NAMES]
         if len(texts) > 1:
-            message = f"The data has {len(texts)} fields with text. Expected: the text of the note in the field “text”."
+            message = _(
+                "The data has {count} fields with text. Expected: the text of the note in the field “text”.", len(texts)
+            )
             raise NoteError([Problem(file, line, "no text", message)])
         value = texts[0] if texts else None
     text = json_notes.text_in(value, file, line, "data.text")
     if _ADDRESS.fullmatch(text):
-        message = (
-            "The field “data.text” holds the address of a text. Expected: the text itself. "
-            "Put the text into the task and export it again."
+        message = _(
+            "The field “data.text” holds the address of a text. Expected: the text itself. Put the text into the "
+            "task and export it again."
         )
         raise NoteError([Problem(file, line, "no text", message)])
     return text
@@ -190,35 +193,39 @@ def _warn(record: Record, taker: SpanTaker) -> None:
     annotations = _annotations(record)
     skipped = [each for each in annotations if each.get("was_cancelled")]
     if skipped:
-        taker.not_kept("Skipped annotations are not imported.")
+        taker.not_kept(_("Skipped annotations are not imported."))
     if len(annotations) - len(skipped) > 1:
         taker.not_kept(
-            "Of several annotations, only the ground truth or else the last one is imported. "
-            "Export one annotator at a time to keep all."
+            _(
+                "Of several annotations, only the ground truth or else the last one is imported. Export one "
+                "annotator at a time to keep all."
+            )
         )
     if len(skipped) < len(annotations) and _objects(record, "predictions"):
         taker.not_kept(
-            "Predictions are not imported, because the task has annotations. Export it without annotations to import "
-            "its predictions."
+            _(
+                "Predictions are not imported, because the task has annotations. Export it without annotations to "
+                "import its predictions."
+            )
         )
     elif not annotations and len(_objects(record, "predictions")) > 1:
-        taker.not_kept("Of several predictions, only the last one is imported.")
+        taker.not_kept(_("Of several predictions, only the last one is imported."))
     for field in ("annotations", "predictions"):
         if any(isinstance(each, int) for each in _list(record, field)):
-            taker.not_kept(f"Of {field}, the file has only the numbers. Export them with the tasks.")
+            taker.not_kept(_("Of {field}, the file has only the numbers. Export them with the tasks.", field))
     if record.get("drafts"):
-        taker.not_kept("Drafts are not imported.")
+        taker.not_kept(_("Drafts are not imported."))
     data = record.get("data")
     fields = data.keys() - _NAMES - {"text"} if isinstance(data, dict) and "text" in data else ()
     for field in sorted(fields):
-        taker.not_kept(f"The field “{json_notes.short(field)}” of the data is not imported.")
+        taker.not_kept(_("The field “{field}” of the data is not imported.", json_notes.short(field)))
 
 
 def _take(answer: _Answer, taker: SpanTaker) -> None:
     """Take the spans of an annotation or a prediction, or report their problems."""
     if not isinstance(answer.results, list):
-        message = (
-            f"The results of an annotation are {json_notes.kind_of(answer.results)}. Expected: a list in “result”."
+        message = _(
+            "The results of an annotation are {kind}. Expected: a list in “result”.", json_notes.kind_of(answer.results)
         )
         taker.refuse("list", message)
         return
@@ -227,9 +234,9 @@ def _take(answer: _Answer, taker: SpanTaker) -> None:
     for result in answer.results:
         value = result.get("value") if isinstance(result, dict) else None
         if isinstance(result, dict) and result.get("type") == "relation":
-            taker.not_kept("Relations are not imported.")
+            taker.not_kept(_("Relations are not imported."))
         elif not isinstance(value, dict):
-            json_notes.bad_item(result, "result", "an object with an object “value”", taker)
+            json_notes.bad_item(result, "result", _("an object with an object “value”"), taker)
         elif _labels_of(result) is not None:
             regions.append(result)
         elif result.get("type") == "choices" and "start" in value:
@@ -237,11 +244,11 @@ def _take(answer: _Answer, taker: SpanTaker) -> None:
             if name:
                 attributes.setdefault(_id(result), {})[name] = choice
         else:
-            taker.not_kept(f"Results of the type “{_type(result)}” are not imported.")
+            taker.not_kept(_("Results of the type “{type}” are not imported.", _type(result)))
     for region in regions:
         _take_region(region, attributes.get(_id(region), {}), answer.score, taker)
     if attributes.keys() - {_id(region) for region in regions}:
-        taker.not_kept("Choices for regions without a label are not imported.")
+        taker.not_kept(_("Choices for regions without a label are not imported."))
 
 
 def _type(result: Record) -> str:
@@ -272,7 +279,7 @@ def _choice(result: Record, taker: SpanTaker) -> tuple[str, str | bool]:
     if not isinstance(name, str) or not found:
         return "", ""
     if len(found) > 1:
-        taker.not_kept("Of several choices for a span, only the first is imported.")
+        taker.not_kept(_("Of several choices for a span, only the first is imported."))
     return name, True if found[0] == name else found[0]
 
 
@@ -280,14 +287,14 @@ def _take_region(region: Record, attributes: Mapping[str, str | bool], score: fl
     value = region["value"]
     labels = _labels_of(region)
     if not labels:
-        taker.not_kept("Regions without a label are not imported.")
+        taker.not_kept(_("Regions without a label are not imported."))
     if region.get("meta"):
-        taker.not_kept("Comments are not imported.")
+        taker.not_kept(_("Comments are not imported."))
     start, end, quote = value.get("start"), value.get("end"), value.get("text")
     if isinstance(start, str) and start.startswith("/"):
         offsets = value.get("globalOffsets")
         if "<" in taker.text or not isinstance(offsets, dict):
-            message = "A region lies in HTML, which is not imported. Expected: tasks with plain text (the tag Text)."
+            message = _("A region lies in HTML, which is not imported. Expected: tasks with plain text (the tag Text).")
             taker.refuse("html", message)
             return
         start, end = offsets.get("start"), offsets.get("end")
@@ -330,7 +337,7 @@ def results_of(
 def _same_as_name(span: Span) -> list[str]:
     """The reasons for losses of choices that are read back as a yes, because they are named like their attribute."""
     return [
-        f"The choice of the attribute “{json_notes.short(name)}” has the same name. It is read back as a yes."
+        _("The choice of the attribute “{name}” has the same name. It is read back as a yes.", json_notes.short(name))
         for name, choice in span.attributes
         if choice == name
     ]

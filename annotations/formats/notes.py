@@ -6,6 +6,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from annotations.text.names import bad_character
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 
 NAME_LENGTH: Final = 255
 _P = ParamSpec("_P")
@@ -26,7 +27,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        where = self.file if self.line is None else f"{self.file}, line {self.line}"
+        where = self.file if self.line is None else _("{file}, line {line}", self.file, self.line)
         return f"{where}: {self.message}"
 
 
@@ -109,20 +110,22 @@ def check_name(name: str) -> str:
 
 def _name_fault(name: str) -> str:
     if not name:
-        return "The name of the note is empty."
+        return _("The name of the note is empty.")
     if len(name) > NAME_LENGTH:
-        return f"The name has {len(name)} characters; at most {NAME_LENGTH} are allowed."
+        return _("The name has {count} characters; at most {most} are allowed.", len(name), NAME_LENGTH)
     if bad := bad_character(name):
-        return f"The name contains {bad}, a control character or one that changes the direction of text. Remove it."
+        return _(
+            "The name contains {bad}, a control character or one that changes the direction of text. Remove it.", bad
+        )
     if "\\" in name:
-        return "The name contains a backslash. Separate folders with “/”."
+        return _("The name contains a backslash. Separate folders with “/”.")
     if name.startswith("/"):
-        return "The name starts with “/”. Use a relative path."
+        return _("The name starts with “/”. Use a relative path.")
     parts = name.split("/")
     if ".." in parts or "." in parts:
-        return "The name contains “.” or “..” as a folder. Use a path without them."
+        return _("The name contains “.” or “..” as a folder. Use a path without them.")
     if "" in parts:
-        return "The name contains an empty folder name. Use a single “/” between folders."
+        return _("The name contains an empty folder name. Use a single “/” between folders.")
     return ""
 
 
@@ -135,7 +138,10 @@ def decode_utf8(data: bytes, file: str) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
-        message = f"The file is not UTF-8: the byte {byte} at offset {error.start} is not valid. Save it as UTF-8."
+        message = _(
+            "The file is not UTF-8: the byte {byte} at offset {start} is not valid. Save it as UTF-8.",
+            *(byte, error.start),
+        )
         raise NoteError([Problem(file, data.count(b"\n", 0, error.start) + 1, "utf8", message)]) from None
     at = text.find("\0")
     if at >= 0:
@@ -151,13 +157,14 @@ def check_text(text: str, file: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        message = (
-            f"The text contains an unpaired surrogate (character {error.start}), which can't be stored. Remove it."
+        message = _(
+            "The text contains an unpaired surrogate (character {start}), which can't be stored. Remove it.",
+            error.start,
         )
         raise NoteError([Problem(file, None, "surrogate", message)]) from None
     return text
 
 
 def _nul(file: str, line: int | None, at: int) -> Problem:
-    message = f"The text contains NUL (character {at}), which can't be stored. Remove it."
+    message = _("The text contains NUL (character {at}), which can't be stored. Remove it.", at)
     return Problem(file, line, "nul", message)

@@ -15,6 +15,7 @@ from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFil
 from annotations.formats.notes import NoteError, ParsedNote, Problem, decode_utf8
 from annotations.formats.quotes import counts_utf16
 from annotations.formats.span_rules import SpanTaker, attribute_value, whole
+from annotations.text.wording import gettext as _
 
 _TEXT: Final = re.compile(r"([^|\t]+)\|[a-z]\|(.*)", re.DOTALL)
 _NO_IDENTIFIER: Final = frozenset({"", "-", "-1"})
@@ -51,7 +52,7 @@ class PubtatorFormat(DocumentReader):
 
     def note_in(self, document: _Document, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         if document.problems or not document.texts:
-            message = "The document has no text. Expected: a line “ID|t|title”."
+            message = _("The document has no text. Expected: a line “ID|t|title”.")
             raise NoteError(document.problems or [Problem(file, document.line, "no text", message)])
         text = "\n".join(document.texts)
         quoted = [
@@ -59,7 +60,7 @@ class PubtatorFormat(DocumentReader):
         ]
         taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, quoted))
         if len(list(document.annotations())) < len(document.rows):
-            taker.not_kept("Relations are not imported.", document.rows[-1][0])
+            taker.not_kept(_("Relations are not imported."), document.rows[-1][0])
         for line, row in document.annotations():
             identifier = row[5] if len(row) > 5 else ""
             held = {} if identifier in _NO_IDENTIFIER else {_IDENTIFIER: attribute_value(identifier)}
@@ -89,7 +90,9 @@ def _documents(stream: IO[bytes], file: str) -> Iterator[_Document]:
         elif "\t" in row and found.texts:
             found.rows.append((line, row.split("\t")))
         else:
-            message = "The line is not one of PubTator. Expected: “ID|t|title”, then “ID|a|abstract”, then annotations."
+            message = _(
+                "The line is not one of PubTator. Expected: “ID|t|title”, then “ID|a|abstract”, then annotations."
+            )
             found.problems.append(Problem(file, line, "line", message))
         found.id = found.id or identity
     if found.id or found.problems or not line:

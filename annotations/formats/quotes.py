@@ -15,6 +15,8 @@ from typing import Final, Protocol
 from annotations.text.characters import WHITE_SPACE, Utf16, is_digit
 from annotations.text.segments import BREAK
 from annotations.text.spans import Bounds, Parts
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 NEAR: Final = 100
 """The most characters between the expected start and the place found."""
@@ -30,8 +32,8 @@ _WHITE: Final = re.compile(f"[{re.escape(''.join(sorted(WHITE_SPACE)))}]+")
 class Miss(StrEnum):
     """Why no place was taken, as a sentence."""
 
-    ABSENT = f"It was not found within {NEAR} characters."
-    AMBIGUOUS = f"It occurs more than once within {NEAR} characters."
+    ABSENT = gettext_noop("It was not found within {most} characters.")
+    AMBIGUOUS = gettext_noop("It occurs more than once within {most} characters.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,20 @@ def place(
         expected = drift(span.start)
         found = find_near(text, span.quote, expected + shift)
         if isinstance(found, Miss):
-            differs = f"The text at {span.start}-{span.end} differs from the text that the file gives for this span."
-            refuse("quote", f"{differs} {found}", span.line)
+            differs = _(
+                "The text at {start}-{end} differs from the text that the file gives for this span.",
+                *(span.start, span.end),
+            )
+            refuse("quote", f"{differs} {_(found, NEAR)}", span.line)
             continue
         start, end = found
         before, shift = span.start, start - expected
         given = f"{span.start}-{span.end}"
-        warn(MOVED, f"The text of the span {given} stands at {start}-{end}; the span was moved there.", span.line)
+        warn(
+            MOVED,
+            _("The text of the span {given} stands at {start}-{end}; the span was moved there.", given, start, end),
+            span.line,
+        )
         span.keep(start, end)
 
 
@@ -142,9 +151,9 @@ def same_quote(found: str, quote: str) -> bool:
 class OffsetUnit(StrEnum):
     """What an offset counts."""
 
-    POINTS = "characters (code points)"
-    UTF16 = "UTF-16 code units"
-    BYTES = "bytes of UTF-8"
+    POINTS = gettext_noop("characters (code points)")
+    UTF16 = gettext_noop("UTF-16 code units")
+    BYTES = gettext_noop("bytes of UTF-8")
 
 
 Points = Callable[[int], int | None]

@@ -10,6 +10,7 @@ from annotations.formats.base import Files, InputFormat, NoteFiles, is_system_fi
 from annotations.formats.notes import NoteError, ParsedNote, Problem
 from annotations.formats.registry import FORMATS, LOOKED_AT, READERS, Head, heads
 from annotations.formats.text_files import MAP
+from annotations.text.wording import gettext as _
 
 SEVERAL: Final = "several"
 """The name of the format of files that are in several formats."""
@@ -135,7 +136,7 @@ def _add(
     for group in found:
         file = min(group.parts.values(), key=lambda name: name.lower().endswith(_TEXTS))
         if not group.bundle and group.name in taken:
-            message = f"The file is ignored: “{taken[group.name]}” is the same note."
+            message = _("The file is ignored: “{other}” is the same note.", taken[group.name])
             problems.append(Problem(file, None, "same name", message))
             continue
         if not group.bundle:

@@ -14,6 +14,7 @@ from annotations.text.characters import WHITE_SPACE, Utf16, trim
 from annotations.text.names import bad_character
 from annotations.text.segments import BREAK
 from annotations.text.spans import Bounds, Span, check_bounds
+from annotations.text.wording import gettext as _
 
 # Discontinuous spans: the pieces of a span that a line break cut, and all others.
 
@@ -35,7 +36,9 @@ def joined(text: str, pieces: Sequence[Bounds]) -> list[Bounds]:
 
 def split_message(count: int) -> str:
     """The warning for a discontinuous span of which each part is imported."""
-    return f"The span has {count} parts with other text between them. Each part was imported as a span of its own."
+    return _(
+        "The span has {count} parts with other text between them. Each part was imported as a span of its own.", count
+    )
 
 
 _DIGITS: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -149,9 +152,10 @@ class SpanTaker:
             self._keep(start, end, (line, code, None, "", attributes))
 
     def _differs(self, start: object, end: object, line: int | None) -> None:
-        message = (
-            f"The text at {start}-{end} differs from the text that the file gives for this span. "
-            f"Check that the text is unchanged and that offsets count {self._counted()}."
+        message = _(
+            "The text at {start}-{end} differs from the text that the file gives for this span. Check that the text "
+            "is unchanged and that offsets count {units}.",
+            *(start, end, self._counted()),
         )
         self.refuse("quote", message, line)
 
@@ -180,15 +184,22 @@ class SpanTaker:
         if text[first] in WHITE_SPACE or text[past - 1] in WHITE_SPACE:
             first, past = trim(text, first, past)
             if first == past:
-                self.refuse("white", f"The span {start}-{end} contains only white space. Remove it.", line)
+                self.refuse(
+                    "white", _("The span {start}-{end} contains only white space. Remove it.", start, end), line
+                )
                 return None
-            message = f"White space at the ends of the span {start}-{end} was removed; it is now {first}-{past}."
+            message = _(
+                "White space at the ends of the span {start}-{end} was removed; it is now {first}-{past}.",
+                *(start, end, first, past),
+            )
             self.warn("trimmed", message, line)
         if code is None:
             return None
         key = (first, past, code)
         if key in self._spans:
-            self.warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.", line)
+            self.warn(
+                "twice", _("The span {start}-{end} {code} occurs twice and is imported once.", start, end, code), line
+            )
             return key
         held = tuple(sorted(attributes.items())) if attributes else ()
         self._spans[key] = Span(first, past, code, confidence, source, attributes=held)
@@ -222,7 +233,10 @@ class SpanTaker:
             return check_name(identity)
         except NoteError as error:
             found = error.problems[0].message
-            message = f"The note is named “{numbered}”, because the id of the document is not a valid name. {found}"
+            message = _(
+                "The note is named “{name}”, because the id of the document is not a valid name. {reason}",
+                *(numbered, found),
+            )
             self.warn("name", message, line)
             return numbered
 
@@ -242,7 +256,7 @@ class SpanTaker:
 
     def _code(self, label: object, line: int | None) -> str | None:
         if not isinstance(label, str):
-            self.refuse("label", "A span has a label that is not text. Expected: the name of a label.", line)
+            self.refuse("label", _("A span has a label that is not text. Expected: the name of a label."), line)
             return None
         self._find_label.used[label] += 1
         code = self._find_label(label)
@@ -254,19 +268,23 @@ class SpanTaker:
         """The bounds in code points, not empty and inside the text; None after a problem was reported."""
         first, past = whole(start), whole(end)
         if first is None or past is None:
-            message = (
-                f"A span has offsets that are not valid. Expected: two whole numbers that count {self._counted()}."
+            message = _(
+                "A span has offsets that are not valid. Expected: two whole numbers that count {units}.",
+                self._counted(),
             )
             self.refuse("offsets", message, line)
             return None
         if first >= past:
-            message = f"The span {first}-{past} is empty: the start must be before the end, which is exclusive."
+            message = _(
+                "The span {first}-{past} is empty: the start must be before the end, which is exclusive.", first, past
+            )
             self.refuse("empty", message, line)
             return None
         if first < 0 or past > self._length:
-            message = (
-                f"The span {first}-{past} is not inside the text, which has {self._length} {self._counted()}. "
-                "Check that the text belongs to the annotations and is unchanged."
+            message = _(
+                "The span {first}-{past} is not inside the text, which has {length} {units}. Check that the text "
+                "belongs to the annotations and is unchanged.",
+                *(first, past, self._length, self._counted()),
             )
             self.refuse("outside", message, line)
             return None
@@ -274,13 +292,16 @@ class SpanTaker:
             return first, past
         begins, ends = self._units.points(first), self._units.points(past)
         if begins is None or ends is None:
-            message = f"The span {first}-{past} cuts a character in two. Check that offsets count UTF-16 code units."
+            message = _(
+                "The span {first}-{past} cuts a character in two. Check that offsets count UTF-16 code units.",
+                *(first, past),
+            )
             self.refuse("offsets", message, line)
             return None
         return begins, ends
 
     def _counted(self) -> str:
-        return "UTF-16 code units" if self._counts_units else "characters (code points)"
+        return _("UTF-16 code units") if self._counts_units else _("characters (code points)")
 
 
 def _letters(text: str) -> str:
@@ -318,15 +339,15 @@ def given_spans(note: OutNote, labels: Mapping[str, str]) -> tuple[list[tuple[Sp
         code = written_code(span, labels)
         start, end = trim(note.text, span.start, span.end)
         if code is None:
-            losses.append(Loss(note.name, span, BAD_CODE))
+            losses.append(Loss(note.name, span, _(BAD_CODE)))
         elif start == end:
-            losses.append(Loss(note.name, span, "The span contains only white space."))
+            losses.append(Loss(note.name, span, _("The span contains only white space.")))
         elif (start, end, code) in given:
-            losses.append(Loss(note.name, span, "The span occurs twice and is exported once."))
+            losses.append(Loss(note.name, span, _("The span occurs twice and is exported once.")))
         else:
             given[start, end, code] = span
             if (start, end) != (span.start, span.end):
-                losses.append(Loss(note.name, span, "White space at the ends of the span is not exported."))
+                losses.append(Loss(note.name, span, _("White space at the ends of the span is not exported.")))
                 given[start, end, code] = replace(span, start=start, end=end)
     return [(span, code) for (_, _, code), span in given.items()], losses
 
@@ -348,7 +369,7 @@ def attribute_words(
             words[name] = word
         else:
             lost.append(name)
-    losses = [Loss(note.name, span, f"Attributes are not exported: {', '.join(lost)}.")] if lost else []
+    losses = [Loss(note.name, span, _("Attributes are not exported: {names}.", ", ".join(lost)))] if lost else []
     return words, losses
 
 

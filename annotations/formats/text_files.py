@@ -14,6 +14,8 @@ from annotations.formats.files.json_files import JsonError, read_object
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.text.hashes import text_sha256
 from annotations.text.spans import Span, Token, Tokenizer
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Spaces between a span and a word that it is attached to, and the offset map that takes them out again.
 #
@@ -25,7 +27,7 @@ from annotations.text.spans import Span, Token, Tokenizer
 MAP: Final = "map"
 """The extension of offset maps, without dot."""
 
-SPACED: Final = "Spaces were inserted into this text. Its offset map is needed to import it again."
+SPACED: Final = gettext_noop("Spaces were inserted into this text. Its offset map is needed to import it again.")
 """The mark in annotation files that were written with inserted spaces."""
 
 
@@ -116,7 +118,7 @@ def restored(parsed: ParsedNote, note: NoteFiles, files: Files) -> ParsedNote:
     )
     same = [text_sha256(text), text_sha256(parsed.text)] == hashes and spacing.spaced(text) == parsed.text
     if not same:
-        message = (
+        message = _(
             "The offset map belongs to another text. Import the text file, the annotations and the map of one export."
         )
         raise NoteError([Problem(file, None, "map", message)])
@@ -125,7 +127,7 @@ def restored(parsed: ParsedNote, note: NoteFiles, files: Files) -> ParsedNote:
         parsed.spans = sorted({spacing.back(span) for span in parsed.spans})
         empty = [span for span in parsed.spans if span.start == span.end]
         if empty:
-            message = f"The span at {empty[0].start} contains only an inserted space. Remove it."
+            message = _("The span at {start} contains only an inserted space. Remove it.", empty[0].start)
             raise NoteError([Problem(file, None, "white", message)])
     return parsed
 
@@ -142,7 +144,7 @@ def _read_map(data: bytes, file: str) -> tuple[InsertedSpaces, list[Any]]:
         or not all(type(at) is int and at >= 0 for at in inserted)
         or any(at + 1 >= later for at, later in pairwise(inserted))
     ):
-        message = "The offset map can't be read. Take the file from the export again, unchanged."
+        message = _("The offset map can't be read. Take the file from the export again, unchanged.")
         raise NoteError([Problem(file, None, "map", message)])
     hashes = [content.get("original_sha256"), content.get("written_sha256")]
     return InsertedSpaces(tuple(at - number for number, at in enumerate(inserted))), hashes
@@ -158,12 +160,16 @@ def split_parts(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[s
 
 
 def text_missing(name: str, file: str) -> Problem:
-    return Problem(file, None, "no text", f"The text file “{name}.txt” is missing. Import it together with this file.")
+    return Problem(
+        file, None, "no text", _("The text file “{name}.txt” is missing. Import it together with this file.", name)
+    )
 
 
 def map_missing(name: str, file: str) -> Problem:
     """The problem of annotations that were written with inserted spaces and come without their map."""
-    message = f"The file was exported with inserted spaces. Import its offset map “{name}.{MAP}” with it."
+    message = _(
+        "The file was exported with inserted spaces. Import its offset map “{name}.{ending}” with it.", name, MAP
+    )
     return Problem(file, None, "map", message)
 
 
@@ -189,7 +195,7 @@ class PlainFormat(Format):
         return iter(())
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        losses = [Loss(note.name, span, "Plain text contains no spans.") for span in note.spans]
+        losses = [Loss(note.name, span, _("Plain text contains no spans.")) for span in note.spans]
         return {f"{check_name(note.name)}.txt": note.text.encode()}, losses
 
 
@@ -197,5 +203,5 @@ def _with_advice(problem: Problem) -> Problem:
     """The problem of a text in another encoding, with the format that reads it."""
     if problem.code != "utf8":
         return problem
-    advice = "Or import it with the format “documents”, which detects encodings."
+    advice = _("Or import it with the format “documents”, which detects encodings.")
     return replace(problem, message=f"{problem.message} {advice}")

@@ -15,6 +15,8 @@ from annotations.text.bio import OUTSIDE, BioEncoding, Cause, Loser, encode, spl
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.segments import lines, sentences
 from annotations.text.spans import Bounds, Token, Tokenizer, tokens_at
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 _start = attrgetter("start")
 
@@ -25,21 +27,21 @@ def _lost(loser: Loser) -> str:
     by = "" if winner is None else f"{winner.label} {winner.start}-{winner.end}"
     match loser.cause:
         case Cause.NO_TOKEN:
-            return "The span contains no token."
+            return _("The span contains no token.")
         case Cause.DUPLICATE:
-            return "The span occurs twice and is exported once."
+            return _("The span occurs twice and is exported once.")
         case Cause.COVERED:
-            return f"All tokens of the span belong to the span {by}."
+            return _("All tokens of the span belong to the span {other}.", by)
         case Cause.PARTLY_COVERED:
-            return f"Some tokens of the span belong to the span {by}."
+            return _("Some tokens of the span belong to the span {other}.", by)
         case Cause.WHITE_SPACE:
-            return "White space at the ends of the span is not exported."
+            return _("White space at the ends of the span is not exported.")
 
 
 def tagged(note: OutNote, labels: Mapping[str, str], tokenizer: Tokenizer) -> tuple[BioEncoding, list[Loss]]:
     """The tokens of a note with the tags to write, and the losses of spans that tags don't hold whole."""
     spans = [span for span in note.spans if written_code(span, labels) is not None]
-    losses = [Loss(note.name, span, BAD_CODE) for span in note.spans if written_code(span, labels) is None]
+    losses = [Loss(note.name, span, _(BAD_CODE)) for span in note.spans if written_code(span, labels) is None]
     encoded = encode(note.text, spans, label_order=tuple(labels), tokenizer=tokenizer)
     losses += [Loss(note.name, loser.span, _lost(loser)) for loser in encoded.losers]
     return encoded, losses + lost_attributes(replace(note, spans=spans))
@@ -126,14 +128,14 @@ def blocks(text: str, encoded: BioEncoding, *, by_sentence: bool, whole_spans: b
 # changes: https://nlp.stanford.edu/software/tokenizer.html). Such a token is found, too.
 
 
-REBUILT: Final = (
+REBUILT: Final = gettext_noop(
     "The file has neither offsets that fit its tokens nor a text beside it. The text was made of the tokens, with a "
     "space between tokens and a line break between sentences."
 )
 """The warning for a note whose text is from `rebuilt`."""
-PLACED: Final = (
-    "The file has no text beside it. The text was made of the tokens at the offsets in the file, with spaces and line "
-    "breaks between them."
+PLACED: Final = gettext_noop(
+    "The file has no text beside it. The text was made of the tokens at the offsets in the file, with spaces and "
+    "line breaks between them."
 )
 """The warning for a note whose text is from `placed`."""
 _WIDEST: Final = 10_000

@@ -20,6 +20,8 @@ from annotations.formats.xml_files import XmlHandler, as_text, parsed
 from annotations.text.characters import Utf16
 from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 DKPRO: Final = "de.tudarmstadt.ukp.dkpro.core.api"
 NAMED_ENTITY: Final = f"{DKPRO}.ner.type.NamedEntity"
@@ -28,7 +30,7 @@ SENTENCE: Final = f"{DKPRO}.segmentation.type.Sentence"
 METADATA: Final = f"{DKPRO}.metadata.type.DocumentMetaData"
 LABEL: Final = "value"
 
-NO_CHARACTERS: Final = "Spans without characters are not imported."
+NO_CHARACTERS: Final = gettext_noop("Spans without characters are not imported.")
 
 _STRUCTURE: Final = frozenset({TOKEN, SENTENCE, METADATA, "uima.tcas.DocumentAnnotation"})
 _ENTITIES: Final = f"{DKPRO}.ner.type."
@@ -78,17 +80,18 @@ def is_span_layer(layer: str) -> bool:
 
 
 def layer_not_kept(layer: str) -> str:
-    return f"Annotations of the layer “{layer}” are not imported."
+    return _("Annotations of the layer “{layer}” are not imported.", layer)
 
 
 def feature_not_kept(layer: str, feature: str) -> str:
-    return (
-        f"The feature “{feature}” of the layer “{layer}” is not imported: it is a list or refers to other annotations."
+    return _(
+        "The feature “{feature}” of the layer “{layer}” is not imported: it is a list or refers to other annotations.",
+        *(feature, layer),
     )
 
 
 def relations_not_kept(layer: str) -> str:
-    return f"Relations and chains (layer “{layer}”) are not imported."
+    return _("Relations and chains (layer “{layer}”) are not imported.", layer)
 
 
 def label_feature(layer: str, features: Collection[str]) -> str | None:
@@ -161,7 +164,9 @@ def entities(note: OutNote, labels: Mapping[str, str], layer: Layer) -> tuple[li
     for span, code, words in rows:
         for name in [name for name, word in words.items() if word == _NOT_SET]:
             del words[name]
-            losses.append(Loss(note.name, span, f"The attribute “{name}” is not exported: “false” means not set."))
+            losses.append(
+                Loss(note.name, span, _("The attribute “{name}” is not exported: “false” means not set.", name))
+            )
         found.append(Entity(span.start, span.end, layer.tags.get(code, code), words, span))
     return found, losses
 

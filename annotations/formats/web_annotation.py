@@ -25,6 +25,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Prob
 from annotations.formats.span_rules import SpanTaker, given_spans
 from annotations.text.characters import Utf16
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 
 _CONTEXT: Final = "http://www.w3.org/ns/anno.jsonld"
 _PROPERTY: Final = "schema:PropertyValue"
@@ -160,13 +161,13 @@ class _Reader:
         if source.text is not None:
             return source.text
         if beside is None:
-            message = (
+            message = _(
                 "The text of the annotations is missing. Add it as a text file with the name that “source” gives, "
                 "or as a “value” in the source."
             )
             raise NoteError([Problem(file, source.line, "no text", message)])
         if beside in self.used:
-            message = f"The annotations of “{beside}” stand in two places. Put them into one collection."
+            message = _("The annotations of “{beside}” stand in two places. Put them into one collection.", beside)
             raise NoteError([Problem(file, source.line, "same name", message)])
         self.used.add(beside)
         text_file = self._note.texts[beside]
@@ -221,7 +222,7 @@ def _sources(record: Record, file: str, line: int) -> dict[str, _Source]:
     """The texts and annotations of a page, a collection or a graph. Raises NoteError."""
     annotations = _annotations(record)
     if annotations is None:
-        message = (
+        message = _(
             "The record has no annotations. Expected: an Annotation, or an AnnotationPage or AnnotationCollection "
             "with its “items” (not the address of a page)."
         )
@@ -243,7 +244,7 @@ def _gather(annotations: list[Any], sources: dict[str, _Source], file: str, line
         targets = _list(annotation.get("target")) if isinstance(annotation, dict) else []
         located = [_located(target) for target in targets]
         if not located or None in located:
-            message = "An annotation has no target. Expected: a “target” with a “source” and a “selector”."
+            message = _("An annotation has no target. Expected: a “target” with a “source” and a “selector”.")
             problems.append(Problem(file, line, "target", message))
             continue
         for place in located:
@@ -294,13 +295,13 @@ def _take(annotation: Record, target: Record, taker: SpanTaker, line: int, *, ut
         elif isinstance(body, dict) and _is(body, _PROPERTY) and isinstance(body.get("schema:name"), str):
             properties[body["schema:name"]] = body.get("schema:value")
         else:
-            taker.not_kept("Bodies that are not tags are not imported.", line)
+            taker.not_kept(_("Bodies that are not tags are not imported."), line)
     if not tags:
-        taker.not_kept("Annotations without a tag are not imported.", line)
+        taker.not_kept(_("Annotations without a tag are not imported."), line)
         return
     selectors = [each for each in _list(target.get("selector")) if isinstance(each, dict)]
     if not selectors:
-        taker.not_kept("Tags of whole notes are not imported.", line)
+        taker.not_kept(_("Tags of whole notes are not imported."), line)
         return
     place = _place(selectors, taker, line, utf16=utf16)
     if place:
@@ -323,15 +324,15 @@ def _place(
         if isinstance(value, str) and (match := _CHARACTERS.match(value)):
             return match[1], match[2], words
     if exact is None:
-        message = "A target has no selector that is known. Expected: a TextPositionSelector or a TextQuoteSelector."
+        message = _("A target has no selector that is known. Expected: a TextPositionSelector or a TextQuoteSelector.")
         taker.refuse("selector", message, line)
         return None
     prefix, suffix = (each if isinstance(each, str) else "" for each in (exact.get("prefix"), exact.get("suffix")))
     wanted = f"{prefix}{words}{suffix}"
     at = taker.text.find(wanted)
     if at < 0 or taker.text.find(wanted, at + 1) >= 0:
-        found = "is not in the text" if at < 0 else "occurs more than once in the text"
-        taker.refuse("quote", f"A quote {found}. Add a TextPositionSelector to the target.", line)
+        found = _("is not in the text") if at < 0 else _("occurs more than once in the text")
+        taker.refuse("quote", _("A quote {found}. Add a TextPositionSelector to the target.", found), line)
         return None
     start = at + len(prefix)
     units = Utf16(taker.text).units if utf16 else int

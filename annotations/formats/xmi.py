@@ -24,6 +24,7 @@ from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
 from annotations.formats.xml_files import XmlHandler, as_attribute, parsed, replaced_characters, restored
 from annotations.text.labels import LabelSetDef
+from annotations.text.wording import gettext as _
 
 _XMI: Final = "http://www.omg.org/XMI"
 _ID: Final = f"{_XMI}}}id"
@@ -156,9 +157,11 @@ def _unpacked(data: bytes, file: str) -> tuple[bytes, bytes | None]:
             if len(notes) == 1:
                 return _entry(archive, notes[0], file), _entry(archive, types[0], file) if types else None
     except (*DAMAGED, TooManyEntries):
-        message = "The zip file can't be read: it is damaged or encrypted. Export the note again."
+        message = _("The zip file can't be read: it is damaged or encrypted. Export the note again.")
         raise NoteError([Problem(file, None, "zip", message)]) from None
-    message = f"The zip file has {len(notes)} files that end in .xmi. Expected: one. Unpack it, and import the files."
+    message = _(
+        "The zip file has {count} files that end in .xmi. Expected: one. Unpack it, and import the files.", len(notes)
+    )
     raise NoteError([Problem(file, None, "zip", message)])
 
 
@@ -166,7 +169,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: str) -> bytes
     with archive.open(entry) as opened:
         data = opened.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        message = f"A file in the zip file has more than {_LARGEST // 1024 // 1024} MB. Divide the note."
+        message = _("A file in the zip file has more than {most} MB. Divide the note.", _LARGEST // 1024 // 1024)
         raise NoteError([Problem(file, None, "size", message)])
     return data
 
@@ -185,7 +188,7 @@ class _XmiHandler(XmlHandler):
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
         if self._depth == 1 and name != _ROOT:
-            message = "The file is not a UIMA CAS in XMI. Expected: the root element xmi:XMI."
+            message = _("The file is not a UIMA CAS in XMI. Expected: the root element xmi:XMI.")
             raise NoteError([Problem(self._cas.file, self.line, "format", message)])
         if self._depth == 2:
             kind = self._kinds.get(name) or self._kinds.setdefault(name, _type_of(name))

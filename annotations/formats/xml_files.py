@@ -14,6 +14,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
 from annotations.formats.span_rules import attribute_value
+from annotations.text.wording import gettext as _
 
 # Text as XML 1.0, so that a reader gets the same characters.
 #
@@ -97,7 +98,7 @@ Parts = TypeVar("Parts", bound=XmlHandler)
 
 def parsed(data: bytes, file: str, handler: Parts) -> Parts:
     """The handler after all parts of a file. Raises NoteError as `parse` does."""
-    for _ in parse(io.BytesIO(data), file, handler):
+    for _part in parse(io.BytesIO(data), file, handler):
         pass
     return handler
 
@@ -127,15 +128,16 @@ def parse(stream: IO[bytes], file: str, handler: XmlHandler) -> Iterator[None]:
         yield
     except ParseError as error:
         fault = _POSITION.sub("", str(error))
-        message = (
-            f"The file is not well-formed XML from here on ({fault}). Correct it; write “&” as &amp; and “<” as &lt;."
+        message = _(
+            "The file is not well-formed XML from here on ({fault}). Correct it; write “&” as &amp; and “<” as &lt;.",
+            fault,
         )
         raise NoteError([Problem(file, error.position[0], "xml", message)]) from None
     except DefusedXmlException:
-        message = "The file declares entities, which are not read. Write the characters themselves in their place."
+        message = _("The file declares entities, which are not read. Write the characters themselves in their place.")
         raise NoteError([Problem(file, expat.CurrentLineNumber, "xml", message)]) from None
     except (LookupError, ValueError):
-        message = "The encoding that the file declares can't be read. Save it as UTF-8."
+        message = _("The encoding that the file declares can't be read. Save it as UTF-8.")
         raise NoteError([Problem(file, expat.CurrentLineNumber, "utf8", message)]) from None
 
 
@@ -149,9 +151,10 @@ def restored(text: str, replaced: str, file: str) -> str:
         match = _PAIR.fullmatch(pair)
         at, code = (int(match[1]), int(match[2], 16)) if match else (len(characters), 0)
         if at >= len(characters) or characters[at] != REPLACEMENT or not UNWRITABLE.fullmatch(chr(code)):
-            message = (
-                f"The instruction “{REPLACED}” lists characters that don't belong to the text: found “{pair[:30]}”, "
-                "expected offset=code of a character U+FFFD. Remove the instruction, or export the file again."
+            message = _(
+                "The instruction “{instruction}” lists characters that don't belong to the text: found “{pair}”, "
+                "expected offset=code of a character U+FFFD. Remove the instruction, or export the file again.",
+                *(REPLACED, pair[:30]),
             )
             raise NoteError([Problem(file, None, "characters", message)])
         characters[at] = chr(code)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from annotations.text.bio import encode, split_tag
 from annotations.text.matching import match
 from annotations.text.spans import Parts, Span, Tokenizer, covered, split_at, tokenize
+from annotations.text.wording import WordedError
 
 
 class Split(StrEnum):
@@ -24,7 +25,7 @@ class Split(StrEnum):
     TEST = "test"
 
 
-class SplitError(ValueError):
+class SplitError(WordedError, ValueError):
     """Invalid shares of a split. The message is a sentence that says what is wrong and what is allowed."""
 
 
@@ -49,11 +50,11 @@ def check_shares(shares: Mapping[str, int]) -> dict[Split, int]:
     """The shares of all three splits. Raises SplitError unless they are whole percentages that add up to 100."""
     if unknown := set(shares) - set(Split):
         names = ", ".join(f"“{name}”" for name in sorted(map(str, unknown)))
-        raise SplitError(f"The shares name unknown splits: {names}. The splits are {', '.join(Split)}.")
+        raise SplitError("The shares name unknown splits: {names}. The splits are {splits}.", names, ", ".join(Split))
     found = {split: shares.get(split, 0) for split in Split}
     if any(share < 0 for share in found.values()) or sum(found.values()) != 100:
         given = ", ".join(f"{split} {share}" for split, share in found.items())
-        raise SplitError(f"The shares must be whole percentages that add up to 100, not {given}.")
+        raise SplitError("The shares must be whole percentages that add up to 100, not {given}.", given)
     if not found[Split.TRAIN]:
         raise SplitError("The share of train must be above 0.")
     return found
@@ -92,7 +93,7 @@ def split_patients(
         room.put(patient, split)
         members_of[split, patient.notes].append(patient)
     _improve(room, members_of)
-    for (split, _), members in members_of.items():
+    for (split, _notes), members in members_of.items():
         found.update((patient.key, split) for patient in members)
     return found
 
@@ -295,13 +296,14 @@ def read_assignments(text: str) -> list[Assignment]:
         match = _LINE.fullmatch(stripped)
         if match is None:
             raise SplitError(
-                f"Line {number}: “{stripped[:_SHOWN]}” has no split. Write the note's name, a comma and the split."
+                "Line {number}: “{text}” has no split. Write the note's name, a comma and the split.",
+                *(number, stripped[:_SHOWN]),
             )
         name, split = match["name"].rstrip(",;\t ").strip('"'), match["split"].strip('"').lower()
         if split not in set(Split):
             raise SplitError(
-                f"Line {number}: “{split[:_SHOWN]}” is not a split for “{name[:_SHOWN]}”. "
-                f"Choose one of: {', '.join(Split)}."
+                "Line {number}: “{split}” is not a split for “{name}”. Choose one of: {splits}.",
+                *(number, split[:_SHOWN], name[:_SHOWN], ", ".join(Split)),
             )
         found.append(Assignment(number, name, Split(split)))
     if not found:
@@ -322,17 +324,20 @@ def assigned(assignments: Iterable[Assignment], notes: Iterable[str]) -> dict[st
         if each.name in names:
             _put(exact, each.name, each)
         elif "*" not in each.name:
-            raise SplitError(f"Line {each.line}: this version has no note “{each.name[:_SHOWN]}”.")
+            raise SplitError("Line {line}: this version has no note “{name}”.", each.line, each.name[:_SHOWN])
         else:
             found = [name for name in known if fnmatchcase(name, _pattern(each.name))]
             if not found:
-                raise SplitError(f"Line {each.line}: no note of this version matches “{each.name[:_SHOWN]}”.")
+                raise SplitError(
+                    "Line {line}: no note of this version matches “{name}”.", each.line, each.name[:_SHOWN]
+                )
             for name in found:
                 _put(matched, name, each)
     both = matched | exact
     if without := [name for name in known if name not in both]:
         raise SplitError(
-            f"{len(without)} of {len(known)} notes have no split, the first one is “{without[0][:_SHOWN]}”. Add a line."
+            "{count} of {notes} notes have no split, the first one is “{name}”. Add a line.",
+            *(len(without), len(known), without[0][:_SHOWN]),
         )
     return both
 
@@ -346,7 +351,8 @@ def _put(found: dict[str, Assignment], name: str, line: Assignment) -> None:
     before = found.setdefault(name, line)
     if before.split is not line.split:
         raise SplitError(
-            f"Line {line.line}: the note “{name[:_SHOWN]}” is in {before.split} already, by line {before.line}."
+            "Line {line}: the note “{name}” is in {split} already, by line {earlier}.",
+            *(line.line, name[:_SHOWN], before.split, before.line),
         )
 
 

@@ -12,6 +12,9 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -37,11 +40,11 @@ _REFUSED: Final[tuple[Network, ...]] = (
 )
 
 
-class HostError(ValueError):
+class HostError(WordedError, ValueError):
     """An address that can't be used. The message is a sentence; `code` is `url` or `host`."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, sentence: str, *values: object) -> None:
+        super().__init__(sentence, *values)
         self.code = code
 
 
@@ -110,8 +113,11 @@ def read_hosts(words: Iterable[str]) -> HostList:
             names.add((host, port))
         else:
             raise ValueError(
-                f"“{word}” is not a host. Write a name such as hooks.example.org, *.example.org or ci.lan:8443, an "
-                "address, or a network such as 10.1.0.0/16."
+                _(
+                    "“{word}” is not a host. Write a name such as hooks.example.org, *.example.org or ci.lan:8443, "
+                    "an address, or a network such as 10.1.0.0/16.",
+                    word,
+                )
             )
     return HostList(frozenset(names), tuple(networks))
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NotRequired, TypedDict
 
 from annotations.text.names import bad_character
 from annotations.text.spans import Bounds, Span
+from annotations.text.wording import WordedError
 
 Value = str | bool
 Attributes = tuple[tuple[str, Value], ...]
@@ -27,7 +28,7 @@ MOST_VALUES: Final = 50
 """The most values of an attribute."""
 
 
-class AttributeDefError(ValueError):
+class AttributeDefError(WordedError, ValueError):
     """An invalid definition of an attribute. The message says what is wrong and what is allowed."""
 
 
@@ -46,16 +47,17 @@ def check_definitions(attributes: Iterable[AttributeDef]) -> tuple[AttributeDef,
     """Return the definitions of a label's attributes, if they are valid. Raises AttributeDefError."""
     listed = tuple(attributes)
     if len(listed) > MOST:
-        raise AttributeDefError(f"A label may have at most {MOST} attributes, not {len(listed)}.")
+        raise AttributeDefError("A label may have at most {most} attributes, not {count}.", MOST, len(listed))
     names: set[str] = set()
     for each in listed:
         if not NAME.fullmatch(each.name):
             raise AttributeDefError(
-                f"The name “{each.name[:LENGTH]}” of an attribute may contain only A-Z, a-z, 0-9, “_” and “-”, needs a "
-                f"letter or digit, and may have at most {LENGTH} characters."
+                "The name “{name}” of an attribute may contain only A-Z, a-z, 0-9, “_” and “-”, needs a letter "
+                "or digit, and may have at most {length} characters.",
+                *(each.name[:LENGTH], LENGTH),
             )
         if each.name.casefold() in names:
-            raise AttributeDefError(f"The attribute “{each.name}” occurs twice. Remove one of the two.")
+            raise AttributeDefError("The attribute “{name}” occurs twice. Remove one of the two.", each.name)
         names.add(each.name.casefold())
         _check_values(each)
     return listed
@@ -63,14 +65,17 @@ def check_definitions(attributes: Iterable[AttributeDef]) -> tuple[AttributeDef,
 
 def _check_values(attribute: AttributeDef) -> None:
     if len(attribute.values) > MOST_VALUES:
-        raise AttributeDefError(f"The attribute “{attribute.name}” may have at most {MOST_VALUES} values.")
+        raise AttributeDefError("The attribute “{name}” may have at most {most} values.", attribute.name, MOST_VALUES)
     if len(set(attribute.values)) < len(attribute.values):
-        raise AttributeDefError(f"The attribute “{attribute.name}” has the same value twice. Remove one of the two.")
+        raise AttributeDefError(
+            "The attribute “{name}” has the same value twice. Remove one of the two.", attribute.name
+        )
     for value in attribute.values:
         if not value or value != value.strip() or len(value) > LENGTH or "|" in value or bad_character(value):
             raise AttributeDefError(
-                f"A value of the attribute “{attribute.name}” is not valid. A value has 1 to {LENGTH} characters, no "
-                "“|” and no line break."
+                "A value of the attribute “{name}” is not valid. A value has 1 to {length} characters, no “|” "
+                "and no line break.",
+                *(attribute.name, LENGTH),
             )
 
 

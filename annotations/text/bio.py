@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from annotations.text.spans import Bounds, Span, Token, Tokenizer, check_bounds, covered, split_at, tokenize
+from annotations.text.wording import gettext as _
 
 OUTSIDE: Final = "O"
 NOBODY: Final = -1
@@ -174,7 +175,9 @@ def decode(tokens: Sequence[Token], tags: Sequence[str]) -> list[Span]:
     isn't `O`, `B-LABEL` or `I-LABEL`, or if there isn't exactly one tag for each token.
     """
     if len(tokens) != len(tags):
-        raise ValueError(f"There are {len(tokens)} tokens and {len(tags)} tags; each token needs exactly one tag.")
+        raise ValueError(
+            _("There are {tokens} tokens and {tags} tags; each token needs exactly one tag.", len(tokens), len(tags))
+        )
     spans: list[Span] = []
     label, start, end = "", 0, 0
     for token, tag in zip(tokens, tags, strict=True):
@@ -198,7 +201,7 @@ def split_tag(tag: str) -> tuple[str, str]:
         return OUTSIDE, ""
     if tag[:2] in ("B-", "I-") and len(tag) > 2:
         return tag[0], tag[2:]
-    raise ValueError(f"“{tag[:40]}” is not a tag. Tags are O, B-LABEL and I-LABEL.")
+    raise ValueError(_("“{tag}” is not a tag. Tags are O, B-LABEL and I-LABEL.", tag[:40]))
 
 
 def split_any_tag(tag: str) -> tuple[str, str]:
@@ -207,7 +210,7 @@ def split_any_tag(tag: str) -> tuple[str, str]:
         return OUTSIDE, ""
     if tag[:1] in _MARKS and tag[1:2] == "-" and len(tag) > 2:
         return tag[0], tag[2:]
-    raise ValueError("The tag is not valid. Tags are O, or a label after B-, I-, E-, S-, L- or U-.")
+    raise ValueError(_("The tag is not valid. Tags are O, or a label after B-, I-, E-, S-, L- or U-."))
 
 
 def as_bio(tags: Iterable[str]) -> list[str]:
@@ -273,7 +276,7 @@ def _mark_and_label(name: str) -> tuple[str, str]:
         return "", ""
     found = _TAG.fullmatch(name)
     if found is None:
-        raise ValueError("A tag of the model has an empty name.")
+        raise ValueError(_("A tag of the model has an empty name."))
     return found[1] or "", found[2]
 
 

@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from annotations.text.attributes import Attributes, Doubt, Doubtful, MergedProvenance, RunSays, united
 from annotations.text.spans import Bounds, Span, overlaps
+from annotations.text.wording import gettext as _
 
 LEAST: Final = 2
 SOURCE: Final = 80
@@ -85,12 +86,14 @@ def vote(method: Method, members: Sequence[VotingModel], annotation_sets: Sequen
 
 def _check(members: Sequence[VotingModel], annotation_sets: Sequence[Sequence[Span]]) -> None:
     if len(members) < LEAST:
-        raise ValueError(f"An ensemble needs at least {LEAST} members, not {len(members)}.")
+        raise ValueError(_("An ensemble needs at least {least} members, not {count}.", LEAST, len(members)))
     if len(annotation_sets) != len(members):
-        raise ValueError(f"There are {len(members)} members and {len(annotation_sets)} annotation sets.")
+        raise ValueError(
+            _("There are {members} members and {sets} annotation sets.", len(members), len(annotation_sets))
+        )
     for member in members:
         if not 0 < member.weight < float("inf"):
-            raise ValueError(f"The weight of “{member.name}” is {member.weight}. It must be above 0.")
+            raise ValueError(_("The weight of “{name}” is {weight}. It must be above 0.", member.name, member.weight))
 
 
 def _enough(method: Method, weights: Sequence[float]) -> float:

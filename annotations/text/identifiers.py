@@ -3,10 +3,7 @@
 from enum import StrEnum
 from typing import Self
 
-
-def gettext_noop(text: str) -> str:
-    """Mark a text that pages translate, as the function of Django does."""
-    return text
+from annotations.text.wording import gettext_noop
 
 
 class IdentifierType(StrEnum):

@@ -10,6 +10,8 @@ from annotations.text.attributes import AttributeDef, AttributeDefError, definit
 from annotations.text.identifiers import IdentifierType
 from annotations.text.names import bad_character
 from annotations.text.spans import Span
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
 
 RESERVED_HOTKEYS: Final = frozenset("aefgjkmnpuvwx?/*")
 """Keys that the screens for annotation, review and adjudication reserve for themselves.
@@ -31,7 +33,7 @@ _FOREIGN: Final = str.maketrans(
 )
 
 
-class LabelSetError(ValueError):
+class LabelSetError(WordedError, ValueError):
     """An invalid label set. The message says where the error is, what is wrong and what is allowed."""
 
 
@@ -95,7 +97,7 @@ def ascii_code(name: str) -> str:
         return code
     code = "_".join(f"U{ord(ch):04X}" for ch in name if ch.isalnum())
     if not code:
-        raise ValueError(f"No code can be made from the name “{name}”: it has no letter or digit.")
+        raise ValueError(_("No code can be made from the name “{name}”: it has no letter or digit.", name))
     return code
 
 
@@ -125,18 +127,20 @@ def parse_label_set(data: Mapping[str, Any]) -> LabelSetDef:
     `key`, `categories` and every `name` are required. A missing code is made from the name, a missing placeholder is
     `[name]`. Raises LabelSetError.
     """
-    where = "Label set"
+    where = _("Label set")
     _check_keys(data, where, ("key", "name", "description", "source", "languages", "categories"))
     key = _text(data, "key", where)
     if not _KEY.fullmatch(key):
-        raise LabelSetError(f"{where}: The key “{key}” may contain only a-z, 0-9 and single hyphens.")
-    where = f"Label set “{key}”"
+        raise LabelSetError("{where}: The key “{key}” may contain only a-z, 0-9 and single hyphens.", where, key)
+    where = _("Label set “{key}”", key)
     languages = _list(data, "languages", where)
     for language in languages:
         if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise LabelSetError(f"{where}: “{language}” is not a language code. Write it like “es” or “pt-BR”.")
+            raise LabelSetError(
+                "{where}: “{language}” is not a language code. Write it like “es” or “pt-BR”.", where, language
+            )
     categories = tuple(
-        _category(item, f"{where}, category {number}")
+        _category(item, _("{where}, category {number}", where, number))
         for number, item in enumerate(_list(data, "categories", where), 1)
     )
     label_set = LabelSetDef(
@@ -156,9 +160,11 @@ def _category(data: object, where: str) -> CategoryDef:
     name = _text(data, "name", where)
     code = _code(data, name, where)
     where = f"{where} ({name})"
-    labels = tuple(_label(item, f"{where}, label {at}") for at, item in enumerate(_list(data, "labels", where), 1))
+    labels = tuple(
+        _label(item, _("{where}, label {number}", where, at)) for at, item in enumerate(_list(data, "labels", where), 1)
+    )
     if not labels:
-        raise LabelSetError(f"{where}: A category needs at least one label.")
+        raise LabelSetError("{where}: A category needs at least one label.", where)
     return CategoryDef(code, name, labels)
 
 
@@ -168,15 +174,17 @@ def _label(data: object, where: str) -> LabelDef:
     where = f"{where} ({name})"
     hotkey = _text(data, "hotkey", where, "")
     if hotkey and (len(hotkey) != 1 or not hotkey.isprintable() or hotkey.isspace()):
-        raise LabelSetError(f"{where}: The hotkey “{hotkey}” must be one printable character.")
+        raise LabelSetError("{where}: The hotkey “{hotkey}” must be one printable character.", where, hotkey)
     if hotkey.casefold() in RESERVED_HOTKEYS:
         taken = " ".join(sorted(RESERVED_HOTKEYS))
-        raise LabelSetError(f"{where}: The hotkey “{hotkey}” is reserved. Reserved hotkeys: {taken}")
+        raise LabelSetError(
+            "{where}: The hotkey “{hotkey}” is reserved. Reserved hotkeys: {taken}", where, hotkey, taken
+        )
     placeholder = _text(data, "placeholder", where, "") or f"[{name}]"
     try:
         attributes = definitions_of(data.get("attributes", []))
     except AttributeDefError as error:
-        raise LabelSetError(f"{where}: {error}") from None
+        raise LabelSetError("{where}: {error}", where, error) from None
     description = _text(data, "description", where, "")
     return LabelDef(_code(data, name, where), name, hotkey, description, placeholder, attributes)
 
@@ -187,10 +195,11 @@ def _code(data: Mapping[str, Any], name: str, where: str) -> str:
         try:
             return ascii_code(name)
         except ValueError as error:
-            raise LabelSetError(f"{where}: {error}") from None
+            raise LabelSetError("{where}: {error}", where, error) from None
     if not CODE.fullmatch(code):
         raise LabelSetError(
-            f"{where}: The code “{code}” may contain only A-Z, a-z, 0-9, “_” and “-”, and needs a letter or digit."
+            "{where}: The code “{code}” may contain only A-Z, a-z, 0-9, “_” and “-”, and needs a letter or digit.",
+            *(where, code),
         )
     return code
 
@@ -198,15 +207,16 @@ def _code(data: Mapping[str, Any], name: str, where: str) -> str:
 def _check_whole(label_set: LabelSetDef, where: str) -> None:
     """Check that labels have distinct names, codes and hotkeys, and categories distinct names and codes."""
     if not label_set.categories:
-        raise LabelSetError(f"{where}: “categories” needs at least one category.")
-    _check_apart(label_set.categories, f"{where}: The categories")
+        raise LabelSetError("{where}: “categories” needs at least one category.", where)
+    _check_apart(label_set.categories, _("{where}: The categories", where))
     labels = list(label_set.labels())
-    _check_apart(labels, f"{where}: The labels")
+    _check_apart(labels, _("{where}: The labels", where))
     keys: dict[str, LabelDef] = {}
     for label in labels:
         if label.hotkey and (other := keys.setdefault(label.hotkey, label)) is not label:
             raise LabelSetError(
-                f"{where}: The labels “{other.name}” and “{label.name}” have the same hotkey “{label.hotkey}”."
+                "{where}: The labels “{name}” and “{other}” have the same hotkey “{hotkey}”.",
+                *(where, other.name, label.name, label.hotkey),
             )
 
 
@@ -215,30 +225,36 @@ def _check_apart(items: Iterable[LabelDef | CategoryDef], where: str) -> None:
     for item in items:
         for word in (item.code, item.name):
             if (other := called.setdefault(word.casefold(), item)) is not item:
-                raise LabelSetError(f"{where} “{other.name}” and “{item.name}” have the same name or code “{word}”.")
+                raise LabelSetError(
+                    "{where} “{name}” and “{other}” have the same name or code “{word}”.",
+                    *(where, other.name, item.name, word),
+                )
 
 
 def _check_keys(data: object, where: str, allowed: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise LabelSetError(f"{where}: This must be a JSON object with the keys {', '.join(allowed)}.")
+        raise LabelSetError("{where}: This must be a JSON object with the keys {allowed}.", where, ", ".join(allowed))
     for key in data:
         if key not in allowed:
-            raise LabelSetError(f"{where}: The key “{key}” is unknown. Known keys: {', '.join(allowed)}.")
+            raise LabelSetError(
+                "{where}: The key “{key}” is unknown. Known keys: {allowed}.", where, key, ", ".join(allowed)
+            )
     return data
 
 
 def _text(data: Mapping[str, Any], key: str, where: str, default: str | None = None) -> str:
     value = data.get(key, default)
     if value is None:
-        raise LabelSetError(f"{where}: “{key}” is missing.")
+        raise LabelSetError("{where}: “{key}” is missing.", where, key)
     if not isinstance(value, str):
-        raise LabelSetError(f"{where}: “{key}” must be text, not {type(value).__name__}.")
+        raise LabelSetError("{where}: “{key}” must be text, not {type}.", where, key, type(value).__name__)
     value = value.strip()
     if default is None and not value:
-        raise LabelSetError(f"{where}: “{key}” is empty.")
+        raise LabelSetError("{where}: “{key}” is empty.", where, key)
     if key != "description" and (bad := bad_character(value)):
         raise LabelSetError(
-            f"{where}: “{key}” contains {bad}, a control character or one that changes the direction of text."
+            "{where}: “{key}” contains {bad}, a control character or one that changes the direction of text.",
+            *(where, key, bad),
         )
     return value
 
@@ -246,7 +262,7 @@ def _text(data: Mapping[str, Any], key: str, where: str, default: str | None = N
 def _list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     value = data.get(key, [])
     if not isinstance(value, list | tuple):
-        raise LabelSetError(f"{where}: “{key}” must be a list, not {type(value).__name__}.")
+        raise LabelSetError("{where}: “{key}” must be a list, not {type}.", where, key, type(value).__name__)
     return list(value)
 
 
@@ -264,16 +280,16 @@ def own_label_set(lines: str) -> LabelSetDef:
         kind = types.get((written if equals else name).casefold())
         if kind is None:
             raise LabelSetError(
-                f"Line {number}: Say what “{name}” identifies, for example “{name} = {IdentifierType.ID}”. "
-                f"Types: {', '.join(IdentifierType)}."
+                "Line {number}: Say what “{name}” identifies, for example “{name} = {type}”. Types: {types}.",
+                *(number, name, IdentifierType.ID, ", ".join(IdentifierType)),
             )
-        labels.append(replace(_label({"name": name}, f"Line {number}"), identifier=kind.value))
+        labels.append(replace(_label({"name": name}, _("Line {number}", number)), identifier=kind.value))
     if not labels:
         raise LabelSetError("Enter at least one label, or choose “No labels yet”.")
     keys = free_hotkeys([label.name for label in labels])
     labels = [replace(label, hotkey=key) for label, key in zip(labels, keys, strict=True)]
     made = LabelSetDef("own", "Own labels", "", "", (), (CategoryDef("Labels", "Labels", tuple(labels)),))
-    _check_apart(labels, "The labels")
+    _check_apart(labels, _("The labels"))
     return made
 
 
@@ -283,7 +299,7 @@ EMPTY_LABEL_SET: Final = LabelSetDef("empty", "No labels yet", "", "", (), (Cate
 # Mappings from one label set to another, for scoring annotations with different label sets.
 
 
-class MappingError(ValueError):
+class MappingError(WordedError, ValueError):
     """A label is missing in the mapping. Its spans must not be dropped silently."""
 
 
@@ -304,8 +320,9 @@ class LabelMapping:
         missing = sorted(set(used) - set(self.labels))
         if missing:
             raise MappingError(
-                f"The mapping from {self.source} to {self.target} lacks these labels: {', '.join(missing)}. "
-                f"It must contain every label in use."
+                "The mapping from {source} to {target} lacks these labels: {missing}. It must contain every "
+                "label in use.",
+                *(self.source, self.target, ", ".join(missing)),
             )
 
     def __call__(self, spans: Iterable[Span]) -> list[Span]:

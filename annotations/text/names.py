@@ -4,6 +4,8 @@ import unicodedata
 from typing import Final, TypeGuard
 
 from annotations.text.characters import WHITE_SPACE
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
 
 DOCUMENTS: Final = "documents"
 """The name of the format of imports that reads documents."""
@@ -53,27 +55,30 @@ def _is_bad(character: str) -> bool:
 # Checks of texts that people enter, such as comments, reasons and search texts, before they are stored.
 
 
-class WordingError(ValueError):
+class WordingError(WordedError, ValueError):
     """A text that can't be stored: empty, too long or with forbidden characters. The message never quotes the text."""
 
 
-def worded(value: object, longest: int, *, what: str = "text", blank: bool = False) -> str:
+def worded(value: object, longest: int, *, what: str = "", blank: bool = False) -> str:
     """Return the text with LF line breaks and without white space around it, if it can be stored.
 
     It may have at most `longest` code points, and may be empty only if `blank`. `what` names the text in messages.
     Raises WordingError.
     """
+    what = what or _("text")
     if not isinstance(value, str):
-        raise WordingError(f"The {what} must be a string.")
+        raise WordingError("The {what} must be a string.", what)
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip("".join(WHITE_SPACE))
     if "\0" in text:
-        raise WordingError(f"The {what} contains the character NUL (U+0000), which can't be stored. Remove it.")
+        raise WordingError("The {what} contains the character NUL (U+0000), which can't be stored. Remove it.", what)
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise WordingError(f"The {what} contains an unpaired surrogate, which can't be stored. Remove it.")
+        raise WordingError("The {what} contains an unpaired surrogate, which can't be stored. Remove it.", what)
     if not text and not blank:
-        raise WordingError(f"The {what} is empty.")
+        raise WordingError("The {what} is empty.", what)
     if len(text) > longest:
-        raise WordingError(f"The {what} has {len(text):,} characters; at most {longest:,} are allowed.")
+        raise WordingError(
+            "The {what} has {count:,} characters; at most {longest:,} are allowed.", what, len(text), longest
+        )
     return text
 
 

@@ -21,6 +21,7 @@ from confusable_homoglyphs.utils import load
 
 from annotations.text.characters import WHITE_SPACE, is_digit, is_word
 from annotations.text.spans import Bounds
+from annotations.text.wording import gettext as _
 
 # All letters with accents lie below this code point. Hangul, above it, decomposes into letters.
 _ACCENTED = 0x3000
@@ -46,7 +47,7 @@ def finder(sought: Sought) -> re.Pattern[str]:
     """The pattern for a search text. Raises ValueError if the text is empty or white space only."""
     text = unicodedata.normalize("NFC", sought.text).strip("".join(WHITE_SPACE))
     if not text:
-        raise ValueError("The search text is empty.")
+        raise ValueError(_("The search text is empty."))
     parts = [_piece(piece, sought) for piece in _pieces(text)]
     # Combining marks belong to the letter before them: `cafe` must not match a decomposed `café`.
     return re.compile("".join(parts) + ("" if not sought.accents else f"(?!{_MARK})"))

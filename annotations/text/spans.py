@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, Protocol
 
 from annotations.text.characters import WHITE_SPACE, digit_ranges, is_digit, is_word, trim, word_ranges
+from annotations.text.wording import WordedError
 
 Bounds = tuple[int, int]
 """Start and end, in code points, end-exclusive."""
@@ -35,15 +36,15 @@ class Span:
         return (self.start, self.end, self.label) < (other.start, other.end, other.label)
 
 
-class SpanError(ValueError):
+class SpanError(WordedError, ValueError):
     """An invalid span. The message is a sentence that names offsets, never the text of a note.
 
     `code` is `empty` (start not before end), `outside` (not inside the text), `quote` (the text there differs from the
     quote) or `white` (white space only).
     """
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, sentence: str, *values: object) -> None:
+        super().__init__(sentence, *values)
         self.code = code
 
 
@@ -70,10 +71,12 @@ def overlap_length(a: Stretch, b: Stretch) -> int:
 def check_bounds(span: Span, length: int) -> None:
     """Raise SpanError (`empty` or `outside`) unless the span lies inside a text of `length` code points."""
     if span.start >= span.end:
-        raise SpanError("empty", f"The span {span.start}-{span.end} is empty.")
+        raise SpanError("empty", "The span {start}-{end} is empty.", span.start, span.end)
     if span.start < 0 or span.end > length:
         raise SpanError(
-            "outside", f"The span {span.start}-{span.end} is not inside the text, which has {length} characters."
+            "outside",
+            "The span {start}-{end} is not inside the text, which has {length} characters.",
+            *(span.start, span.end, length),
         )
 
 
@@ -86,13 +89,15 @@ def checked(text: str, span: Span, quote: str | None = None) -> Span:
     if not 0 <= start < end <= len(text):
         check_bounds(span, len(text))
     if quote is not None and text[start:end] != quote:
-        raise SpanError("quote", f"The text at {start}-{end} differs from the text of the span. Reload the note.")
+        raise SpanError(
+            "quote", "The text at {start}-{end} differs from the text of the span. Reload the note.", start, end
+        )
     # Most spans begin and end with a word.
     if text[start] not in WHITE_SPACE and text[end - 1] not in WHITE_SPACE:
         return span
     start, end = trim(text, start, end)
     if start == end:
-        raise SpanError("white", f"The span {span.start}-{span.end} contains only white space.")
+        raise SpanError("white", "The span {start}-{end} contains only white space.", span.start, span.end)
     return replace(span, start=start, end=end)
 
 
@@ -205,7 +210,7 @@ class Tokenizer(Protocol):
     def __call__(self, text: str) -> list[Token]: ...
 
 
-class TokenizerError(ValueError):
+class TokenizerError(WordedError, ValueError):
     """A tokenizer can't be had, for example for the language. The message says what to do."""
 
 

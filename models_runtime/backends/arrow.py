@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow
 
 from annotations.text.spans import Span, estimated, renamed
+from annotations.text.wording import gettext_noop
 from models_runtime.backends.base import Backend, BackendError, blocks, budget_of, each_alone, load
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend
 
@@ -31,8 +32,8 @@ SPARK_SCHEMA: Final = (
     "id string, spans array<struct<start: int, end: int, label: string, confidence: double>>, error string"
 )
 """SCHEMA as Spark's `mapInArrow` takes it."""
-NO_TEXT: Final = "This row has no text."
-NOT_UTF8: Final = "The text of this row is not UTF-8."
+NO_TEXT: Final = gettext_noop("This row has no text.")
+NOT_UTF8: Final = gettext_noop("The text of this row is not UTF-8.")
 FINAL: Final = (NO_TEXT, NOT_UTF8)
 """Errors of the input. Reading such a row again can't help; with another error, it may."""
 HOPELESS: Final = 8
@@ -133,7 +134,7 @@ def _answers(backend: Backend, texts: Sequence[str]) -> list[_Answer]:
     found = each_alone(lambda: backend.predict(texts), lambda text: backend.predict([text])[0], texts)
     answers: list[_Answer] = [(None, str(each)) if isinstance(each, BackendError) else (each, None) for each in found]
     if len(texts) >= HOPELESS and all(spans is None for spans, _ in answers):
-        raise BackendError(f"None of {len(texts)} texts in a row could be read: {answers[-1][1]}")
+        raise BackendError("None of {count} texts in a row could be read: {error}", len(texts), answers[-1][1])
     return answers
 
 

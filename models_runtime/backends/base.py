@@ -13,24 +13,21 @@ from math import inf
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from annotations.text.spans import Span
+from annotations.text.wording import WordedError
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class BackendError(Exception):
+class BackendError(WordedError):
     """A backend failed. `permanent`: trying again can't help, as is usual.
 
     The message is shown to people and written to logs. It names settings and choices, never text of a note.
     """
 
-    def __init__(self, message: str, *, permanent: bool = True) -> None:
-        super().__init__(message)
+    def __init__(self, sentence: str, *values: object, permanent: bool = True) -> None:
+        super().__init__(sentence, *values)
         self.permanent = permanent
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Keep `permanent` on the way from another process, which makes exceptions anew from positional arguments."""
-        return partial(BackendError, permanent=self.permanent), (str(self),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +126,15 @@ def _found(act: Callable[[], R], stop: type[Exception] | tuple[()]) -> R | Backe
                 raise
             return error
         # The error's own message could quote the text.
-        return BackendError(f"The backend failed ({type(error).__name__}).", permanent=False)
+        return BackendError("The backend failed ({error}).", type(error).__name__, permanent=False)
 
 
 def not_installed(error: ImportError) -> BackendError:
     """The error for a missing library."""
     library = (error.name or "").partition(".")[0]
-    missing = f"The library “{library}”" if library else "A library"
-    return BackendError(f"{missing} is not installed on this worker. Run “make setup-models” there.")
+    if not library:
+        return BackendError("A library is not installed on this worker. Run “make setup-models” there.")
+    return BackendError("The library “{name}” is not installed on this worker. Run “make setup-models” there.", library)
 
 
 @runtime_checkable
@@ -241,7 +239,7 @@ def load(dotted_path: str, **params: Any) -> Backend:
     try:
         encoded = json.dumps(params, sort_keys=True)
     except TypeError:
-        raise BackendError(f"The parameters of {dotted_path} must be plain JSON values.") from None
+        raise BackendError("The parameters of {backend} must be plain JSON values.", dotted_path) from None
     return _load(dotted_path, encoded)
 
 
@@ -253,9 +251,9 @@ def _load(dotted_path: str, encoded: str) -> Backend:
     except (ImportError, AttributeError, ValueError) as error:
         if isinstance(error, ImportError) and not module.startswith(error.name or module):
             raise not_installed(error) from None
-        raise BackendError(f"There is no backend “{dotted_path}” ({error}).") from None
+        raise BackendError("There is no backend “{backend}” ({error}).", dotted_path, error) from None
     try:
         # The type is only known at run time. The registry names classes that follow the Protocol.
         return cast(Backend, factory(**json.loads(encoded)))
     except TypeError as error:
-        raise BackendError(f"{dotted_path} doesn't accept these parameters ({error}).") from None
+        raise BackendError("{backend} doesn't accept these parameters ({error}).", dotted_path, error) from None

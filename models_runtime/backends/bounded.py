@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import httpcore2
 import httpx2
 
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError
 
 GIVE_UP: Final = 5
@@ -52,7 +53,7 @@ class ServerRequests:
                 self._failed_in_a_row += 1
                 hopeless = self._failed_in_a_row >= GIVE_UP
             if hopeless and not error.permanent:
-                error = BackendError(f"{error} The run was stopped after {GIVE_UP} failures in a row.")
+                error = BackendError("{error} The run was stopped after {count} failures in a row.", error, GIVE_UP)
             if error.permanent:
                 self.stop()
             raise error from None
@@ -61,28 +62,28 @@ class ServerRequests:
         return answer
 
     def _error(self, what: str, *, permanent: bool = False) -> BackendError:
-        return BackendError(f"The server “{self._name}” {what}", permanent=permanent)
+        return BackendError("The server “{name}” {what}", self._name, what, permanent=permanent)
 
     def _refusal(self, status: int, missing: str) -> BackendError | None:
         """The error for a status other than success; None where another try may help. `missing`: what a 404 means."""
         if status in AGAIN or status >= 500:
             return None
         if status in (401, 403):
-            return self._error(f"rejected the key ({status}). Check the key.", permanent=True)
+            return self._error(_("rejected the key ({status}). Check the key.", status), permanent=True)
         if status == 404:
             return self._error(missing, permanent=True)
         if 300 <= status < 400:
-            return self._error(f"redirects ({status}). Enter its exact address.", permanent=True)
-        return self._error(f"rejected the request ({status}).")
+            return self._error(_("redirects ({status}). Enter its exact address.", status), permanent=True)
+        return self._error(_("rejected the request ({status}).", status))
 
     def _too_long(self) -> BackendError:
-        return self._error(f"sent more than {self._most // 2**20} MB, or a compressed response.")
+        return self._error(_("sent more than {most} MB, or a compressed response.", self._most // 2**20))
 
     def _late(self) -> BackendError:
-        return self._error(f"took longer than {self._seconds} s.")
+        return self._error(_("took longer than {seconds} s.", self._seconds))
 
     def _silent(self) -> BackendError:
-        return self._error("doesn't respond. Start the server, then resume the run.", permanent=True)
+        return self._error(_("doesn't respond. Start the server, then resume the run."), permanent=True)
 
 
 class TooLong(httpx2.NetworkError):

@@ -15,6 +15,7 @@ from safetensors.torch import load, save
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
+from annotations.text.wording import gettext as _
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.epochs import Orders, adapt, run_epochs
@@ -139,12 +140,12 @@ def save_model(path: Path, card: LanguageModelCard, characters: Characters) -> s
 
 def load_model(path: Path) -> tuple[LanguageModelCard, Characters]:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
-    data, _, content = files.unpack(path, FORMAT)
+    data, _lexicon, content = files.unpack(path, FORMAT)
     card = files.card_from(path, LanguageModelCard, data)
     try:
         characters = characters_of(json.loads(files.header(content)["alphabet"]), load(content), card.width)
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
-        raise files.refused(path, FORMAT, f"its weights don't fit its card ({type(error).__name__})") from None
+        raise files.refused(path, FORMAT, _("its weights don't fit its card ({error})", type(error).__name__)) from None
     return card, characters
 
 

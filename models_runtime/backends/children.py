@@ -24,6 +24,7 @@ from annotations.installation import CODE
 from annotations.parents import end_with
 from annotations.text.names import bad_character, shown
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 from annotations.threads import limit_threads
 from models_runtime.backends.base import BackendError, not_installed
 from models_runtime.backends.files import MOST, REFIT, card_of, format_of, mark_refit
@@ -82,7 +83,7 @@ def train(
                 process.send_signal(signal.SIGUSR1)
         on_step(None)
         raise BackendError(
-            f"The training process was lost ({_ending(process)}). Start training again.", permanent=False
+            "The training process was lost ({ending}). Start training again.", _ending(process), permanent=False
         )
 
 
@@ -110,12 +111,14 @@ def check(learners: Mapping[str, str], path: Path) -> Outline:
             raise BackendError("This file can't be used: its card has values that can't be stored.")
         if process.returncode or not isinstance(answer, dict):
             ending = _ending(process)
-            raise BackendError(f"This file can't be used: opening it crashes ({ending}).")
+            raise BackendError("This file can't be used: opening it crashes ({ending}).", ending)
     if "error" in answer:
         raise BackendError(shown(str(answer["error"])))
     # All texts of a card (labels, algorithms, languages) are names, so no special characters are allowed.
     if bad := next(filter(None, map(bad_character, texts_in(answer))), ""):
-        raise BackendError(f"This file can't be used: its card contains {bad}, a control or text direction character.")
+        raise BackendError(
+            "This file can't be used: its card contains {bad}, a control or text direction character.", bad
+        )
     # Our own code in the child has checked the fields.
     return cast(Outline, {name: answer[name] for name in Outline.__annotations__ if name in answer})
 
@@ -179,7 +182,7 @@ def _messages(process: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any] | N
 
 def _ending(process: "subprocess.Popen[bytes]") -> str:
     code = process.wait()
-    return f"signal {-code}" if code < 0 else f"status {code}"
+    return _("signal {number}", -code) if code < 0 else _("status {number}", code)
 
 
 @contextmanager
@@ -312,7 +315,7 @@ def _checked(learners: Sequence[str], path: Path) -> dict[str, Any]:
     known = dict(word.split("=") for word in learners)
     found = format_of(path)
     if found not in known:
-        raise BackendError(f"This file has no supported model format. Supported formats: {', '.join(known)}.")
+        raise BackendError("This file has no supported model format. Supported formats: {known}.", ", ".join(known))
     outline = _learner(known[found]).check(path) | {"format": found}
     refit = card_of(path).get(REFIT)
     return outline | ({REFIT: refit} if type(refit) is int and 0 < refit < MOST else {})

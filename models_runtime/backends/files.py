@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError
 
 C = TypeVar("C", bound="FileCard")
@@ -80,20 +81,20 @@ def unpack_stage(
         with path.open("rb") if inside is None else io.BytesIO(inside) as file, open_zip(file) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
             if set(sizes) - {earlier} != set(members):
-                raise refused(path, format, f"it must contain exactly {', '.join(members)}")
+                raise refused(path, format, _("it must contain exactly {files}", ", ".join(members)))
             if sum(sizes.values()) > BIGGEST:
-                raise refused(path, format, "it is larger than 1 GiB when unpacked")
+                raise refused(path, format, _("it is larger than 1 GiB when unpacked"))
             card, lexicon = (json.loads(archive.read(name)) for name in members[:2])
             content = archive.read(weights)
             stage = archive.read(earlier) if earlier in sizes else b""
     except FileNotFoundError:
-        raise BackendError(f"The model “{path.name}” doesn't exist.") from None
+        raise BackendError("The model “{name}” doesn't exist.", path.name) from None
     except TooManyEntries:
-        raise refused(path, format, f"it must contain exactly {', '.join(members)}") from None
+        raise refused(path, format, _("it must contain exactly {files}", ", ".join(members))) from None
     except (OSError, zipfile.BadZipFile, ValueError, RecursionError) as error:
-        raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
+        raise refused(path, format, _("it can't be read ({error})", type(error).__name__)) from None
     if not isinstance(card, dict) or card.get("format") not in (format, or_format or format):
-        raise refused(path, format, "its card has another format")
+        raise refused(path, format, _("its card has another format"))
     card.pop(REFIT, None)  # No format's own field: see card_of.
     return card, _lexicon(path, format, lexicon), content, stage
 
@@ -112,15 +113,15 @@ def format_of(path: Path) -> str:
 
 def card_of(path: Path) -> dict[str, Any]:
     """The file's card as it is; empty if it is not an object. Raises BackendError (permanent) without a card."""
-    why = "it can't be read"
+    why = _("it can't be read")
     try:
         with path.open("rb") as file, open_zip(file) as archive:
-            why = f"it contains no {CARD}"
+            why = _("it contains no {file}", CARD)
             size = archive.getinfo(CARD).file_size
-            why = "its card can't be read"
+            why = _("its card can't be read")
             card = json.loads(archive.read(CARD)) if size <= BIGGEST_CARD else None
     except (OSError, zipfile.BadZipFile, TooManyEntries, ValueError, RecursionError, KeyError):
-        raise BackendError(f"This file is not a deidreview model: {why}.") from None
+        raise BackendError("This file is not a deidreview model: {why}.", why) from None
     return card if isinstance(card, dict) else {}
 
 
@@ -145,7 +146,7 @@ def card_from(path: Path, kind: Callable[..., C], data: Mapping[str, Any], **con
     try:
         card = kind(**{**data, **{name: convert(data[name]) for name, convert in converted.items()}})
     except (TypeError, KeyError):
-        raise refused(path, data["format"], "its card has missing or unknown fields") from None
+        raise refused(path, data["format"], _("its card has missing or unknown fields")) from None
     texts = [getattr(card, field.name) for field in fields(card) if field.type is str]
     check_words(path, card.format, texts, card.labels)
     return card
@@ -153,18 +154,18 @@ def card_from(path: Path, kind: Callable[..., C], data: Mapping[str, Any], **con
 
 def refused(path: Path, format: str, why: str) -> BackendError:
     """The error for an invalid file. `why` is a clause without a full stop."""
-    return BackendError(f"{path.name} is not a {format} model: {why}.")
+    return BackendError("{name} is not a {format} model: {why}.", path.name, format, why)
 
 
 def check_words(path: Path, format: str, words: Sequence[object], labels: Sequence[object]) -> None:
     """Raise BackendError unless all are strings, and the labels are sorted and distinct."""
     if not all(isinstance(word, str) for word in (*words, *labels)) or list(labels) != sorted(set(map(str, labels))):
-        raise refused(path, format, "names in its card must be texts, labels sorted and distinct")
+        raise refused(path, format, _("names in its card must be texts, labels sorted and distinct"))
 
 
 def _lexicon(path: Path, format: str, data: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(data, dict) or not all(isinstance(fields, list) for fields in data.values()):
-        raise refused(path, format, "its lexicon must map words to lists of fields")
+        raise refused(path, format, _("its lexicon must map words to lists of fields"))
     return {word: tuple(map(str, fields)) for word, fields in data.items()}
 
 

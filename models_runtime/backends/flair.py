@@ -20,6 +20,7 @@ from annotations.text.bio import OUTSIDE, as_bio, decode, marks_and_labels, with
 from annotations.text.characters import trim
 from annotations.text.segments import sentences
 from annotations.text.spans import Span, Token, covered, tokenize
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, blocks
 from models_runtime.backends.bilstm_crf.embeddings import spellings
 from models_runtime.backends.bilstm_crf.model import BiLstmCrf, Shape
@@ -170,7 +171,7 @@ MOST_START: Final = 100
 
 def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
     """The network and a hash of its files. Raises BackendError (permanent) for a folder that can't be used."""
-    neural_device.check_files(folder, (CONFIG, WORDS, WEIGHTS), " Convert the tagger as docs/flair.md says.")
+    neural_device.check_files(folder, (CONFIG, WORDS, WEIGHTS), _("Convert the tagger as docs/flair.md says."))
     name = neural_device.name_of(folder)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
@@ -195,7 +196,8 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
         _check(network)
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, OSError, SafetensorError) as error:
         raise BackendError(
-            f"The tagger in “{name}” can't be used ({type(error).__name__}). Convert it again as docs/flair.md says."
+            "The tagger in “{name}” can't be used ({error}). Convert it again as docs/flair.md says.",
+            *(name, type(error).__name__),
         ) from None
     network.eval()
     return network, neural_device.digest_of(folder, (CONFIG, WORDS, WEIGHTS))
@@ -284,7 +286,7 @@ class FlairBackend(neural_device.OnDevice):
         self._names = [f"{MARKS.get(mark, mark)}-{label}" if label else OUTSIDE for mark, label in split]
         if missing := sorted({label for label in self._theirs if label} ^ set(labels)):
             raise BackendError(
-                f"The label map and the tagger differ in: {', '.join(missing)}. Map the tagger's labels."
+                "The label map and the tagger differ in: {missing}. Map the tagger's labels.", ", ".join(missing)
             )
         self._map = dict(labels)
         self.label_set = label_set

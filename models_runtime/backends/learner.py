@@ -171,7 +171,7 @@ def hyperparameters_of(task: TrainingTask, by_name: dict[str, H]) -> tuple[str, 
     """The task's algorithm (by default the first one) and its hyperparameters. Raises BackendError (permanent)."""
     name = task.algorithm or next(iter(by_name))
     if name not in by_name:
-        raise BackendError(f"There is no algorithm “{name}”. Choose one of: {', '.join(by_name)}.")
+        raise BackendError("There is no algorithm “{name}”. Choose one of: {algorithms}.", name, ", ".join(by_name))
     return name, replace(by_name[name], epochs=task.iterations) if task.iterations else by_name[name]
 
 

@@ -32,8 +32,9 @@ def tokenizer_of(language: str) -> Tokenizer:
         nlp = spacy.blank(code)
     except (ImportError, OSError):
         raise TokenizerError(
-            f"spaCy has no tokenizer for the language “{language[:20]}” here. "
-            "Change the language of the notes, or export without spaCy's tokenizer."
+            "spaCy has no tokenizer for the language “{language}” here. Change the language of the notes, or "
+            "export without spaCy's tokenizer.",
+            language[:20],
         ) from None
 
     def tokenize(text: str) -> list[Token]:
@@ -70,7 +71,9 @@ class PipelineBackend(StreamingBackend):
         try:
             self._nlp = spacy.load(path)
         except (OSError, ValueError, ImportError, KeyError) as error:
-            raise BackendError(f"The pipeline “{Path(path).name}” can't be loaded ({type(error).__name__}).") from None
+            raise BackendError(
+                "The pipeline “{name}” can't be loaded ({error}).", Path(path).name, type(error).__name__
+            ) from None
         self._map = dict(labels)
         self._source = f"spacy-pipeline-{self._nlp.meta['name']}"[:80]
         self.label_set = label_set
@@ -91,7 +94,9 @@ class PipelineBackend(StreamingBackend):
     def _spans(self, doc: Doc, text: str, offset: int) -> Iterator[Span]:
         for first, past, label, score in _entities(doc):
             if label not in self._map:
-                raise BackendError(f"The pipeline has a label “{label}” that the label map lacks. Add it to the map.")
+                raise BackendError(
+                    "The pipeline has a label “{label}” that the label map lacks. Add it to the map.", label
+                )
             start, end = trim(text, offset + first, offset + past)
             if (ours := self._map[label]) and start < end:
                 yield Span(start, end, ours, score, self._source)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 
 from annotations.audio.rules.intervals import Interval
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
 
 BLOCK: Final = 1 << 18
 """Samples of all channels that are decoded at once."""
@@ -31,7 +33,7 @@ _WRITTEN: Final = {
 }  # fmt: skip
 
 
-class AudioError(ValueError):
+class AudioError(WordedError, ValueError):
     """A recording can't be read; the message says what to do."""
 
 
@@ -39,7 +41,7 @@ class AudioMissing(AudioError):
     """The packages of the extra `audio` are not installed."""
 
     def __init__(self) -> None:
-        super().__init__("Recordings need the packages of the extra “audio”. Install them with “make setup-audio”.")
+        super().__init__(_("Recordings need the packages of the extra “audio”. Install them with “make setup-audio”."))
 
 
 def library() -> Any:
@@ -92,8 +94,11 @@ def facts_of(file: IO[bytes]) -> SoundFacts:
     if not facts.frames:
         raise AudioError("The recording is empty.")
     if facts.rate not in RATES or facts.channels > MOST_CHANNELS:
-        some = f"{RATES.start:,} to {RATES.stop:,} samples a second, and at most {MOST_CHANNELS} channels"
-        raise AudioError(f"A recording must have {some}. Convert it.")
+        raise AudioError(
+            "A recording must have {least:,} to {most:,} samples a second, and at most {channels} channels. "
+            "Convert it.",
+            *(RATES.start, RATES.stop, MOST_CHANNELS),
+        )
     _check_length(facts, facts.frames)
     return facts
 

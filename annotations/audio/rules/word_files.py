@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from annotations.audio.rules.words import SpokenWord, interpolated
 from annotations.text.names import unkeepable
+from annotations.text.wording import WordedError
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 MOST_WORDS: Final = 500_000
 LONGEST_WORD: Final = 200
 
 
-class WordsError(ValueError):
+class WordsError(WordedError, ValueError):
     """A file of words can't be read; the message says what to change and quotes nothing of the file."""
 
 
@@ -25,20 +26,25 @@ def read_words(name: str, data: bytes) -> list[SpokenWord]:
     reader = READERS.get(name.rpartition(".")[2].casefold())
     if reader is None:
         known = ", ".join(f".{ending}" for ending in READERS)
-        raise WordsError(f"This file of words has an unknown ending. Known endings: {known}.")
+        raise WordsError("This file of words has an unknown ending. Known endings: {known}.", known)
     if len(data) > MOST_BYTES:
         raise WordsError("The file of words is larger than 64 MiB. Split the recording.")
     words = [_finite(word) for word in reader(_decoded(data)) if word.word.strip()]
     if not words:
         raise WordsError("The file has no words.")
     if len(words) > MOST_WORDS:
-        raise WordsError(f"The file has more than {MOST_WORDS} words. Split the recording.")
+        raise WordsError("The file has more than {most} words. Split the recording.", MOST_WORDS)
     for number, word in enumerate(words, start=1):
         if len(word.word) > LONGEST_WORD or unkeepable(word.word) or unkeepable(word.speaker):
-            reason = f"Word {number} of the file is longer than {LONGEST_WORD} characters, or it or its speaker has a"
-            raise WordsError(f"{reason} character that can't be stored (NUL or half of a surrogate pair).")
+            raise WordsError(
+                "Word {number} of the file is longer than {most} characters, or it or its speaker has a character "
+                "that can't be stored (NUL or half of a surrogate pair).",
+                *(number, LONGEST_WORD),
+            )
         if word.confidence is not None and not 0 <= word.confidence <= 1:
-            raise WordsError(f"The confidence of word {number} is not between 0 and 1. Convert it, or leave it out.")
+            raise WordsError(
+                "The confidence of word {number} is not between 0 and 1. Convert it, or leave it out.", number
+            )
     return words
 
 
@@ -55,7 +61,7 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise WordsError(f"The file of words is not UTF-8 (byte {error.start}). Convert it to UTF-8.") from None
+        raise WordsError("The file of words is not UTF-8 (byte {offset}). Convert it to UTF-8.", error.start) from None
 
 
 def _json(text: str) -> Iterator[SpokenWord]:
@@ -78,7 +84,7 @@ def _json(text: str) -> Iterator[SpokenWord]:
             yield one
             continue
         if not isinstance(one, dict) or not isinstance(one.get("word"), str):
-            raise WordsError(f"Word {number} of the JSON is no object with “word”, “start” and “end”.")
+            raise WordsError("Word {number} of the JSON is no object with “word”, “start” and “end”.", number)
         confidence = _number(one, "confidence", number)
         if confidence is None:
             confidence = _number(one, "probability", number)
@@ -103,7 +109,7 @@ def _of_segment(segment: Any) -> list[Any]:
 def _speaker(one: Mapping[str, Any], number: int) -> str:
     speaker = one.get("speaker")
     if speaker is not None and not isinstance(speaker, (str, int)):
-        raise WordsError(f"The speaker of word {number} of the JSON is no text.")
+        raise WordsError("The speaker of word {number} of the JSON is no text.", number)
     return "" if speaker is None else str(speaker)[:80]
 
 
@@ -112,7 +118,7 @@ def _number(one: Mapping[str, Any], key: str, number: int) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise WordsError(f"“{key}” of word {number} of the JSON is not a number.")
+        raise WordsError("“{key}” of word {number} of the JSON is not a number.", key, number)
     try:
         return float(value)
     except OverflowError:  # A whole number of hundreds of digits: no time at all.
@@ -133,7 +139,7 @@ def _ctm(text: str) -> Iterator[SpokenWord]:
             begin, length = float(start), float(duration)
             confidence = float(fields[5]) if len(fields) > 5 and fields[5] != "NA" else None
         except ValueError:
-            raise WordsError(f"Line {number} is not “recording channel start duration word”.") from None
+            raise WordsError("Line {number} is not “recording channel start duration word”.", number) from None
         recordings.add(recording)
         last[channel] = begin if math.isfinite(begin) else last.get(channel, 0.0)
         found.append((last[channel], channel, SpokenWord(word, begin, begin + length, confidence)))

@@ -23,6 +23,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Prob
 from annotations.formats.quotes import OffsetUnit
 from annotations.formats.span_rules import ANY_NAME, given_rows
 from annotations.formats.xml_files import REPLACED, XmlHandler, as_attribute, as_text, parse, replaced_characters
+from annotations.text.wording import gettext as _
 
 
 class BiocReader(DocumentReader, RecordsFormat):
@@ -49,13 +50,13 @@ class BiocFormat(BiocReader):
         handler = _BiocHandler()
         with files.open(file) as stream:
             try:
-                for _ in parse(stream, file, handler):
+                for _part in parse(stream, file, handler):
                     yield from handler.taken()
             except NoteError:
                 yield from handler.taken()
                 raise
         if not handler.documents:
-            message = "The file has no documents. Expected: <collection> with elements <document>."
+            message = _("The file has no documents. Expected: <collection> with elements <document>.")
             raise NoteError([Problem(file, None, "no notes", message)])
 
     def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
@@ -181,7 +182,7 @@ class BiocJsonFormat(BiocReader):
             except NoteError as error:
                 yield line, error
         if not found:
-            message = "The file has no documents. Expected: a collection with a list “documents”."
+            message = _("The file has no documents. Expected: a collection with a list “documents”.")
             raise NoteError([Problem(file, 1, "no notes", message)])
 
     def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
@@ -208,7 +209,7 @@ def _document(record: object, file: str, line: int) -> Document:
     if isinstance(record, NoteError):
         raise record
     if not isinstance(record, dict) or not isinstance(record.get("passages"), list):
-        message = "The record is not a document of BioC. Expected: an object with a list “passages”."
+        message = _("The record is not a document of BioC. Expected: an object with a list “passages”.")
         raise NoteError([Problem(file, line, "structure", message)])
     given = record.get("id")
     found = Document(line, str(given) if isinstance(given, str | int) else None)
@@ -241,7 +242,7 @@ def _objects(part: Mapping[str, Any], field: str, file: str, line: int) -> list[
     """The objects in a list of a part, which may be missing. Raises NoteError for anything else."""
     items = part.get(field) or []
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        message = f"The field “{field}” is not a list of objects."
+        message = _("The field “{field}” is not a list of objects.", field)
         raise NoteError([Problem(file, line, "structure", message)])
     return items
 

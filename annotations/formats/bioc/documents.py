@@ -11,6 +11,7 @@ from annotations.formats.span_rules import SpanTaker, attribute_value, whole
 from annotations.formats.xml_files import restored
 from annotations.text.names import shown
 from annotations.text.spans import Bounds
+from annotations.text.wording import gettext as _
 
 TYPE: Final = "type"
 """The key of the infon with the label."""
@@ -86,15 +87,15 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
     taker = SpanTaker(placed.text, file, find_label)
     name = taker.name_of(document.id, numbered, document.line)
     if document.relations:
-        taker.not_kept("Relations are not imported.", document.relations)
+        taker.not_kept(_("Relations are not imported."), document.relations)
     if document.infons:
-        taker.not_kept("Infons of documents and passages are not imported.", document.infons)
+        taker.not_kept(_("Infons of documents and passages are not imported."), document.infons)
     points = points_of(placed.text, placed.unit)
     for annotation, given in zip(document.annotations, bounds, strict=True):
         if taker.skips(annotation.infons.get(TYPE)):
             continue
         if given is None:
-            message = "The annotation has no valid location. Expected: offset and length as whole numbers."
+            message = _("The annotation has no valid location. Expected: offset and length as whole numbers.")
             taker.refuse_span(annotation.infons.get(TYPE), "offsets", message, annotation.line)
             continue
         counted = [(first - placed.base, past - placed.base) for first, past in given]
@@ -113,9 +114,10 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
 
 def _outside(given: list[Bounds], placed: _PlacedText) -> str:
     length = size(placed.text, placed.unit)
-    return (
-        f"The annotation {given[0][0]}-{given[-1][1]} is not inside the text, which has {length} {placed.unit.value} "
-        f"from offset {placed.base}. Check that the text belongs to the annotations and is unchanged."
+    return _(
+        "The annotation {start}-{end} is not inside the text, which has {length} {unit} from offset {base}. "
+        "Check that the text belongs to the annotations and is unchanged.",
+        *(given[0][0], given[-1][1], length, _(placed.unit.value), placed.base),
     )
 
 
@@ -127,7 +129,7 @@ def _take(annotation: Annotation, pieces: list[Bounds], taker: SpanTaker) -> Non
         elif isinstance(value, str) and value:
             attributes[key] = attribute_value(value)
         elif value not in (None, False, ""):
-            taker.not_kept(f"The infon “{shown(key)[:60]}” is not imported: it is not text.", annotation.line)
+            taker.not_kept(_("The infon “{key}” is not imported: it is not text.", shown(key)[:60]), annotation.line)
     label = attributes.pop(TYPE, None)
     quote = annotation.text if isinstance(annotation.text, str) else None
     taker.take_pieces(label, pieces, line=annotation.line, quote=quote, attributes=attributes)
@@ -182,19 +184,24 @@ def _text(pieces: list[tuple[Passage, str]], unit: OffsetUnit, file: str) -> _Pl
     for number, (piece, filling) in enumerate(pieces):
         offset = whole(piece.offset)
         if offset is None:
-            message = "The passage has no valid offset. Expected: a whole number."
+            message = _("The passage has no valid offset. Expected: a whole number.")
             raise NoteError([Problem(file, piece.line, "offsets", message)])
         if not isinstance(piece.text, str | None):
-            message = "The text of the passage is not text."
+            message = _("The text of the passage is not text.")
             raise NoteError([Problem(file, piece.line, "no text", message)])
         base = offset if number == 0 else base
         gap = offset - base - length
         if gap < 0:
-            message = f"The passage at offset {offset} begins before the one before it ends ({base + length})."
+            message = _(
+                "The passage at offset {offset} begins before the one before it ends ({end}).", offset, base + length
+            )
             raise NoteError([Problem(file, piece.line, "order", message)])
         if gaps + gap > _WIDEST:
-            message = f"The passage at offset {offset} begins {gap} characters after the end of the one before it."
-            most = f"At most {_WIDEST} are allowed in a document."
+            message = _(
+                "The passage at offset {offset} begins {gap} characters after the end of the one before it.",
+                *(offset, gap),
+            )
+            most = _("At most {most} are allowed in a document.", _WIDEST)
             raise NoteError([Problem(file, piece.line, "offsets", f"{message} {most}")])
         text = piece.text or ""
         texts += [filling * gap, text]

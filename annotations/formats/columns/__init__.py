@@ -28,6 +28,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Prob
 from annotations.text.bio import OUTSIDE, Scheme, as_bio, decode, in_scheme, split_any_tag
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.spans import Token, Tokenizer, tokenize
+from annotations.text.wording import gettext as _
 
 ENDINGS: Final = (
     *("conll", "conll03", "conll2003", "iob", "iob1", "iob2", "bio", "bioes", "bilou", "tsv"),
@@ -79,7 +80,7 @@ class ColumnsFormat(Format):
                 texts[name] = text
             else:
                 whole.append(NoteFiles(name, {"txt": text, _ROWS: rows[0]}))
-                message = f"The file is ignored: “{rows[0]}” has the rows of the same note."
+                message = _("The file is ignored: “{other}” has the rows of the same note.", rows[0])
                 problems += [Problem(file, None, "same name", message) for file in rows[1:]]
         names_of = _names(many)
         if many and texts:
@@ -156,7 +157,7 @@ class _Reader:
         file, beside = note.parts[_ROWS], note.parts["txt"]
         found = list(documents(io.BytesIO(self._files.load(file)), file))
         if len(found) > 1:
-            message = "A second note starts here, but this file belongs to one text file. Rename the file."
+            message = _("A second note starts here, but this file belongs to one text file. Rename the file.")
             raise NoteError([Problem(file, found[1].line, "many notes", message)])
         return _parse(note.name, found[0], self._find_label, decode_utf8(self._files.load(beside), beside), beside)
 
@@ -182,7 +183,7 @@ class _Reader:
                     [Problem(file, document.line, "name", each.message) for each in error.problems]
                 ) from None
         if name in self.seen:
-            message = f"The note “{name}” occurs twice. Give each note a name of its own."
+            message = _("The note “{name}” occurs twice. Give each note a name of its own.", name)
             raise NoteError([Problem(file, document.line, "same name", message)])
         self.seen.add(name)
         beside = self._texts.get(name)
@@ -209,17 +210,23 @@ def _parse(
     if text is None:
         found = token_tags.placed((sentence.words, sentence.starts) for sentence in document.sentences)
         text, tokens = found or token_tags.rebuilt(sentence.words for sentence in document.sentences)
-        warnings = [Problem(file, document.line, "rebuilt", token_tags.PLACED if found else token_tags.REBUILT)]
+        warnings = [Problem(file, document.line, "rebuilt", _(token_tags.PLACED if found else token_tags.REBUILT))]
     else:
         tokens, warnings = _aligned(text, document, beside)
     if document.problems:
         raise NoteError(document.problems)
     if document.blank:
-        message = f"{len(document.blank)} rows without a token, the first one here, are left out."
+        message = _("{count} rows without a token, the first one here, are left out.", len(document.blank))
         warnings.append(Problem(file, document.blank[0], "not kept", message))
     if document.wide:
-        rows = "This row has" if len(document.wide) == 1 else f"{len(document.wide)} rows, the first one here, have"
-        message = f"{rows} more columns than the others. The words before the usual columns were read as one token."
+        rows = (
+            _("This row has")
+            if len(document.wide) == 1
+            else _("{count} rows, the first one here, have", len(document.wide))
+        )
+        message = _(
+            "{rows_have} more columns than the others. The words before the usual columns were read as one token.", rows
+        )
         warnings.append(Problem(file, document.wide[0], "wide", message))
     return ParsedNote(name, text, decode(tokens, tags), warnings)
 
@@ -230,18 +237,22 @@ def _aligned(text: str, document: Document, beside: str) -> tuple[list[Token], l
     found = token_tags.align(text, [word for sentence in document.sentences for word in sentence.words])
     warnings = []
     if found.missing is not None:
-        message = (
-            f"The token of this row doesn't follow in the text of “{beside}” after character {found.at}. Expected: the "
-            "tokens of that text, in order and unchanged; only white space may lie between them."
+        message = _(
+            "The token of this row doesn't follow in the text of “{beside}” after character {at}. Expected: the "
+            "tokens of that text, in order and unchanged; only white space may lie between them.",
+            *(beside, found.at),
         )
         document.refuse(lines[found.missing], "quote", message)
     elif not token_tags.blank(text, found.at):
-        message = f"The rows end at character {found.at} of “{beside}”. The rest of the text has no annotations."
+        message = _(
+            "The rows end at character {at} of “{beside}”. The rest of the text has no annotations.", found.at, beside
+        )
         warnings.append(Problem(document.file, lines[-1] if lines else document.line, "short", message))
     if found.changed:
-        message = (
-            f"{len(found.changed)} tokens, the first one here, are written in another way in “{beside}” (for example "
-            "brackets as -LRB-, or quotes). The text was kept as it is."
+        message = _(
+            "{count} tokens, the first one here, are written in another way in “{beside}” (for example brackets as "
+            "-LRB-, or quotes). The text was kept as it is.",
+            *(len(found.changed), beside),
         )
         warnings.append(Problem(document.file, lines[found.changed[0]], "normalized", message))
     return found.tokens, warnings

@@ -17,6 +17,8 @@ from typing import IO, Final
 from annotations.formats.notes import Problem
 from annotations.formats.token_tags import is_tag, shown
 from annotations.text.characters import WHITE_SPACE
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 MARK: Final = "-DOCSTART-"
 LONGEST: Final = 1 << 20
@@ -34,7 +36,7 @@ _SAMPLE: Final = 1 << 16
 """The bytes at the start of a file whose rows tell what columns it has."""
 _OFFSET: Final = re.compile("[0-9]{1,9}")
 _FILLERS: Final = frozenset({"-X-", "O", "_", "-", MARK, ""})
-_EXPECTED: Final = (
+_EXPECTED: Final = gettext_noop(
     "Expected: a token, any other columns, and a tag, separated by spaces or by tabs; an empty row between sentences."
 )
 
@@ -206,10 +208,10 @@ class _Columns:
         if row[0] == " " and not tabs and (len(columns) == max(self._count - 1, 1)) and is_tag(columns[-1]):
             columns.insert(0, "")
         if len(columns) < 2:
-            return f"The row has one column. {_EXPECTED}"
+            return _("The row has one column. {expected}", _(_EXPECTED))
         self._count = self._count or len(columns)
         separator = "\t" if tabs else " "
-        first, _, rest = row.partition(separator)
+        first, _separator, rest = row.partition(separator)
         self.is_wide = not tabs and len(columns) > self._count
         past = len(columns) - self._count + 1
         if len(columns) - self.leading > 1:
@@ -262,16 +264,18 @@ def _mark(row: str) -> str | None:
 def _decoded(document: Document, line: int, data: bytes) -> str | None:
     """The text of a row without its line break; None after a problem."""
     if len(data) >= LONGEST:
-        document.refuse(line, "line", f"The row is longer than {LONGEST:,} bytes. {_EXPECTED}")
+        document.refuse(line, "line", _("The row is longer than {most:,} bytes. {expected}", LONGEST, _(_EXPECTED)))
         return None
     try:
         row = data.decode()
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
-        document.refuse(line, "utf8", f"The row is not UTF-8: the byte {byte} is not valid. Save the file as UTF-8.")
+        document.refuse(
+            line, "utf8", _("The row is not UTF-8: the byte {byte} is not valid. Save the file as UTF-8.", byte)
+        )
         return None
     if "\0" in row:
-        document.refuse(line, "nul", "The row contains NUL, which can't be stored. Remove it.")
+        document.refuse(line, "nul", _("The row contains NUL, which can't be stored. Remove it."))
         return None
     return row.removeprefix("\ufeff") if line == 1 else row
 

@@ -25,6 +25,8 @@ from annotations.formats.docbin.writing import ENT_IOB, ENT_TYPE, GROUP, MARK, N
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, check_text
 from annotations.formats.span_rules import SpanTaker
 from annotations.text.spans import Bounds
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Reading of spaCy's binary files, one document at a time, from a temporary file with the decompressed content.
 
@@ -83,7 +85,9 @@ def _documents(descriptor: int, file: str) -> Iterator[Doc]:
 
 
 def _broken(file: str) -> NoteError:
-    message = "The file is not a file that spaCy's DocBin wrote, or it is damaged. Save it again with DocBin.to_disk."
+    message = _(
+        "The file is not a file that spaCy's DocBin wrote, or it is damaged. Save it again with DocBin.to_disk."
+    )
     return NoteError([Problem(file, None, "docbin", message)])
 
 
@@ -97,7 +101,7 @@ def _decompress(stream: IO[bytes], content: IO[bytes], file: str) -> None:
                 content.write(squeezed.decompress(data, _CHUNK))
                 data = squeezed.unconsumed_tail
                 if content.tell() > min(_LARGEST, max(_SMALL, given * _RATIO)):
-                    message = "The file becomes too large when it is decompressed. Export fewer documents into it."
+                    message = _("The file becomes too large when it is decompressed. Export fewer documents into it.")
                     raise NoteError([Problem(file, None, "size", message)])
         content.write(squeezed.flush())
     except zlib.error as error:
@@ -157,9 +161,9 @@ class _Bin:
                     self._read_groups(doc, groups, starts)
                     _read_data(doc, data)
                 except _FAULTS:
-                    doc.faults.append("Span groups or user data can't be read. Save the file again with DocBin.")
+                    doc.faults.append(_("Span groups or user data can't be read. Save the file again with DocBin."))
             if cats:
-                doc.unkept.append("Categories of documents are not imported.")
+                doc.unkept.append(_("Categories of documents are not imported."))
             yield doc
 
     def _find_parts(self) -> None:
@@ -167,7 +171,7 @@ class _Bin:
         unpacker = self._unpacker(0)
         count = unpacker.read_map_header()
         at = unpacker.tell()
-        for _ in range(count):
+        for _part in range(count):
             unpacker = self._unpacker(at)
             key = unpacker.unpack()
             at += unpacker.tell()
@@ -210,7 +214,9 @@ class _Bin:
         spaces = b"\1" * length if doc.has_unknown_spaces else self._bytes("spaces", first, length)
         words = [self._strings.get(orth) for orth in rows[self._orth :: self._width]]
         if None in words:
-            doc.faults.append(f"The string of the token {words.index(None)} is missing in the file. Save it again.")
+            doc.faults.append(
+                _("The string of the token {index} is missing in the file. Save it again.", words.index(None))
+            )
             return []
         pieces: list[str] = []
         starts: list[Bounds] = []
@@ -250,12 +256,14 @@ class _Bin:
             group = _unpacked(data)
             if GROUP not in (keys or [group["name"]]):
                 if group["spans"]:
-                    doc.unkept.append(f"Span groups other than “{GROUP}” are not imported.")
+                    doc.unkept.append(_("Span groups other than “{group}” are not imported.", GROUP))
                 continue
             for row in group["spans"]:
-                _, _, label, first, past, _, _ = SPAN.unpack(row)
+                label, first, past = SPAN.unpack(row)[2:5]
                 if not 0 <= first < past <= len(places):
-                    doc.faults.append(f"A span of the group “{GROUP}” is not inside the document. Save the file again.")
+                    doc.faults.append(
+                        _("A span of the group “{group}” is not inside the document. Save the file again.", GROUP)
+                    )
                     continue
                 span = DocSpan(places[first][0], places[past - 1][1], self._strings.get(label))
                 if span not in known:
@@ -270,11 +278,11 @@ def _read_data(doc: Doc, packed: Any) -> None:
         if key == NAME and isinstance(value, str):
             doc.name = value
         elif extension and isinstance(key[1], str) and isinstance(value, str | bool) and None not in key:
-            _, name, start, end = key
+            name, start, end = key[1:]
             if value is not False:
                 doc.attributes.setdefault((start, end), {})[name] = value
         else:
-            doc.unkept.append("User data other than the name and attributes of spans is not imported.")
+            doc.unkept.append(_("User data other than the name and attributes of spans is not imported."))
 
 
 def _unpacked(data: Any) -> Any:
@@ -286,7 +294,9 @@ def _unpacked(data: Any) -> Any:
         raise ValueError from error
 
 
-_SPACES: Final = "The document doesn't say where spaces are. Its text has a space after each token, as in spaCy."
+_SPACES: Final = gettext_noop(
+    "The document doesn't say where spaces are. Its text has a space after each token, as in spaCy."
+)
 
 
 class DocBinFormat(DocumentReader, OneFileFormat):
@@ -296,14 +306,17 @@ class DocBinFormat(DocumentReader, OneFileFormat):
     endings = ("spacy",)
     claim = re.compile(rb"\A\x78")  # zlib
     file = "train.spacy"
-    unique = "Give each document a name of its own."
+    unique = gettext_noop("Give each document a name of its own.")
 
     options = frozenset({"tokenizer"})
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[None, Doc | NoteError]]:
         with files.open(file) as stream, opened(stream, file) as docs:
             for number, doc in enumerate(docs, 1):
-                faults = [Problem(file, None, "docbin", f"Document {number}: {fault}") for fault in doc.faults]
+                faults = [
+                    Problem(file, None, "docbin", _("Document {number}: {fault}", number, fault))
+                    for fault in doc.faults
+                ]
                 yield None, NoteError(faults) if faults else doc
 
     def note_in(self, document: Doc, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
@@ -315,7 +328,7 @@ class DocBinFormat(DocumentReader, OneFileFormat):
         for message in document.unkept:
             taker.not_kept(message)
         if document.has_unknown_spaces:
-            taker.warn("rebuilt", _SPACES)
+            taker.warn("rebuilt", _(_SPACES))
         return taker.note(name)
 
     @contextmanager

@@ -14,6 +14,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_n
 from annotations.formats.span_rules import given_spans
 from annotations.text.bio import OUTSIDE, BioEncoding, encode, encode_tokens
 from annotations.text.spans import Bounds, Span, Tokenizer, covered
+from annotations.text.wording import gettext as _
 
 # Numbers of strings in spaCy's files: symbols have fixed numbers, other strings their hash.
 #
@@ -102,7 +103,9 @@ class Writer(ExitStack):
         spans = [Span(span.start, span.end, code) for span, code in given]
         doc = _tokenized(note.text, spans, self._encoded(note.text, spans))
         if (self._tokens.tell() + len(doc.words) * len(_ATTRS) * 8) > _LARGEST:
-            message = "The file would be larger than spaCy's format allows (4 GB of tokens). Export the notes in parts."
+            message = _(
+                "The file would be larger than spaCy's format allows (4 GB of tokens). Export the notes in parts."
+            )
             raise NoteError([Problem(name, None, "size", message)])
         number_of = self._number
         rows = array("Q", [0]) * (len(doc.words) * len(_ATTRS))
@@ -230,13 +233,13 @@ def _attributes(
     """The attributes by the bounds of their spans, which is all that spaCy keeps, and those that this makes unclear."""
     found: dict[Bounds, tuple[tuple[str, str | bool], ...]] = {}
     unclear = set()
-    for span, _ in given:
+    for span, _code in given:
         bounds = span.start, span.end
         if found.setdefault(bounds, span.attributes) != span.attributes:
             unclear.add(bounds)
-    reason = "Attributes are not exported, because another span has the same start and end."
+    reason = _("Attributes are not exported, because another span has the same start and end.")
     losses = [
-        Loss(note.name, span, reason) for span, _ in given if span.attributes and (span.start, span.end) in unclear
+        Loss(note.name, span, reason) for span, _code in given if span.attributes and (span.start, span.end) in unclear
     ]
     return {bounds: each for bounds, each in found.items() if each and bounds not in unclear}, losses
 

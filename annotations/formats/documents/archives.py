@@ -11,12 +11,14 @@ from annotations.formats.base import is_system_file
 from annotations.formats.documents.base import DocumentSource, ExtractedNote, Result, refused, stem
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, check_name
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # A file in an archive may be packed better than `Limits.ratio` up to this size, since it does no harm.
 _SMALL: Final = 1 << 20
 _CHUNK: Final = 1 << 16
 _DAMAGED: Final = (*DAMAGED, tarfile.TarError)
-_BROKEN: Final = "The archive is damaged: not everything in it can be unpacked. Pack it again."
+_BROKEN: Final = gettext_noop("The archive is damaged: not everything in it can be unpacked. Pack it again.")
 
 
 def read_zip(source: DocumentSource) -> Iterator[Result]:
@@ -27,7 +29,7 @@ def read_zip(source: DocumentSource) -> Iterator[Result]:
     except TooManyEntries:
         raise _too_many(source) from None
     except _DAMAGED:
-        raise refused(source.name, "damaged", _BROKEN) from None
+        raise refused(source.name, "damaged", _(_BROKEN)) from None
     reading = _ArchiveState(source)
     for entry in archive.infolist():
         if entry.is_dir():
@@ -36,7 +38,7 @@ def read_zip(source: DocumentSource) -> Iterator[Result]:
         if stat.S_ISLNK(kind) or (kind and not stat.S_ISREG(kind)):
             yield _link(entry.filename)
         elif entry.flag_bits & 1:
-            message = "The file is encrypted. Pack it without a password."
+            message = _("The file is encrypted. Pack it without a password.")
             yield refused(entry.filename, "encrypted", message)
         else:
             yield from reading.member(entry.filename, partial(archive.open, entry), entry.compress_size)
@@ -62,7 +64,7 @@ def read_tar(source: DocumentSource) -> Iterator[Result]:
                     yield _link(entry.name)
                 archive.members = []  # type: ignore[attr-defined]  # it is documented nowhere, and would keep all names
     except _DAMAGED:
-        raise refused(source.name, "damaged", _BROKEN) from None
+        raise refused(source.name, "damaged", _(_BROKEN)) from None
 
 
 class _ArchiveState:
@@ -88,7 +90,7 @@ class _ArchiveState:
             yield error
             return
         if name in self._names:
-            yield refused(name, "same name", "The archive has two files with this name. The first one was read.")
+            yield refused(name, "same name", _("The archive has two files with this name. The first one was read."))
             return
         self._names.add(name)
         try:
@@ -100,7 +102,7 @@ class _ArchiveState:
             yield error
             return
         except _DAMAGED:
-            yield refused(name, "damaged", "The file can't be unpacked: it is damaged, or packed in an unknown way.")
+            yield refused(name, "damaged", _("The file can't be unpacked: it is damaged, or packed in an unknown way."))
             return
         # Of two documents that differ only in the ending, the second keeps it in its name.
         short = stem(name) not in self._stems
@@ -118,9 +120,10 @@ class _ArchiveState:
         while chunk := file.read(_CHUNK):
             size += len(chunk)
             if size > _SMALL and size > self._source.limits.ratio * max(packed, 1):
-                message = (
-                    f"The file is more than {self._source.limits.ratio} times as long as its packed form. It was not "
-                    "read, since such files are made to fill memory. Import it unpacked if you need it."
+                message = _(
+                    "The file is more than {ratio} times as long as its packed form. It was not read, since such "
+                    "files are made to fill memory. Import it unpacked if you need it.",
+                    self._source.limits.ratio,
                 )
                 raise refused(name, "bomb", message)
             if not self._source.budget.take(len(chunk)):
@@ -131,7 +134,7 @@ class _ArchiveState:
     def too_large(self) -> NoteError:
         """The error that ends the reading of the archive."""
         most = self._source.limits.unpacked >> 20
-        message = f"The archive holds more than {most:,} MiB. Split it. What comes before was read."
+        message = _("The archive holds more than {most:,} MiB. Split it. What comes before was read.", most)
         return _Whole(refused(self._source.name, "too large", message).problems)
 
 
@@ -140,9 +143,9 @@ class _Whole(NoteError):
 
 
 def _link(name: str) -> NoteError:
-    return refused(name, "link", "The entry is a link or a device, not a file. Pack the file itself.")
+    return refused(name, "link", _("The entry is a link or a device, not a file. Pack the file itself."))
 
 
 def _too_many(source: DocumentSource) -> NoteError:
-    message = f"The archive holds more than {source.limits.members:,} files. Split it."
+    message = _("The archive holds more than {members:,} files. Split it.", source.limits.members)
     return refused(source.name, "too many", message)

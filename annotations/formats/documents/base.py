@@ -11,10 +11,12 @@ from annotations.formats.notes import NoteError, Problem
 from annotations.text.names import DOCUMENTS as DOCUMENTS
 from annotations.text.names import MIXED as MIXED
 from annotations.text.names import shown, unkeepable
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
-PICTURES: Final = "The document has pictures. Text in them was not read."
-MACROS: Final = "The document has macros. They were ignored."
-COMMENTS: Final = "The comments of the document were left out."
+PICTURES: Final = gettext_noop("The document has pictures. Text in them was not read.")
+MACROS: Final = gettext_noop("The document has macros. They were ignored.")
+COMMENTS: Final = gettext_noop("The comments of the document were left out.")
 BETWEEN_PARTS: Final = "\n\n"
 TIME: Final = "time"
 """The code of the problem of a document that takes too long."""
@@ -132,7 +134,7 @@ class Draft:
     def with_text(self) -> Self:
         """The draft. Raises NoteError if it has no part."""
         if not self.parts:
-            message = "The document has no text. If it holds pictures of pages, use OCR first."
+            message = _("The document has no text. If it holds pictures of pages, use OCR first.")
             raise refused(self._file, "no text", message)
         return self
 
@@ -143,7 +145,7 @@ class Draft:
     def _append(self, text: str) -> None:
         self._length += len(text)
         if self._length > self._most:
-            message = f"The text has more than {self._most:,} characters. Split the document."
+            message = _("The text has more than {most:,} characters. Split the document.", self._most)
             raise refused(self._file, "too long", message)
         self._pieces.append(text)
 
@@ -193,7 +195,7 @@ class DocumentSource:
     def inner(self, name: str, data: bytes, encoding: str | None = None) -> Iterator[Result]:
         """Read a document within this one, for example a file in an archive."""
         if self.depth >= self.limits.nesting:
-            message = f"The file is packed more than {self.limits.nesting} levels deep. Unpack the archive."
+            message = _("The file is packed more than {nesting} levels deep. Unpack the archive.", self.limits.nesting)
             return iter([refused(name, "nesting", message)])
         return self.nested(
             replace(self, name=name, file=io.BytesIO(data), encoding=encoding or self.encoding, depth=self.depth + 1)

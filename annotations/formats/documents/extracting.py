@@ -34,6 +34,7 @@ from annotations.formats.documents.reading import ENDINGS, DocumentKind, has_not
 from annotations.formats.documents.texts import ALL_RULES, CleaningRule, is_utf8
 from annotations.formats.notes import NoteError, NoteSource, ParsedNote, Problem, check_name
 from annotations.installation import CODE
+from annotations.text.wording import gettext as _
 
 CHILD: Final = "annotations.formats.documents.child"
 # The child's interpreter must have started by then (seconds).
@@ -80,15 +81,19 @@ class Extractor:
                         return
                     yield _result(message)
             except TimeoutError:
-                reason = f"Reading takes more than {self._limits.seconds:g} s for one note or page. Split the document."
+                reason = _(
+                    "Reading takes more than {seconds:g} s for one note or page. Split the document.",
+                    self._limits.seconds,
+                )
                 yield refused(name, base.TIME, reason)
             except _TooLong:
-                yield refused(name, "too long", "The document gives more text than can be kept. Split it.")
+                yield refused(name, "too long", _("The document gives more text than can be kept. Split it."))
             except (_ChildLost, ValueError, KeyError, TypeError):
-                ending = self._child.ending() if self._child else "it did not start"
-                reason = (
-                    f"The program that reads documents broke off ({ending}). The document may be made to harm, or take "
-                    "too much memory. Save it again, or as .txt."
+                ending = self._child.ending() if self._child else _("it did not start")
+                reason = _(
+                    "The program that reads documents broke off ({ending}). The document may be made to harm, or "
+                    "take too much memory. Save it again, or as .txt.",
+                    ending,
                 )
                 yield refused(name, "crash", reason)
             finally:
@@ -106,7 +111,7 @@ class Extractor:
                 child.message(self._limits.seconds)  # the end
             except (TimeoutError, _TooLong, _ChildLost):
                 self._stop()
-                raise refused(name, base.TIME, "Drawing the page takes too long, or too much memory.") from None
+                raise refused(name, base.TIME, _("Drawing the page takes too long, or too much memory.")) from None
         if "picture" not in message:
             raise NoteError([Problem(**each) for each in message["problems"]])
         return b64decode(message["picture"])
@@ -196,8 +201,8 @@ class _Child:
             self._process.wait(1)
         code = self._process.poll()
         if code is None:
-            return "it sent no answer"
-        return signal.Signals(-code).name if code < 0 else f"status {code}"
+            return _("it sent no answer")
+        return signal.Signals(-code).name if code < 0 else _("status {code}", code)
 
     def stop(self) -> None:
         """End the child, and the program that it runs, if any, and delete what they wrote."""

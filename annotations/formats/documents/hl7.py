@@ -17,6 +17,7 @@ from annotations.formats.documents import base
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
 from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
 from annotations.formats.notes import NoteError
+from annotations.text.wording import gettext as _
 
 # Values that are text to read: text data, formatted text, string data.
 TEXTS: Final = frozenset({"TX", "FT", "ST"})
@@ -52,7 +53,7 @@ def read_hl7(source: DocumentSource) -> Iterator[Draft | base.Result]:
     text, found = decode(data, source.encoding, _CHARSETS.get(charset, charset) or None, file=source.name)
     notes = list(_notes(text.translate(_FRAME)))
     if not notes:
-        raise refused(source.name, "no message", "The file has no HL7 message: no line begins with MSH.")
+        raise refused(source.name, "no message", _("The file has no HL7 message: no line begins with MSH."))
     for number, (line, header, segments) in enumerate(notes, 1):
         draft = Draft(source, base.numbered(source.name, number, len(notes)))
         note_encoding(draft, found)
@@ -64,7 +65,7 @@ def read_hl7(source: DocumentSource) -> Iterator[Draft | base.Result]:
         if draft.parts:
             yield draft
         else:
-            message = "The message has no text: no OBX segment has the type TX, FT or ST and a value. Leave it out."
+            message = _("The message has no text: no OBX segment has the type TX, FT or ST and a value. Leave it out.")
             yield refused(source.name, "no text", message, line)
 
 
@@ -103,7 +104,7 @@ def _notes(text: str) -> Iterator[tuple[int, str, list[_Lines]]]:
 
 def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> None:
     if len(header) < 8:
-        raise ValueError("The segment MSH is too short: it must name the separators, as in “MSH|^~\\&|”.")
+        raise ValueError(_("The segment MSH is too short: it must name the separators, as in “MSH|^~\\&|”."))
     field = header[3]
     stated = header[4:].split(field)[0]
     component, repetition, escape, subcomponent = list(stated + "^~\\&"[len(stated) :])[:4]
@@ -163,16 +164,26 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
     if left:
         total = sum(left.values())
         draft.warn(
-            f"{base.count(total, 'OBX value', 'OBX values')} without text (types {', '.join(sorted(left))}) left out."
+            _(
+                "{count} without text (types {types}) left out.",
+                *(base.count(total, _("OBX value"), _("OBX values")), ", ".join(sorted(left))),
+            )
         )
     if others:
         total = sum(others.values())
-        draft.warn(f"{base.count(total, 'segment', 'segments')} of other kinds ({', '.join(sorted(others))}) left out.")
+        draft.warn(
+            _(
+                "{count} of other kinds ({kinds}) left out.",
+                *(base.count(total, _("segment"), _("segments")), ", ".join(sorted(others))),
+            )
+        )
     if cut:
-        values = base.count(cut, "OBX value seems", "OBX values seem")
-        draft.warn(f"{values} to go on after a field separator in the text. What follows it was left out.")
+        values = base.count(cut, _("OBX value seems"), _("OBX values seem"))
+        draft.warn(_("{values} to go on after a field separator in the text. What follows it was left out.", values))
     if stray:
-        draft.warn(f"{base.count(stray, 'line', 'lines')} after segments without text left out. Check the file.")
+        draft.warn(
+            _("{count} after segments without text left out. Check the file.", base.count(stray, _("line"), _("lines")))
+        )
 
 
 def _fields(rows: _Lines, field: str, text: int | None) -> tuple[list[str], list[str]]:
@@ -250,7 +261,7 @@ def read_fhir(source: DocumentSource) -> Iterator[Draft | base.Result]:
             binaries |= {f"Binary/{each.get('id')}": each, address: each}
     references = [(line, each) for line, each, _url in found if each.get("resourceType") == "DocumentReference"]
     if not references:
-        message = (
+        message = _(
             "The file has no FHIR DocumentReference. Export the resources DocumentReference with their attachments."
         )
         raise refused(source.name, "no document", message)
@@ -265,17 +276,19 @@ def _resources(source: DocumentSource) -> Iterator[tuple[int | None, Resource, s
     try:
         whole = json.loads(text)
     except RecursionError:
-        raise refused(source.name, "nesting", "The JSON is nested too deeply for a FHIR resource.") from None
+        raise refused(source.name, "nesting", _("The JSON is nested too deeply for a FHIR resource.")) from None
     except ValueError as error:
         lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2:
             at = getattr(error, "lineno", None)
-            raise refused(source.name, "json", "The file is not valid JSON. Export the resource again.", at) from None
+            raise refused(
+                source.name, "json", _("The file is not valid JSON. Export the resource again."), at
+            ) from None
         for number, line in lines:
             try:
                 yield number, _resource(json.loads(line)), ""
             except (ValueError, RecursionError):
-                message = "The line is not valid JSON. The file must be one JSON value, or one resource a line."
+                message = _("The line is not valid JSON. The file must be one JSON value, or one resource a line.")
                 raise refused(source.name, "json", message, number) from None
         return
     resource = _resource(whole)
@@ -301,7 +314,7 @@ def _read_reference(
     contents = (each.get("attachment") for each in _dicts(resource, "content"))
     attachments = [each for each in contents if isinstance(each, dict)]
     attachments.sort(key=lambda each: _PREFERRED.get(_media_type(each)[0], len(_PREFERRED)))
-    where = f"The DocumentReference “{resource.get('id') or name}”"
+    id = resource.get("id") or name
     refusals: list[str] = []
     for attachment in attachments:
         data = _data(attachment, binaries)
@@ -310,7 +323,7 @@ def _read_reference(
             refusals.append(data)
             continue
         if media and media not in _ENDINGS:
-            refusals.append(f"Attachments of the type “{media}” can't be read.")
+            refusals.append(_("Attachments of the type “{media}” can't be read.", media))
             continue
         results = list(source.inner(f"{name}.{_ENDINGS.get(media, 'txt')}", data, source.encoding or charset))
         notes = [each for each in results if isinstance(each, base.ExtractedNote)]
@@ -318,12 +331,18 @@ def _read_reference(
             subject = _resource(resource.get("subject")).get("reference")
             patient = subject.rsplit("/", 1)[-1] if isinstance(subject, str) else ""
             others = len(attachments) - 1
-            left = (f"The document has {others + 1} forms. The {notes[0].kind} form was read.",) if others else ()
+            left = (
+                (_("The document has {count} forms. The {kind} form was read.", others + 1, notes[0].kind),)
+                if others
+                else ()
+            )
             yield replace(notes[0], name=name, patient_id=patient, warnings=(*notes[0].warnings, *left))
             return
         refusals += [each.problems[0].message for each in results if isinstance(each, NoteError)]
-    reasons = " ".join(dict.fromkeys(refusals)) or "It has no attachment."
-    yield refused(source.name, "attachment", f"{where} can't be read. {reasons}", line)
+    reasons = " ".join(dict.fromkeys(refusals)) or _("It has no attachment.")
+    yield refused(
+        source.name, "attachment", _("The DocumentReference “{id}” can't be read. {reasons}", id, reasons), line
+    )
 
 
 def _media_type(attachment: Resource) -> tuple[str, str | None]:
@@ -344,11 +363,11 @@ def _data(attachment: Resource, binaries: Mapping[str, Resource]) -> bytes | str
         data = binaries.get(url, binaries.get("/".join(url.rsplit("/", 2)[-2:]), {})).get("data")
     if data is None:
         return (
-            "Its attachment is only a URL, which is never fetched. Export it with the data."
+            _("Its attachment is only a URL, which is never fetched. Export it with the data.")
             if url
-            else "It has no data."
+            else _("It has no data.")
         )
     try:
         return base64.b64decode("".join(str(data).split()), validate=True)
     except (binascii.Error, ValueError):
-        return "The data of its attachment is not base64."
+        return _("The data of its attachment is not base64.")

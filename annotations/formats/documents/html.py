@@ -11,6 +11,7 @@ from typing import Final
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, refused
 from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
 from annotations.text.names import shown
+from annotations.text.wording import gettext as _
 
 # Elements whose content is not shown as text.
 _DROPPED: Final = frozenset({"title", "script", "style", "template", "svg", "math", "iframe", "object", "noembed"})
@@ -152,11 +153,11 @@ def read_mail(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a message: headers, then the text, or the HTML if there is no text."""
     message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(source.load())
     if not any(name in message for name in HEADERS):
-        why = "The file is not an e-mail: it has none of the headers From, To, Date, Subject."
+        why = _("The file is not an e-mail: it has none of the headers From, To, Date, Subject.")
         raise refused(source.name, "no mail", why)
     for number, _part in enumerate(message.walk()):
         if number >= _MOST_PARTS:
-            why = f"The e-mail has more than {_MOST_PARTS:,} parts. Save its text as .txt."
+            why = _("The e-mail has more than {most:,} parts. Save its text as .txt.", _MOST_PARTS)
             raise refused(source.name, "too many parts", why)
     draft = Draft(source)
     lines = [f"{name}: {' '.join(str(value).split())}" for name in HEADERS for value in message.get_all(name, [])]
@@ -166,12 +167,12 @@ def read_mail(source: DocumentSource) -> Iterator[Draft]:
         text = _text(body, draft, source)
         draft.add(html_text(text) if body.get_content_subtype() == "html" else text, PartKind.MAIL_BODY)
     else:
-        draft.warn("The e-mail has no text.")
+        draft.warn(_("The e-mail has no text."))
     attached = [part for part in message.iter_attachments() if part is not body]
     if attached:
         names = ", ".join(f"“{shown(part.get_filename() or part.get_content_type())}”" for part in attached)
-        has = "1 attachment is" if len(attached) == 1 else f"{count(len(attached), '', 'attachments')} are"
-        draft.warn(f"{has} not read: {names}. Save and import what is needed.")
+        has = count(len(attached), _("attachment is"), _("attachments are"))
+        draft.warn(_("{attachments_are} not read: {names}. Save and import what is needed.", has, names))
     yield draft
 
 
@@ -187,6 +188,8 @@ def _text(body: EmailMessage, draft: Draft, source: DocumentSource) -> str:
         if source.encoding:
             raise
         text, found = decode(raw, None, file=source.name)
-        draft.warn(f"The text is not {stated}, as the e-mail says. It was read as {found.encoding}.")
+        draft.warn(
+            _("The text is not {stated}, as the e-mail says. It was read as {encoding}.", stated, found.encoding)
+        )
     draft.encoding = found.encoding
     return text.replace("\r\n", "\n")

@@ -9,12 +9,14 @@ from typing import Any, BinaryIO, Final, cast
 
 from annotations.formats.documents import programs
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, refused
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Above this share of characters that the fonts give no letters for, the text layer is useless.
 _MOST_UNKNOWN: Final = 0.3
 _NAMED: Final = 20
-_NO_TEXT_LAYER: Final = "The PDF has no text layer: its pages are pictures."
-_UNREADABLE: Final = "The PDF has no readable text layer: its fonts don't say which letters they show."
+_NO_TEXT_LAYER: Final = gettext_noop("The PDF has no text layer: its pages are pictures.")
+_UNREADABLE: Final = gettext_noop("The PDF has no readable text layer: its fonts don't say which letters they show.")
 
 
 def read_pdf(source: DocumentSource) -> Iterator[Draft]:
@@ -34,10 +36,10 @@ def read_pdf(source: DocumentSource) -> Iterator[Draft]:
     except (PDFPasswordIncorrect, PDFEncryptionError):
         encrypted = True
     except (PDFException, PSException):
-        message = "The PDF is damaged. Open it in a PDF viewer and print it to a new PDF."
+        message = _("The PDF is damaged. Open it in a PDF viewer and print it to a new PDF.")
         raise refused(source.name, "damaged", message) from None
     if encrypted:
-        message = "The PDF is encrypted. Save a copy without password and restrictions (for example qpdf --decrypt)."
+        message = _("The PDF is encrypted. Save a copy without password and restrictions (for example qpdf --decrypt).")
         raise refused(source.name, "encrypted", message)
 
 
@@ -60,16 +62,18 @@ def _read_pages(source: DocumentSource, pages: Iterator[Any]) -> Draft:
         draft.add("\n".join(fields), PartKind.FORM_FIELDS, number)
         draft.add("\n".join(comments), PartKind.COMMENTS, number)
     if number == 0:
-        raise refused(source.name, "damaged", "The PDF has no pages. Print it to a new PDF.")
+        raise refused(source.name, "damaged", _("The PDF has no pages. Print it to a new PDF."))
     if not any(part.kind is PartKind.PAGE for part in draft.parts):
-        return programs.read_pdf(source, number, _NO_TEXT_LAYER)
+        return programs.read_pdf(source, number, _(_NO_TEXT_LAYER))
     if unknown > _MOST_UNKNOWN * len(draft.text):
-        return programs.read_pdf(source, number, _UNREADABLE)
+        return programs.read_pdf(source, number, _(_UNREADABLE))
     if unknown:
-        characters = count(unknown, "character has", "characters have")
-        draft.warn(f"{characters} no letter in the PDF's fonts. U+FFFD stands in the place.")
+        characters = count(unknown, _("character has"), _("characters have"))
+        draft.warn(_("{characters_have} no letter in the PDF's fonts. U+FFFD stands in the place.", characters))
     if empty:
         shown = ", ".join(chain(map(str, empty[:_NAMED]), ["…"] * (len(empty) > _NAMED)))
-        have = f"Page {shown} has" if len(empty) == 1 else f"{len(empty)} pages ({shown}) have"
-        draft.warn(f"{have} no text layer. If there is a picture of text, use OCR.")
+        have = (
+            _("Page {number} has", shown) if len(empty) == 1 else _("{count} pages ({numbers}) have", len(empty), shown)
+        )
+        draft.warn(_("{pages_have} no text layer. If there is a picture of text, use OCR.", have))
     return draft

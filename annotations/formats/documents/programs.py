@@ -15,6 +15,8 @@ from typing import Final, NamedTuple
 
 from annotations.formats.documents.base import TIME, DocumentSource, Draft, PartKind, refused
 from annotations.formats.documents.word import read_docx
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 TESSERACT: Final = "tesseract"
 PDFTOPPM: Final = "pdftoppm"
@@ -50,7 +52,7 @@ def ocr_programs() -> set[str]:
 
 def read_image(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a picture; each page of a TIFF is a part. Raises NoteError if OCR can't read it."""
-    _check_programs(source, [TESSERACT], "The file is a picture.")
+    _check_programs(source, [TESSERACT], _("The file is a picture."))
     draft = Draft(source)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "picture"
@@ -68,7 +70,7 @@ def read_pdf(source: DocumentSource, pages: int, why: str) -> Draft:
     """
     _check_programs(source, [TESSERACT, PDFTOPPM], why)
     if pages > source.limits.ocr_pages:
-        message = f"{why} OCR reads at most {source.limits.ocr_pages:,} pages of a document. Split it."
+        message = _("{why} OCR reads at most {most:,} pages of a document. Split it.", why, source.limits.ocr_pages)
         raise refused(source.name, TIME, message)
     draft = Draft(source)
     found: list[tuple[int, list[_Word]]] = []
@@ -88,7 +90,7 @@ def read_pdf(source: DocumentSource, pages: int, why: str) -> Draft:
 
 def picture_of(source: DocumentSource, page: int) -> bytes:
     """One page of a PDF as PNG. Raises NoteError if pdftoppm is not there or can't draw it."""
-    _check_programs(source, [PDFTOPPM], "The page is drawn by pdftoppm.")
+    _check_programs(source, [PDFTOPPM], _("The page is drawn by pdftoppm."))
     with tempfile.TemporaryDirectory() as folder:
         document, picture = Path(folder) / "document.pdf", Path(folder) / "page"
         document.write_bytes(source.load())
@@ -103,15 +105,18 @@ def _draw(source: DocumentSource, document: Path, picture: Path, page: int, how:
 
 def _check_programs(source: DocumentSource, needed: Sequence[str], why: str) -> None:
     missing = [PACKAGES[name] for name in needed if shutil.which(name) is None]
-    advice = "or use OCR yourself (for example ocrmypdf, which adds a text layer to a PDF) and import the result."
+    advice = _("use OCR yourself (for example ocrmypdf, which adds a text layer to a PDF) and import the result.")
     if missing:
-        message = (
-            f"{why} Only OCR can read it, and this server has none. Install Tesseract and Poppler on the server "
-            f"(Debian packages: {', '.join(missing)}), {advice}"
+        message = _(
+            "{why} Only OCR can read it, and this server has none. Install Tesseract and Poppler on the server "
+            "(Debian packages: {packages}), or {advice}",
+            *(why, ", ".join(missing), advice),
         )
         raise refused(source.name, "no text layer", message)
     if not source.programs:
-        message = f"{why} Only OCR can read it, and this server can't cut off OCR from the network: {advice[3:]}"
+        message = _(
+            "{why} Only OCR can read it, and this server can't cut off OCR from the network: {advice}", why, advice
+        )
         raise refused(source.name, "no text layer", message)
 
 
@@ -121,8 +126,13 @@ def _read(source: DocumentSource, draft: Draft, picture: Path) -> Iterator[_Word
     wanted = PACKS.get(language)
     if wanted not in _run(source, [TESSERACT, "--list-langs"]).split():
         if language:
-            install = f" (Debian package tesseract-ocr-{wanted})" if wanted else ""
-            draft.warn(f"Tesseract has no language pack for “{language}”{install}. The text was read as English.")
+            install = " " + _("(Debian package {package})", f"tesseract-ocr-{wanted}") if wanted else ""
+            draft.warn(
+                _(
+                    "Tesseract has no language pack for “{language}”{install}. The text was read as English.",
+                    *(language, install),
+                )
+            )
         wanted = _FALLBACK
     for line in _run(source, [TESSERACT, str(picture), "stdout", "-l", wanted, "tsv"]).splitlines():
         cells = line.split("\t")
@@ -146,7 +156,10 @@ def _run(source: DocumentSource, command: Sequence[str]) -> str:
     assert program is not None  # _check_programs
     done = _run_program([program, *command[1:]], OMP_THREAD_LIMIT="1")
     if done.returncode:
-        message = f"OCR can't read the document ({command[0]}: status {done.returncode}). Save it again as PDF or PNG."
+        message = _(
+            "OCR can't read the document ({program}: status {status}). Save it again as PDF or PNG.",
+            *(command[0], done.returncode),
+        )
         raise refused(source.name, "damaged", message)
     return done.stdout.decode(errors="replace")
 
@@ -159,10 +172,13 @@ def _fill(source: DocumentSource, draft: Draft, pages: Iterable[tuple[int, list[
         draft.add(_text(here), PartKind.PAGE, number or 1)
         every += here
     if not every:
-        raise refused(source.name, "no text", "OCR found no text in the document.")
+        raise refused(source.name, "no text", _("OCR found no text in the document."))
     draft.ocr = round(sum(word.confidence for word in every) / len(every), 4)
     draft.warn(
-        f"The text was read by OCR (Tesseract), with a mean confidence of {draft.ocr:.0%}. Compare it with the pages."
+        _(
+            "The text was read by OCR (Tesseract), with a mean confidence of {share:.0%}. Compare it with the pages.",
+            draft.ocr,
+        )
     )
 
 
@@ -194,7 +210,7 @@ _NO_MACROS: Final = """<?xml version="1.0" encoding="UTF-8"?>
 <value>3</value></prop></item>
 </oor:items>
 """
-_ADVICE: Final = "Save the document as DOCX, and import that."
+_ADVICE: Final = gettext_noop("Save the document as DOCX, and import that.")
 
 
 def office_program() -> str | None:
@@ -206,10 +222,12 @@ def read_doc(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a DOC. Raises NoteError if LibreOffice is not there or can't convert the document."""
     office = office_program()
     if office is None:
-        message = f"DOC can only be read where LibreOffice is installed, and this server has none. {_ADVICE}"
+        message = _(
+            "DOC can only be read where LibreOffice is installed, and this server has none. {advice}", _(_ADVICE)
+        )
         raise refused(source.name, "no libreoffice", message)
     if not source.programs:
-        message = f"DOC can't be read: this server can't cut off LibreOffice from the network. {_ADVICE}"
+        message = _("DOC can't be read: this server can't cut off LibreOffice from the network. {advice}", _(_ADVICE))
         raise refused(source.name, "no libreoffice", message)
     with tempfile.TemporaryDirectory() as folder:
         data = _converted(office, Path(folder), source)
@@ -227,5 +245,5 @@ def _converted(office: str, folder: Path, source: DocumentSource) -> bytes:
     try:
         return (folder / "document.docx").read_bytes()
     except FileNotFoundError:
-        message = f"LibreOffice can't convert the document (status {done.returncode}). {_ADVICE}"
+        message = _("LibreOffice can't convert the document (status {status}). {advice}", done.returncode, _(_ADVICE))
         raise refused(source.name, "damaged", message) from None

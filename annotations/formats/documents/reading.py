@@ -17,6 +17,8 @@ from annotations.formats.documents.word import is_docx
 from annotations.formats.files import csv_reading
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, check_text
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Tables of notes as CSV or Parquet, a note for each row.
 #
@@ -82,11 +84,12 @@ def _rows(lines: TextIO, source: DocumentSource) -> Iterator[tuple[int, _Cells]]
             line = rows.line_num
             yield line, _cells(row, names, columns)
     except csv_reading.Error:
-        message = "The row after this line is not valid CSV: check its quotation marks. Rows before it were read."
+        message = _("The row after this line is not valid CSV: check its quotation marks. Rows before it were read.")
         raise refused(source.name, "csv", message, line) from None
     except UnicodeDecodeError as error:
-        message = (
-            f"The text after this line is not {error.encoding}. Choose another encoding. Rows before it were read."
+        message = _(
+            "The text after this line is not {encoding}. Choose another encoding. Rows before it were read.",
+            error.encoding,
         )
         raise refused(source.name, "encoding", message, line) from None
 
@@ -106,13 +109,15 @@ def read_parquet(source: DocumentSource) -> Iterator[Draft | Result]:
         rows = ((number, _cells(row, names, columns)) for number, row in enumerate(found, 1))
         yield from _notes(source, rows, None)
     except (pyarrow.ArrowException, OSError):
-        message = "The file is not a complete Parquet file. Write it again, or save it as CSV."
+        message = _("The file is not a complete Parquet file. Write it again, or save it as CSV.")
         raise refused(source.name, "parquet", message) from None
 
 
 def _checked(names: Iterable[str], source: DocumentSource) -> _Columns:
     if (found := _columns(names)) is None:
-        message = "This is not a table of notes: it needs the columns note_id (or row_id, id) and note_text (or text)."
+        message = _(
+            "This is not a table of notes: it needs the columns note_id (or row_id, id) and note_text (or text)."
+        )
         raise refused(source.name, "columns", message, 1)
     return found
 
@@ -131,12 +136,12 @@ def _notes(
         at_all = True
         note_id = "" if identity is None else str(identity).strip()
         if not note_id or note_id in seen:
-            message = "The row has no id of a note." if not note_id else "Another row before has the same id."
-            yield refused(source.name, "note_id", f"{message} The note was left out.", line)
+            message = _("The row has no id of a note.") if not note_id else _("Another row before has the same id.")
+            yield refused(source.name, "note_id", message + " " + _("The note was left out."), line)
             continue
         seen.add(note_id)
         if not isinstance(text, str) or not text.strip():
-            yield refused(source.name, "no text", "The row has no text. The note was left out.", line)
+            yield refused(source.name, "no text", _("The row has no text. The note was left out."), line)
             continue
         draft = Draft(source, f"{stem(source.name)}/{note_id.replace('/', '-')}")
         if found is not None:
@@ -145,7 +150,7 @@ def _notes(
         draft.add(text, PartKind.ROW, line)
         yield draft
     if not at_all:
-        raise refused(source.name, "no rows", "The table has no rows.")
+        raise refused(source.name, "no rows", _("The table has no rows."))
 
 
 # The kinds of documents, and which one a file is: by its content first, then by its name.
@@ -198,11 +203,11 @@ ENDINGS: Final = {ending: kind for kind, (_, endings) in _READERS.items() for en
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _IMAGES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 _OTHERS: Final = (
-    (b"GIF8", "a picture"),
-    (b"Rar!", "a RAR archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\x7fELF", "a program"),
-    (b"MZ", "a program"),
+    (b"GIF8", gettext_noop("a picture")),
+    (b"Rar!", gettext_noop("a RAR archive")),
+    (b"7z\xbc\xaf", gettext_noop("a 7z archive")),
+    (b"\x7fELF", gettext_noop("a program")),
+    (b"MZ", gettext_noop("a program")),
 )
 
 
@@ -212,23 +217,25 @@ def kind_of(source: base.DocumentSource) -> DocumentKind:
     head = source.file.read(_HEAD)
     ending = splitext(source.name)[1][1:].lower()
     if not head:
-        raise base.refused(source.name, "empty", "The file is empty.")
+        raise base.refused(source.name, "empty", _("The file is empty."))
     by_content = _by_content(source, head, ending)
     if by_content is not None:
         return by_content
     named = ENDINGS.get(ending)
     if named is DocumentKind.OMOP_CSV:
-        message = "The CSV is not a table of notes: its first line must name columns such as note_id and note_text."
+        message = _("The CSV is not a table of notes: its first line must name columns such as note_id and note_text.")
         raise base.refused(source.name, "columns", message, 1)
     if named in (DocumentKind.TEXT, DocumentKind.HTML, DocumentKind.MAIL, DocumentKind.FHIR):
         return named
     if named is not None:
-        message = f"The file is named .{ending}, but it is not. It may be damaged or have the wrong ending."
+        message = _("The file is named .{ending}, but it is not. It may be damaged or have the wrong ending.", ending)
         raise base.refused(source.name, "damaged", message)
     if _is_text(head):
         return DocumentKind.TEXT
     known = ", ".join(f".{each}" for each in ENDINGS)
-    raise base.refused(source.name, "unknown kind", f"The file is not a document that can be read. These can: {known}.")
+    raise base.refused(
+        source.name, "unknown kind", _("The file is not a document that can be read. These can: {known}.", known)
+    )
 
 
 def _by_content(source: base.DocumentSource, head: bytes, ending: str) -> DocumentKind | None:
@@ -257,8 +264,10 @@ def _by_content(source: base.DocumentSource, head: bytes, ending: str) -> Docume
         return DocumentKind.FHIR
     other = next((name for magic, name in _OTHERS if head.startswith(magic)), None)
     if other is not None and not _is_text(head):
-        advice = "Save it as PNG" if other == "a picture" else "Import the documents themselves"
-        raise base.refused(source.name, "unknown kind", f"The file is {other}, not a document with text. {advice}.")
+        advice = _("Save it as PNG") if other == "a picture" else _("Import the documents themselves")
+        raise base.refused(
+            source.name, "unknown kind", _("The file is {other}, not a document with text. {advice}.", _(other), advice)
+        )
     return None
 
 
@@ -270,14 +279,16 @@ def _in_zip(source: base.DocumentSource) -> DocumentKind:
     except TooManyEntries:
         return DocumentKind.ZIP  # whose reader says what is wrong
     except (*DAMAGED, IndexError):
-        message = "The file begins like a ZIP or a document made of one (DOCX, ODT), but it is damaged. Save it again."
+        message = _(
+            "The file begins like a ZIP or a document made of one (DOCX, ODT), but it is damaged. Save it again."
+        )
         raise base.refused(source.name, "damaged", message) from None
     if is_docx(names):
         return DocumentKind.DOCX
     if {"content.xml", "mimetype"} <= names:
         return DocumentKind.ODT
     if "[Content_Types].xml" in names:
-        message = "The file is a spreadsheet or a presentation. Save its text as DOCX or PDF, or its table as CSV."
+        message = _("The file is a spreadsheet or a presentation. Save its text as DOCX or PDF, or its table as CSV.")
         raise base.refused(source.name, "unknown kind", message)
     return DocumentKind.ZIP
 
@@ -291,12 +302,14 @@ def _in_old_office(source: base.DocumentSource, ending: str) -> DocumentKind:
         return stream.encode("utf-16-le") in data
 
     if has("EncryptedPackage"):
-        message = "The document is encrypted. Save a copy without a password."
+        message = _("The document is encrypted. Save a copy without a password.")
         raise base.refused(source.name, "encrypted", message)
     if has("WordDocument"):
         return DocumentKind.DOC
-    what = "an Outlook message; save it as EML" if ending == "msg" else "an old spreadsheet, presentation or message"
-    message = f"The file is {what}. Save its text as DOCX, PDF or TXT."
+    what = (
+        _("an Outlook message; save it as EML") if ending == "msg" else _("an old spreadsheet, presentation or message")
+    )
+    message = _("The file is {what}. Save its text as DOCX, PDF or TXT.", what)
     raise base.refused(source.name, "unknown kind", message)
 
 
@@ -345,18 +358,20 @@ def _read(source: base.DocumentSource, rules: Collection[CleaningRule]) -> Itera
         yield error
     except MemoryError:
         megabytes = source.limits.memory >> 20
-        message = (
-            f"Reading the document takes more than {megabytes:,} MiB of memory. Split it, or save its text as .txt."
+        message = _(
+            "Reading the document takes more than {megabytes:,} MiB of memory. Split it, or save its text as .txt.",
+            megabytes,
         )
         yield base.refused(source.name, MEMORY, message)
     except RecursionError:
-        message = "The document has too many levels within each other. Save its text as .txt."
+        message = _("The document has too many levels within each other. Save its text as .txt.")
         yield base.refused(source.name, "nesting", message)
     # Libraries raise errors of many kinds for damaged documents. Their messages may quote the text.
     except Exception as error:
-        message = (
-            f"The document can't be read ({type(error).__name__}): it is damaged or made in an unusual way. "
-            "Save it again, or as PDF, DOCX or .txt."
+        message = _(
+            "The document can't be read ({error}): it is damaged or made in an unusual way. Save it again, or as "
+            "PDF, DOCX or .txt.",
+            type(error).__name__,
         )
         yield base.refused(source.name, "damaged", message)
 
@@ -367,11 +382,11 @@ def _finished(
     """The note of a draft, cleaned. Raises NoteError if it has no text or text that can't be stored."""
     found, parts, counts = cleaned(draft.text, draft.parts, rules)
     if not found.strip():
-        raise base.refused(source.name, "no text", "The document has no text.")
+        raise base.refused(source.name, "no text", _("The document has no text."))
     check_text(found, source.name)
     ending = splitext(source.name)[1][1:].lower()
     if (named := ENDINGS.get(ending)) is not None and named is not kind:
-        draft.warn(f"The file is named .{ending}, but it is {kind}, and was read as that.")
+        draft.warn(_("The file is named .{ending}, but it is {kind}, and was read as that.", ending, kind))
     return base.ExtractedNote(
         name=draft.name,
         kind=kind,

@@ -12,6 +12,7 @@ from typing import Final
 
 from annotations.formats.documents.base import PICTURES, DocumentSource, Draft, PartKind, refused
 from annotations.formats.documents.texts import python_name
+from annotations.text.wording import gettext as _
 
 _TOKEN: Final = re.compile(
     rb"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+)",
@@ -55,7 +56,9 @@ def read_rtf(source: DocumentSource) -> Iterator[Draft]:
     """The one note of an RTF document."""
     data = source.load()
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise refused(source.name, "damaged", "The file is not RTF: it must begin with “{\\rtf”. Save it again as RTF.")
+        raise refused(
+            source.name, "damaged", _("The file is not RTF: it must begin with “{\\rtf”. Save it again as RTF.")
+        )
     parser = _Parser(source)
     parser.parse(data)
     draft = Draft(source)
@@ -72,11 +75,11 @@ def read_rtf(source: DocumentSource) -> Iterator[Draft]:
             number += 1
             draft.add(text, wanted, number if wanted not in (PartKind.BODY, PartKind.HEADER, PartKind.FOOTER) else 0)
     if parser.pictures:
-        draft.warn(PICTURES)
+        draft.warn(_(PICTURES))
     if parser.objects:
-        draft.warn("Documents embedded in the document were not read.")
+        draft.warn(_("Documents embedded in the document were not read."))
     if parser.depth:
-        draft.warn("The end of the document is missing: not all groups are closed.")
+        draft.warn(_("The end of the document is missing: not all groups are closed."))
     yield draft.with_text()
 
 
@@ -149,7 +152,10 @@ class _Parser:
     def _open(self) -> None:
         self._flush()
         if len(self._stack) >= _DEEPEST:
-            message = f"The document has more than {_DEEPEST} groups in each other. Save it again in a word processor."
+            message = _(
+                "The document has more than {most} groups in each other. Save it again in a word processor.",
+                _DEEPEST,
+            )
             raise refused(self._source.name, "nesting", message)
         self._stack.append(self._state)
         self._starred = False

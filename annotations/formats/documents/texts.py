@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import IO, Final, NamedTuple
 
 from annotations.formats.documents.base import DocumentSource, Draft, NotePart, PartKind, refused
+from annotations.text.wording import gettext as _
 
 # The encoding of a text: a byte order mark, what a person or the document says, or what the bytes look like.
 
@@ -57,7 +58,7 @@ def find_encoding(head: bytes, chosen: str | None, stated: str | None = None, *,
     if chosen:
         name = python_name(chosen)
         if name is None:
-            message = f"The encoding “{chosen}” is unknown. Choose one such as utf-8, cp1252 or utf-16."
+            message = _("The encoding “{chosen}” is unknown. Choose one such as utf-8, cp1252 or utf-16.", chosen)
             raise refused(file, "encoding", message)
         # A mark of the chosen family is a mark, not text.
         return DetectedEncoding(mark if mark and mark.startswith(name.replace("_", "-")) else name, False)
@@ -117,8 +118,10 @@ def open_text(source: IO[bytes], chosen: str | None, *, file: str) -> tuple[io.T
 
 def _not_in(encoding: str, error: UnicodeDecodeError, file: str) -> Exception:
     byte = f"0x{error.object[error.start]:02x}"
-    message = f"The text is not {encoding}: the byte {byte} at offset {error.start} is not valid."
-    return refused(file, "encoding", f"{message} Choose another encoding.")
+    message = _(
+        "The text is not {encoding}: the byte {byte} at offset {start} is not valid.", encoding, byte, error.start
+    )
+    return refused(file, "encoding", message + " " + _("Choose another encoding."))
 
 
 def _wide(head: bytes) -> str | None:
@@ -173,7 +176,7 @@ def read_text(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a text file. Raises NoteError if it isn't text in the chosen or found encoding."""
     text, found = decode(source.load(), source.encoding, file=source.name)
     if len(_UNUSUAL.findall(text)) > _MOST_CONTROL * len(text):
-        message = "The file is not text: it has too many control characters. Save the document as text, PDF or DOCX."
+        message = _("The file is not text: it has too many control characters. Save the document as text, PDF or DOCX.")
         raise refused(source.name, "no text", message)
     draft = Draft(source)
     note_encoding(draft, found)
@@ -191,7 +194,10 @@ def note_encoding(draft: Draft, found: DetectedEncoding) -> None:
     draft.encoding = found.encoding
     if found.guessed:
         draft.warn(
-            f"The encoding {found.encoding} was guessed. Check letters with accents, and choose another if needed."
+            _(
+                "The encoding {encoding} was guessed. Check letters with accents, and choose another if needed.",
+                found.encoding,
+            )
         )
 
 

@@ -16,6 +16,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from annotations.formats.documents import base
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
+from annotations.text.wording import gettext as _
 
 # Documents that are ZIP archives of XML (DOCX, ODT): their parts, read without entities and document types.
 
@@ -46,9 +47,10 @@ class Package:
             _check_no_types(data)
             root = fromstring(data)  # noqa: S314 - without a document type there are no entities
         except _DocumentTypeError:
-            message = (
-                f"The part “{name}” declares a document type or entities, which may read other files or fill memory. "
-                "Save the document again with a word processor."
+            message = _(
+                "The part “{name}” declares a document type or entities, which may read other files or fill memory. "
+                "Save the document again with a word processor.",
+                name,
             )
             raise refused(self._file, "entities", message) from None
         except (ParseError, ExpatError, ValueError, LookupError):
@@ -59,7 +61,7 @@ class Package:
     def damaged(self) -> Exception:
         """The error for a document whose parts are not as they must be."""
         return refused(
-            self._file, "damaged", "The document is damaged. Open it in a word processor and save it as a new file."
+            self._file, "damaged", _("The document is damaged. Open it in a word processor and save it as a new file.")
         )
 
     def _load(self, name: str) -> bytes:
@@ -69,18 +71,20 @@ class Package:
         except (KeyError, *DAMAGED):
             raise self.damaged() from None
         if len(data) > self._left:
-            message = f"The document has more than {MOST_BYTES >> 20} MiB of text and marks when unpacked. Split it."
+            message = _(
+                "The document has more than {most} MiB of text and marks when unpacked. Split it.", MOST_BYTES >> 20
+            )
             raise refused(self._file, "bomb", message)
         self._left -= len(data)
         return data
 
     def _check_depth(self, root: Element) -> None:
         level = [root]
-        for _ in range(DEEPEST):
+        for _level in range(DEEPEST):
             level = [child for element in level for child in element]
             if not level:
                 return
-        message = f"The document has more than {DEEPEST} levels in each other. Simplify it."
+        message = _("The document has more than {most} levels in each other. Simplify it.", DEEPEST)
         raise refused(self._file, "nesting", message)
 
 
@@ -286,18 +290,18 @@ def _symbol(code: str) -> str:
 def _warn(draft: Draft, package: Package, relations: dict[str, tuple[str, str]], writer: _DocxWriter) -> None:
     kinds = {kind for kind, _target in relations.values()}
     if any(name.lower().endswith("vbaproject.bin") for name in package.names):
-        draft.warn(base.MACROS)
+        draft.warn(_(base.MACROS))
     if writer.deleted:
-        changes = base.count(writer.deleted, "tracked deletion was", "tracked deletions were")
-        draft.warn(f"{changes} left out. Accept or reject the changes to be sure.")
+        changes = base.count(writer.deleted, _("tracked deletion was"), _("tracked deletions were"))
+        draft.warn(_("{deletions_were} left out. Accept or reject the changes to be sure.", changes))
     if writer.hidden:
-        draft.warn(f"The text contains hidden text ({base.count(writer.hidden, 'time', 'times')}).")
+        draft.warn(_("The text contains hidden text ({times}).", base.count(writer.hidden, _("time"), _("times"))))
     if "comments" in kinds:
-        draft.warn(base.COMMENTS)
+        draft.warn(_(base.COMMENTS))
     if "aFChunk" in kinds or "package" in kinds or "oleObject" in kinds:
-        draft.warn("Documents embedded in the document were not read.")
+        draft.warn(_("Documents embedded in the document were not read."))
     if "image" in kinds:
-        draft.warn(base.PICTURES)
+        draft.warn(_(base.PICTURES))
 
 
 # ODT (OASIS OpenDocument 1.3): headers, body, notes, footers. Macros, comments and deleted text are not read.
@@ -320,7 +324,7 @@ def read_odt(source: DocumentSource) -> Iterator[Draft]:
     if "META-INF/manifest.xml" in package.names and any(
         _tag(each) == "encryption-data" for each in package.xml("META-INF/manifest.xml").iter()
     ):
-        raise refused(source.name, "encrypted", "The document is encrypted. Save a copy without a password.")
+        raise refused(source.name, "encrypted", _("The document is encrypted. Save a copy without a password."))
     draft = Draft(source)
     writer = _OdtWriter()
     styles = package.xml("styles.xml") if "styles.xml" in package.names else Element("none")
@@ -340,13 +344,18 @@ def read_odt(source: DocumentSource) -> Iterator[Draft]:
         if _tag(each).startswith("footer"):
             draft.add(base.joined(writer.lines(each)), PartKind.FOOTER)
     if writer.comments:
-        draft.warn(base.COMMENTS)
+        draft.warn(_(base.COMMENTS))
     if writer.deleted:
-        draft.warn(f"{base.count(writer.deleted, 'tracked deletion was', 'tracked deletions were')} left out.")
+        draft.warn(
+            _(
+                "{deletions_were} left out.",
+                base.count(writer.deleted, _("tracked deletion was"), _("tracked deletions were")),
+            )
+        )
     if any(name.startswith(("Basic/", "Scripts/")) for name in package.names):
-        draft.warn(base.MACROS)
+        draft.warn(_(base.MACROS))
     if any(name.startswith("Pictures/") for name in package.names):
-        draft.warn(base.PICTURES)
+        draft.warn(_(base.PICTURES))
     yield draft.with_text()
 
 

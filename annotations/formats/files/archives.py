@@ -12,6 +12,8 @@ from typing import IO, Any, Final, NamedTuple, Self, TypeGuard
 
 from annotations.formats.files.json_files import JsonError, read_json
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, new_entry, open_zip
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
 
 PRODUCT: Final = "deidreview"
 FORMAT: Final = "archive"
@@ -27,13 +29,16 @@ SMALL: Final = 16 * 1024 * 1024
 BLOCK: Final = 1024 * 1024
 
 
-class ArchiveError(Exception):
+class ArchiveError(WordedError):
     """An archive that can't be read. The message is a sentence that quotes no note; `line` counts from 1."""
 
-    def __init__(self, message: str, *, file: str = "", line: int | None = None) -> None:
-        place = f"{file}, line {line}: " if line else f"{file}: " if file else ""
-        super().__init__(f"{place}{message}")
+    def __init__(self, sentence: str, *values: object, file: str = "", line: int | None = None) -> None:
+        super().__init__(sentence, *values)
         self.file, self.line = file, line
+
+    def __str__(self) -> str:
+        place = _("{file}, line {line}", self.file, self.line) if self.line else self.file
+        return f"{place}: {super().__str__()}" if place else super().__str__()
 
 
 class ArchivedFile(NamedTuple):
@@ -130,7 +135,7 @@ class ArchiveReader(_Archive):
                 "The content doesn't match its SHA-256 in the manifest. Use another copy of the archive.", file=name
             )
         if rows != wanted.rows:
-            raise ArchiveError(f"The file has {rows} rows, but the manifest says {wanted.rows}.", file=name)
+            raise ArchiveError("The file has {rows} rows, but the manifest says {said}.", rows, wanted.rows, file=name)
 
     def rows(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each row of a file with the number of its line."""
@@ -165,7 +170,9 @@ class ArchiveReader(_Archive):
                 raise ArchiveError("The file is encrypted. Decrypt the archive first.", file=shown)
             if entry.file_size > SMALL and entry.file_size > MOST_SHRUNK * max(entry.compress_size, 1):
                 raise ArchiveError(
-                    f"The file would grow to more than {MOST_SHRUNK} times its size, as a zip bomb does.", file=shown
+                    "The file would grow to more than {most} times its size, as a zip bomb does.",
+                    MOST_SHRUNK,
+                    file=shown,
                 )
             found[entry.filename] = entry
         return found
@@ -173,7 +180,7 @@ class ArchiveReader(_Archive):
     def _read_manifest(self) -> dict[str, Any]:
         entry = self._entries.get(MANIFEST)
         if entry is None:
-            raise ArchiveError(f"This is not a project archive: it has no {MANIFEST}.")
+            raise ArchiveError("This is not a project archive: it has no {manifest}.", MANIFEST)
         if entry.file_size > BIGGEST_MANIFEST:
             raise ArchiveError("The manifest is larger than 1 MB.", file=MANIFEST)
         try:
@@ -187,8 +194,9 @@ class ArchiveReader(_Archive):
             raise ArchiveError("This is not a project archive of deidreview.", file=MANIFEST)
         if found.get("format_version") != VERSION or isinstance(found.get("format_version"), bool):
             raise ArchiveError(
-                f"The format version must be {VERSION}. "
-                "The archive was made by another version of deidreview; import it with that version.",
+                "The format version must be {version}. The archive was made by another version of deidreview; "
+                "import it with that version.",
+                VERSION,
                 file=MANIFEST,
             )
         return found
@@ -206,17 +214,19 @@ class ArchiveReader(_Archive):
                 )
             if name not in there or name not in files:
                 where = "the ZIP" if name not in there else "the manifest"
-                raise ArchiveError(f"The file is missing in {where}. Use another copy of the archive.", file=name)
+                raise ArchiveError("The file is missing in {where}. Use another copy of the archive.", where, file=name)
         found = {}
         for name, about in files.items():
             if not isinstance(about, dict) or set(about) != set(ArchivedFile._fields):
-                raise ArchiveError(f"“files” must give rows, bytes and sha256 of {name}.", file=MANIFEST)
+                raise ArchiveError("“files” must give rows, bytes and sha256 of {name}.", name, file=MANIFEST)
             rows, size, sha256 = about["rows"], about["bytes"], about["sha256"]
             if type(rows) is not int or type(size) is not int or not isinstance(sha256, str):
-                raise ArchiveError(f"“files” must give rows, bytes and sha256 of {name}.", file=MANIFEST)
+                raise ArchiveError("“files” must give rows, bytes and sha256 of {name}.", name, file=MANIFEST)
             if size != self._entries[name].file_size:
                 raise ArchiveError(
-                    f"The file has {self._entries[name].file_size} bytes, but the manifest says {size}.", file=name
+                    "The file has {count} bytes, but the manifest says {said}.",
+                    *(self._entries[name].file_size, size),
+                    file=name,
                 )
             found[name] = ArchivedFile(rows, size, sha256)
         return found

@@ -11,6 +11,7 @@ from typing import Final
 
 from annotations.formats.files import csv_reading
 from annotations.text.names import MAX_OFFSET, whole
+from annotations.text.wording import WordedError
 
 _STARTS: Final = "=+\\-@＝＋－＠"
 # A formula may start at the start of a cell, or after any character that a spreadsheet may take for a separator
@@ -46,7 +47,7 @@ def unquoted(cell: str) -> str:
 # Rows of a CSV file that people fill in by hand, with the columns that its reader names.
 
 
-class RowError(ValueError):
+class RowError(WordedError, ValueError):
     """What is wrong with a file or a row, as a sentence."""
 
 
@@ -75,11 +76,13 @@ def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[CsvRow]:
         missing = [column for column in columns if column not in (reader.fieldnames or [])]
         if missing:
             names = ", ".join(f"“{column}”" for column in missing)
-            raise RowError(f"The first line has no column {names}. It must name: {', '.join(columns)}.")
+            raise RowError(
+                "The first line has no column {missing}. It must name: {columns}.", names, ", ".join(columns)
+            )
         for cells in reader:
             rows.append(CsvRow(reader.line_num, {name: cell for name, cell in cells.items() if isinstance(cell, str)}))
     except csv_reading.Error as error:
-        raise RowError(f"Line {reader.line_num} is not CSV: {error}.") from None
+        raise RowError("Line {number} is not CSV: {error}.", reader.line_num, error) from None
     return rows
 
 
@@ -97,5 +100,7 @@ class DecisionRow(CsvRow):
         """A position in code points. Raises RowError."""
         found = whole(self.text(column), MAX_OFFSET)
         if found is None:
-            raise RowError(f"The column “{column}” has “{self.text(column)[:40]}” instead of a whole number.")
+            raise RowError(
+                "The column “{column}” has “{text}” instead of a whole number.", column, self.text(column)[:40]
+            )
         return found

@@ -8,12 +8,14 @@ from collections.abc import Collection, Iterator
 from typing import IO, Any, Final
 
 from annotations.text.names import unkeepable
+from annotations.text.wording import WordedError, gettext_noop
+from annotations.text.wording import gettext as _
 
 DEEPEST: Final = 12
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-class JsonError(ValueError):
+class JsonError(WordedError, ValueError):
     """Invalid JSON. The message is a sentence that says what is wrong, and never quotes the input."""
 
 
@@ -58,35 +60,35 @@ def strict_decoder(subject: str) -> json.JSONDecoder:
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise JsonError(f"{subject} names a field twice.")
+            raise JsonError("{subject} names a field twice.", _(subject))
         return found
 
     def whole(word: str) -> int:
         # A longer number is out of range whatever its digits are, and parsing it would take long.
         value = int(word) if len(word) <= len(str(_LEAST)) else _MOST + 1
         if not _LEAST <= value <= _MOST:
-            raise JsonError(f"{subject} contains a number that is out of range.")
+            raise JsonError("{subject} contains a number that is out of range.", _(subject))
         return value
 
     def real(word: str) -> float:
         value = float(word)
         if not math.isfinite(value):
-            raise JsonError(f"{subject} contains a number that is out of range.")
+            raise JsonError("{subject} contains a number that is out of range.", _(subject))
         return value
 
     def constant(word: str) -> float:
-        raise JsonError(f"{subject} contains {word}, which is not a JSON number.")
+        raise JsonError("{subject} contains {word}, which is not a JSON number.", _(subject), word)
 
     return json.JSONDecoder(object_pairs_hook=object_of, parse_int=whole, parse_float=real, parse_constant=constant)
 
 
-_STRICT: Final = strict_decoder("The request")
+_STRICT: Final = strict_decoder(gettext_noop("The request"))
 
 
 def texts_in(value: Any, deepest: int = DEEPEST) -> Iterator[str]:
     """All keys and strings in a JSON value. Raises JsonError if it has more than `deepest` levels."""
     level = [value]
-    for _ in range(deepest):
+    for _level in range(deepest):
         if not level:
             return
         below: list[Any] = []
@@ -100,7 +102,7 @@ def texts_in(value: Any, deepest: int = DEEPEST) -> Iterator[str]:
                 below += each
         level = below
     if level:
-        raise JsonError(f"The request has more than {deepest} levels.")
+        raise JsonError("The request has more than {most} levels.", deepest)
 
 
 # Reading of files with many JSON values, one at a time: JSON lines, an array, or values one after the other.
@@ -112,12 +114,15 @@ LONGEST: Final = 64 * 1024 * 1024
 _CHUNK: Final = 256 * 1024
 _LEVELS: Final = 1000
 _WHITE: Final = re.compile(r"[ \t\r\n]*")
-_OF_RECORDS: Final = strict_decoder("The record")
+_OF_RECORDS: Final = strict_decoder(gettext_noop("The record"))
 _PLAIN: Final = json.JSONDecoder()
-_TOO_LONG: Final = f"The record has more than {LONGEST // 1024 // 1024} million characters. Split it."
-_TOO_DEEP: Final = "The record has too many levels. Remove what does not belong to the format."
-_NOT_UTF8: Final = "The record is not UTF-8. Save the file as UTF-8."
-_UNKEEPABLE: Final = (
+_TOO_LONG: Final = (
+    gettext_noop("The record has more than {most} million characters. Split it."),
+    LONGEST // 1024 // 1024,
+)
+_TOO_DEEP: Final = gettext_noop("The record has too many levels. Remove what does not belong to the format.")
+_NOT_UTF8: Final = gettext_noop("The record is not UTF-8. Save the file as UTF-8.")
+_UNKEEPABLE: Final = gettext_noop(
     "The record contains a character that can't be stored (NUL or an unpaired surrogate). Remove the character."
 )
 
@@ -158,7 +163,7 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, Any]]:
     while data := file.readline(LONGEST):
         number += 1
         if len(data) == LONGEST:
-            yield number, JsonError(_TOO_LONG)
+            yield number, JsonError(*_TOO_LONG)
             return
         data = data.removeprefix(BOM_UTF8) if number == 1 else data
         if data.strip():
@@ -174,7 +179,9 @@ def _value(data: bytes) -> Any:
     except UnicodeDecodeError:
         return JsonError(_NOT_UTF8)
     except json.JSONDecodeError as error:
-        return JsonError(f"The record is not valid JSON: {_fault(error)} (column {error.colno}). Correct it.")
+        return JsonError(
+            "The record is not valid JSON: {fault} (column {column}). Correct it.", _fault(error), error.colno
+        )
     except RecursionError:
         return JsonError(_TOO_DEEP)
 
@@ -239,12 +246,12 @@ class _Values:
                 yield from self._items()
             else:
                 self._sound()
-            mark = self._after("}", "a field")
+            mark = self._after("}", _("a field"))
         self._at += 1
 
     def _expect(self, mark: str) -> None:
         if self._next() != mark:
-            raise JsonError(f"The file is not valid JSON: expected “{mark}”. Correct it.")
+            raise JsonError("The file is not valid JSON: expected “{mark}”. Correct it.", mark)
         self._at += 1
         self._next()
 
@@ -264,14 +271,14 @@ class _Values:
         mark = self._next()
         while mark != "]":
             yield self._here(), self._one()
-            mark = self._after("]", "a record")
+            mark = self._after("]", _("a record"))
         self._at += 1
 
     def _after(self, end: str, what: str) -> str:
         """The comma after an item, which is skipped, or the end of the items. Raises JsonError for anything else."""
         mark = self._next()
         if mark not in (",", end):
-            raise JsonError(f"The file is not valid JSON: expected “,” or “{end}” after {what}. Correct it.")
+            raise JsonError("The file is not valid JSON: expected “,” or “{end}” after {what}. Correct it.", end, what)
         if mark == ",":
             self._at += 1
             self._next()
@@ -312,14 +319,16 @@ class _Values:
 
     def _broken(self, error: json.JSONDecodeError) -> JsonError:
         self._at = max(self._at, min(error.pos, len(self._text)))
-        return JsonError(f"The file is not valid JSON: {_fault(error)}. Correct it; the rest of the file was not read.")
+        return JsonError(
+            "The file is not valid JSON: {fault}. Correct it; the rest of the file was not read.", _fault(error)
+        )
 
     def _more(self, size: int) -> bool:
         """Add to the window, and drop what was read before; whether there was more."""
         if self._ended:
             return False
         if len(self._text) - self._at > LONGEST:
-            raise JsonError(_TOO_LONG)
+            raise JsonError(*_TOO_LONG)
         self._here()
         data = self._file.read(size)
         self._ended = not data

@@ -24,6 +24,8 @@ from annotations.formats.token_tags import REBUILT, TagReader, align, blank, is_
 from annotations.text.bio import OUTSIDE, as_bio, decode, encode_tokens, split_any_tag
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span, Token, tokens_at
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Reading of the rows of a data set: checks of their values, the text, the places of tokens, and the spans.
 
@@ -44,9 +46,9 @@ class _DataRow:
         column = next((column for column in TAGS if _is_list(row.get(column), (str, int))), TAGS[0])
         tags, spans = row.get(column), row.get("spans")
         if not isinstance(text, str | None) or not (words is None or _is_list(words, (str,))):
-            raise self._refused("row", "“text” must be a text, and “tokens” a list of texts. Correct the row.")
+            raise self._refused("row", _("“text” must be a text, and “tokens” a list of texts. Correct the row."))
         if text is None and words is None:
-            message = "The row has neither “text” nor “tokens”. Expected: “tokens” and “ner_tags”, or “text”."
+            message = _("The row has neither “text” nor “tokens”. Expected: “tokens” and “ner_tags”, or “text”.")
             raise self._refused("row", message)
         has_spans = text is not None and _is_list(spans, (dict,)) and all(map(_is_span, spans))
         self.spans: list[dict[str, Any]] | None = spans if has_spans else None
@@ -56,7 +58,7 @@ class _DataRow:
         if tags is None or words is None:
             return
         if not _is_list(tags, (str, int)) or len(tags) != len(words):
-            message = f"“{column}” must be a list with one tag for each token, as numbers or as texts."
+            message = _("“{column}” must be a list with one tag for each token, as numbers or as texts.", column)
             raise self._refused("row", message)
         read = {tag: self._tag(tag, column) for tag in set(tags)}
         self.untagged = not read.keys().isdisjoint(_NO_TAG)
@@ -69,7 +71,7 @@ class _DataRow:
         taker = SpanTaker(check_text(text, self._file), self._file, find_label, line=self._line)
         taker.warnings += warnings
         if self.untagged:
-            taker.not_kept("Tokens without a tag (-1 or -100) count as tokens with the tag O.")
+            taker.not_kept(_("Tokens without a tag (-1 or -100) count as tokens with the tag O."))
         if self.spans is not None:
             self._check_same()
             for span in self.spans:
@@ -119,13 +121,17 @@ class _DataRow:
             return OUTSIDE
         names = self._names.get(column)
         if names is None:
-            message = (
-                f"“{column}” has numbers, but nothing says which tags they are. Expected: class labels in the metadata "
-                f"of the file, or in “{BESIDE[0]}” or “{BESIDE[2]}” beside it; or tags as text."
+            message = _(
+                "“{column}” has numbers, but nothing says which tags they are. Expected: class labels in the "
+                "metadata of the file, or in “{file}” or “{other}” beside it; or tags as text.",
+                *(column, BESIDE[0], BESIDE[2]),
             )
             raise self._refused("names", message)
         if not 0 <= tag < len(names):
-            message = f"The tag {tag} is not one of the class labels of “{column}”, which are 0 to {len(names) - 1}."
+            message = _(
+                "The tag {tag} is not one of the class labels of “{column}”, which are 0 to {last}.",
+                *(tag, column, len(names) - 1),
+            )
             raise self._refused("tag", message)
         return names[tag]
 
@@ -141,9 +147,9 @@ class _DataRow:
             warnings.append(Problem(self._file, self._line, code, message))
 
         if self.text is None:
-            warn("rebuilt", REBUILT)
+            warn("rebuilt", _(REBUILT))
         if len(kept) < len(words):
-            warn("not kept", f"{len(words) - len(kept)} tokens of white space are left out.")
+            warn("not kept", _("{count} tokens of white space are left out.", len(words) - len(kept)))
             words = [words[at] for at in kept]
             self.tags = self.tags and [self.tags[at] for at in kept]
         if self.text is None:
@@ -152,16 +158,19 @@ class _DataRow:
             return self.text, [], warnings
         found = align(self.text, words)
         if found.missing is not None:
-            message = (
-                f"The token {kept[found.missing]} doesn't follow in “text” after character {found.at}. Expected: the "
-                "tokens of that text, in order and unchanged; only white space may lie between them."
+            message = _(
+                "The token {token} doesn't follow in “text” after character {at}. Expected: the tokens of that text, "
+                "in order and unchanged; only white space may lie between them.",
+                *(kept[found.missing], found.at),
             )
             raise self._refused("quote", message)
         if not blank(self.text, found.at):
-            warn("short", f"The tokens end at character {found.at}. The rest of the text has no annotations.")
+            warn("short", _("The tokens end at character {at}. The rest of the text has no annotations.", found.at))
         if found.changed:
             count = len(found.changed)
-            warn("normalized", f"{count} tokens are written in another way in “text”, which was kept as it is.")
+            warn(
+                "normalized", _("{count} tokens are written in another way in “text”, which was kept as it is.", count)
+            )
         return self.text, found.tokens, warnings
 
     def _check_same(self) -> None:
@@ -171,7 +180,7 @@ class _DataRow:
         order = [name[2:] for name in self._names.get(TAGS[0], []) if name.startswith("B-")]
         spans = [Span(span["start"], span["end"], span["label"]) for span in self.spans or [] if _is_whole(span)]
         if encode_tokens(self.places, spans, label_order=order).tags != as_bio(self.tags):
-            message = "“spans” and “ner_tags” contradict each other. Remove the column that is not up to date."
+            message = _("“spans” and “ner_tags” contradict each other. Remove the column that is not up to date.")
             raise self._refused("tags", message)
 
 
@@ -234,7 +243,7 @@ class HuggingFaceFormat(DocumentReader, OneFileFormat):
     file = "data/train-00000-of-00001.parquet"
 
     options = frozenset({"tokenizer"})
-    unique = "Give each row a name of its own."
+    unique = gettext_noop("Give each row a name of its own.")
 
     def claims(self, name: str, head: bytes) -> bool:
         match name.rpartition(".")[2].lower():

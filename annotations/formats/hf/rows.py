@@ -13,6 +13,8 @@ from annotations.formats.token_tags import words_of
 from annotations.text.bio import OUTSIDE, encode
 from annotations.text.labels import CODE
 from annotations.text.spans import Span, Tokenizer
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # The features of a data set: the types of its columns, and the names of class labels.
 #
@@ -180,11 +182,13 @@ def _json_rows(stream: IO[bytes]) -> Rows:
         elif isinstance(value, dict):
             yield line, value
         else:
-            yield line, "The record is not an object. Expected: an object with “tokens” and “ner_tags”."
+            yield line, _("The record is not an object. Expected: an object with “tokens” and “ner_tags”.")
 
 
 def _broken(file: str) -> NoteError:
-    message = "The file can't be read: it is damaged, or not of the kind that its ending says. Save the data set again."
+    message = _(
+        "The file can't be read: it is damaged, or not of the kind that its ending says. Save the data set again."
+    )
     return NoteError([Problem(file, None, "file", message)])
 
 
@@ -193,7 +197,7 @@ def _broken(file: str) -> NoteError:
 
 _MOST_CHARACTERS: Final = 4_000_000
 _MOST_ROWS: Final = 1000
-_NOT_A_CLASS: Final = "The label is not in the label set of the export, which gives the class labels."
+_NOT_A_CLASS: Final = gettext_noop("The label is not in the label set of the export, which gives the class labels.")
 
 
 class Writer:
@@ -217,7 +221,7 @@ class Writer:
     def add(self, note: OutNote) -> list[Loss]:
         name = check_name(note.name)
         given, losses = given_spans(note, self._labels)
-        losses += [Loss(name, span, _NOT_A_CLASS) for span, code in given if f"B-{code}" not in self._numbers]
+        losses += [Loss(name, span, _(_NOT_A_CLASS)) for span, code in given if f"B-{code}" not in self._numbers]
         given = [(span, code) for span, code in given if f"B-{code}" in self._numbers]
         spans = [Span(span.start, span.end, code) for span, code in given]
         encoded = encode(note.text, spans, label_order=self._order, tokenizer=self._tokenizer)

@@ -20,6 +20,8 @@ from annotations.formats.notes import NoteError, Problem
 from annotations.formats.tables.sheets import MOST_ROWS, SheetWriter, read_sheets
 from annotations.formats.tables.table import Columns, TableFormat, TableRow
 from annotations.text.names import unkeepable
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # CSV: one table for all notes.
 #
@@ -33,8 +35,8 @@ _DELIMITERS: Final = ",;\t|"
 _SEP: Final = re.compile(r'"?sep=(.)"?\r?\n?')
 _LONGEST: Final = 16 * 1024 * 1024
 """The most characters of a row."""
-_NOT_UTF8: Final = "The table is not in its encoding from here on. Save it as CSV UTF-8."
-_NUL: Final = "The line contains NUL, which can't be stored. Remove it."
+_NOT_UTF8: Final = gettext_noop("The table is not in its encoding from here on. Save it as CSV UTF-8.")
+_NUL: Final = gettext_noop("The line contains NUL, which can't be stored. Remove it.")
 
 
 class CsvFormat(TableFormat):
@@ -68,9 +70,9 @@ class CsvFormat(TableFormat):
                 yield from _table(lines, file)
             # Only in UTF-16.
             except UnicodeDecodeError:
-                raise NoteError([Problem(file, lines.number + 1, "utf8", _NOT_UTF8)]) from None
+                raise NoteError([Problem(file, lines.number + 1, "utf8", _(_NOT_UTF8))]) from None
             except csv_reading.Error as error:
-                message = f"The row is not valid CSV ({error}). Correct its quotation marks."
+                message = _("The row is not valid CSV ({error}). Correct its quotation marks.", error)
                 raise NoteError([Problem(file, lines.number, "csv", message)]) from None
 
 
@@ -130,10 +132,12 @@ class _Lines:
         self.number += 1
         self._length += len(line)
         if self._length >= _LONGEST:
-            message = f"The row has more than {_LONGEST} characters. Close the quotation mark that begins in it."
+            message = _(
+                "The row has more than {longest} characters. Close the quotation mark that begins in it.", _LONGEST
+            )
             raise NoteError([Problem(self._file, self.first, "csv", message)])
         if unkeepable(line):
-            fault = ("nul", _NUL) if "\0" in line else ("utf8", _NOT_UTF8)
+            fault = ("nul", _(_NUL)) if "\0" in line else ("utf8", _(_NOT_UTF8))
             raise NoteError([Problem(self._file, self.number, *fault)])
         return line
 
@@ -188,7 +192,7 @@ class XlsxFormat(TableFormat):
                 raise
             # A damaged archive makes zipfile raise nearly anything.
             except Exception:
-                message = (
+                message = _(
                     "The file is not an Excel workbook, or it is damaged or encrypted. Save the table as .xlsx or .csv."
                 )
                 raise NoteError([Problem(file, None, "xlsx", message)]) from None
@@ -216,7 +220,7 @@ def _check_size(archive: ZipFile, file: str) -> None:
         else:
             others += entry.file_size
     if sheets > _SHEETS or others > _OTHERS:
-        message = "The workbook unpacks to more than 4 GB of rows or 128 MB of texts. Save the table as CSV."
+        message = _("The workbook unpacks to more than 4 GB of rows or 128 MB of texts. Save the table as CSV.")
         raise NoteError([Problem(file, None, "size", message)])
 
 

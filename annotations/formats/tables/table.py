@@ -16,6 +16,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Prob
 from annotations.formats.quotes import counts_utf16, same_quote
 from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows, whole
 from annotations.text.names import shown
+from annotations.text.wording import gettext as _
 
 # Rows of a table of spans: what the columns mean, and the rows to write.
 
@@ -82,7 +83,10 @@ class Columns:
         if self.fit and len(set(named)) == len(named):
             return
         listed = shown(", ".join(named))[:_SHOWN] or "none"
-        message = f"The columns of the table are {listed}. Expected: {', '.join(COLUMNS)}, and each name once."
+        message = _(
+            "The columns of the table are {listed}. Expected: {columns}, and each name once.",
+            *(listed, ", ".join(COLUMNS)),
+        )
         raise NoteError([Problem(file, line, "header", message)])
 
     def row(self, line: int, cells: Cells) -> TableRow | None:
@@ -213,7 +217,7 @@ class TableFormat(OneFileFormat):
                 expected[row.note] += 1
                 _put(aside, *row)
             if not expected:
-                message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
+                message = _("The table has no rows. Expected: a row with {columns} for each span.", ", ".join(COLUMNS))
                 raise NoteError([Problem(file, 1, "no notes", message)])
             waiting: dict[str, list[TableRow]] = defaultdict(list)
             for row in starmap(TableRow, _all(aside)):
@@ -236,13 +240,16 @@ class TableFormat(OneFileFormat):
         name = self._name(given, file, texts)
         if name is None:
             wanted = shown(given.removesuffix(f".{_TEXT}"))[:80]
-            message = (
-                f"The text file “{wanted}.{_TEXT}” is missing; the column “note” names it in this row. "
-                "Import it together with the table."
+            message = _(
+                "The text file “{name}.{ending}” is missing; the column “note” names it in this row. Import it "
+                "together with the table.",
+                *(wanted, _TEXT),
             )
             raise NoteError([Problem(file, line, "no text", message)])
         if name in seen:
-            raise NoteError([Problem(file, line, "same name", f"The note “{name}” occurs in several tables or names.")])
+            raise NoteError(
+                [Problem(file, line, "same name", _("The note “{name}” occurs in several tables or names.", name))]
+            )
         seen.add(name)
         text = decode_utf8(files.load(texts[name]), texts[name])
         return self._note(name, text, file, rows, find_label)
@@ -255,9 +262,9 @@ class TableFormat(OneFileFormat):
 
     def _note(self, name: str, text: str, file: str, rows: list[TableRow], find_label: LabelFinder) -> ParsedNote:
         spans = [(row, *self._quoted(row, text)) for row in rows if not row.is_mark]
-        utf16 = counts_utf16(text, ((start, end, quote) for _, start, end, quote in spans if quote))
+        utf16 = counts_utf16(text, ((start, end, quote) for _row, start, end, quote in spans if quote))
         taker = SpanTaker(text, file, find_label, utf16=utf16)
-        for row, _, _, quote in spans:
+        for row, _start, _end, quote in spans:
             label = row.label if find_label(row.label) else self._plain(row.label)
             attributes = {
                 self._plain(key): True if cell is True else attribute_value(self._plain(as_word(cell)))

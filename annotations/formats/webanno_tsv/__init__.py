@@ -29,6 +29,8 @@ from annotations.formats.uima import Entity, Layer
 from annotations.formats.webanno_tsv import reading
 from annotations.formats.webanno_tsv.reading import TsvReader
 from annotations.text.spans import Bounds, Token
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Write a note as WebAnno TSV, in the way in which INCEpTION divides spans into tokens and parts of tokens.
 
@@ -137,7 +139,7 @@ class TsvWriter:
         return f"{written}[{ids[index]}]" if index in ids else written
 
 
-_GUESSED = (
+_GUESSED = gettext_noop(
     "The file doesn't hold the text between sentences: line breaks and spaces were put there (places: {count}). "
     "Import the text file “{name}.txt” with it if the text must be exact."
 )
@@ -170,19 +172,19 @@ class WebannoTsvFormat(Format):
         taker = uima.LayerTaker(text, reader.file, find_label)
         for each in reader.annotations():
             if each.start == each.end:
-                taker.not_kept(uima.NO_CHARACTERS, each.line)
+                taker.not_kept(_(uima.NO_CHARACTERS), each.line)
             else:
                 layer = each.layer
                 taker.take_annotation(layer.name, layer.names, each.values, each.start, each.end, line=each.line)
         reader.warn(taker)
         if guessed:
-            taker.not_kept(_GUESSED.format(count=guessed, name=note.name))
+            taker.not_kept(_(_GUESSED, guessed, note.name))
         return taker.note(note.name)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         name = check_name(note.name)
         found, losses = uima.entities(note, labels, self.layer)
         writer = TsvWriter(note.text, self.tokenizer(note.text), found, self.layer)
-        outside = "The span begins or ends outside of all tokens."
+        outside = _("The span begins or ends outside of all tokens.")
         losses += [Loss(name, entity.span, outside) for entity in writer.untouched]
         return {f"{name}.tsv": writer.content().encode()}, losses

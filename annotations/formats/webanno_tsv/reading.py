@@ -10,6 +10,7 @@ from annotations.formats import uima
 from annotations.formats.notes import NoteError, Problem
 from annotations.formats.span_rules import SpanTaker
 from annotations.text.characters import Utf16
+from annotations.text.wording import gettext as _
 
 # Escapes of WebAnno TSV: reserved characters of values, and control characters of text.
 
@@ -154,14 +155,17 @@ class TsvReader:
         filled = 0
         for number, sentence in enumerate(self._sentences):
             if not sentence.rows:
-                self._refuse(sentence.line, "line", "The sentence has no token. Expected: a row “1-1”, tab, offsets.")
+                self._refuse(
+                    sentence.line, "line", _("The sentence has no token. Expected: a row “1-1”, tab, offsets.")
+                )
                 continue
             begin = sentence.rows[0].start - _indent(sentence)
             gap = begin - length
             if gap < 0 or gap > _LONGEST_GAP:
-                message = (
-                    f"The sentence starts at {begin}, but the text before it ends at {length}. "
-                    "Expected: an offset at or soon after that end, in UTF-16 code units."
+                message = _(
+                    "The sentence starts at {begin}, but the text before it ends at {length}. Expected: an offset "
+                    "at or soon after that end, in UTF-16 code units.",
+                    *(begin, length),
                 )
                 self._refuse(sentence.rows[0].line, "order", message)
                 break
@@ -183,15 +187,17 @@ class TsvReader:
                     continue
                 start, end = units.points(row.start), units.points(row.end)
                 if start is None or end is None:
-                    message = (
-                        f"The offsets {row.start}-{row.end} are not inside the text, which has {units.length} UTF-16 "
-                        "code units, or cut a character in two. Check that offsets count UTF-16 code units."
+                    message = _(
+                        "The offsets {start}-{end} are not inside the text, which has {length} UTF-16 code units, "
+                        "or cut a character in two. Check that offsets count UTF-16 code units.",
+                        *(row.start, row.end, units.length),
                     )
                     self._refuse(row.line, "outside", message)
                 elif text[start:end] != row.word:
-                    message = (
-                        f"The text at {row.start}-{row.end} differs from the token of this row. "
-                        "Check that the text is unchanged and that offsets count UTF-16 code units."
+                    message = _(
+                        "The text at {start}-{end} differs from the token of this row. Check that the text is "
+                        "unchanged and that offsets count UTF-16 code units.",
+                        *(row.start, row.end),
                     )
                     self._refuse(row.line, "quote", message)
         self._raise()
@@ -218,7 +224,7 @@ class TsvReader:
             if used is None:
                 continue
             if layer.is_kept:
-                taker.not_kept(f"Slots of the layer “{layer.name}” are not imported.", used.line)
+                taker.not_kept(_("Slots of the layer “{name}” are not imported.", layer.name), used.line)
             elif layer.kind == "SP":
                 taker.not_kept(uima.layer_not_kept(layer.name), used.line)
             else:
@@ -235,7 +241,7 @@ class TsvReader:
         names = dict(layer.features)
         for stack in zip_longest(*columns, fillvalue=(EMPTY, None)):
             # In a column of targets of slots, an id is that of the target.
-            ids = (number for at, (_, number) in enumerate(stack, layer.first) if at not in layer.targets)
+            ids = (number for at, (_value, number) in enumerate(stack, layer.first) if at not in layer.targets)
             number = next(filter(None, ids), None)
             known = numbered.get((layer.name, number)) if number else None
             if known is None:
@@ -244,7 +250,7 @@ class TsvReader:
                 if number:
                     numbered[layer.name, number] = known
             known.start, known.end = min(known.start, row.start), max(known.end, row.end)
-            for at, (value, _) in enumerate(stack, layer.first):
+            for at, (value, _number) in enumerate(stack, layer.first):
                 if at in names and value not in (EMPTY, NO_VALUE):
                     known.values.setdefault(names[at], unescape_value(value))
 
@@ -252,7 +258,7 @@ class TsvReader:
         """Read the version and the layers; the index of the line after them."""
         version = _VERSION.fullmatch(_row(self._lines[0]))
         if version is None:
-            message = f"The first line is not “{FORMAT}3”. Export the note from INCEpTION as WebAnno TSV 3.3."
+            message = _("The first line is not “{format}3”. Export the note from INCEpTION as WebAnno TSV 3.3.", FORMAT)
             self._refuse(1, "format", message)
             return 0
         self._old = int(version[1]) < 2
@@ -262,7 +268,7 @@ class TsvReader:
                 return at
             match = _LAYER.fullmatch(line)
             if match is None:
-                self._refuse(at + 1, "line", "The line is not a layer. Expected: “#T_SP=layer|feature|feature”.")
+                self._refuse(at + 1, "line", _("The line is not a layer. Expected: “#T_SP=layer|feature|feature”."))
                 continue
             kind, name, rest = match.groups()
             given = (rest or "").split("|")
@@ -302,7 +308,7 @@ class TsvReader:
                 texts, rows, begun, in_rows = [], [], 0, False
                 continue
             if not begun:
-                self._refuse(number, "line", "The row is not below a line “#Text=”, which begins a sentence.")
+                self._refuse(number, "line", _("The row is not below a line “#Text=”, which begins a sentence."))
                 begun, in_rows = number, True
                 continue
             in_rows = True
@@ -316,9 +322,9 @@ class TsvReader:
     def _read_row(self, number: int, line: str, columns: int) -> _TokenRow | None:
         match = _ROW.fullmatch(line)
         if match is None:
-            message = (
-                "The row is not valid. Expected: sentence-token, tab, start-end, tab, token, "
-                "and for each column a tab and a value."
+            message = _(
+                "The row is not valid. Expected: sentence-token, tab, start-end, tab, token, and for each column a "
+                "tab and a value."
             )
             self._refuse(number, "line", message)
             return None
@@ -326,13 +332,14 @@ class TsvReader:
         is_empty = rest in self._empty
         cells = [] if is_empty else rest.split("\t")[1:]
         if len(cells) < columns and not is_empty:
-            message = (
-                f"The row has {len(cells)} columns of annotations. Expected: {columns}, as declared by “#T_” lines."
+            message = _(
+                "The row has {count} columns of annotations. Expected: {columns}, as declared by “#T_” lines.",
+                *(len(cells), columns),
             )
             self._refuse(number, "line", message)
             return None
         if start > end:
-            self._refuse(number, "empty", f"The start {start} must not be after the end {end}.")
+            self._refuse(number, "empty", _("The start {start} must not be after the end {end}.", start, end))
             return None
         return _TokenRow(number, start, end, match[3], cells)
 

@@ -52,7 +52,7 @@ def search_at_once(*, access: Access, text: str, options: Options, after: int = 
 def _search(access: Access, text: str, options: Options) -> Search:
     """Return a search that is not stored yet. Raises ServiceError `text`."""
     try:
-        cleaned = worded(text, LONGEST, what="text to look for")
+        cleaned = worded(text, LONGEST, what=_("text to look for"))
         finder(Sought(cleaned))
     except WordingError as error:
         raise ServiceError(str(error), code="text") from None

@@ -20,6 +20,8 @@ from annotations.release.rules.known.matcher import DenyList, Profile, find
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.leaks.gate import Gate
 from annotations.text.hashes import DigestKey
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 SCHEMA: Final = pyarrow.schema([(COLUMN, pyarrow.string()), ("error", pyarrow.string())])
 """The answer: one of them is null. The error is a JSON pointer and a reason, never a value of the record."""
@@ -27,7 +29,9 @@ SPARK_SCHEMA: Final = f"{COLUMN} string, error string"
 """SCHEMA as Spark's `mapInArrow` takes it."""
 PROFILES: Final = 1000
 """How many prepared patients are kept; one takes about 20 kB."""
-FREE_TEXT: Final = "The record has free text or surrogates. Give it to deid_records, which stores its note."
+FREE_TEXT: Final = gettext_noop(
+    "The record has free text or surrogates. Give it to deid_records, which stores its note."
+)
 
 
 @dataclass(frozen=True)
@@ -110,5 +114,5 @@ class RecordBatches:
         except RecordError as error:
             return {"error": str(error)}
         except (ValueError, RecursionError):
-            return {"error": "/: This is not JSON."}
+            return {"error": _("/: This is not JSON.")}
         return {COLUMN: json.dumps(read.wrapped(), ensure_ascii=False)}

@@ -24,6 +24,8 @@ from annotations.records.rules.schemas import (
     rule_of,
     type_of,
 )
+from annotations.text.wording import WordedError, gettext_noop
+from annotations.text.wording import gettext as _
 
 ABSENT: Final = {
     "url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason",
@@ -32,8 +34,8 @@ ABSENT: Final = {
 """FHIR's extension that says why a required value is missing."""
 _NUMBERS: Final = frozenset({ValueType.NUMBER, ValueType.INTEGER})
 _WORDS: Final = {
-    str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object",
-    type(None): "null",
+    str: gettext_noop("text"), bool: gettext_noop("true or false"), int: gettext_noop("a number"),
+    float: gettext_noop("a number"), list: gettext_noop("a list"), dict: gettext_noop("an object"),
 }  # fmt: skip
 DEEPEST: Final = 60
 FORMATS: Final = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json", ".parquet": "parquet"}
@@ -44,12 +46,19 @@ COLUMN: Final = "record"
 """The column of records in Parquet files. Each row of a file without it is a record itself."""
 
 
-class RecordError(ValueError):
+class RecordError(WordedError, ValueError):
     """A record that is refused. `path` is a JSON pointer; neither says a value of the record."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path or '/'}: {reason}")
-        self.path, self.reason = path, reason
+    def __init__(self, path: str, sentence: str, *values: object) -> None:
+        super().__init__(sentence, *values)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path or '/'}: {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        return super().__str__()
 
 
 @dataclass(frozen=True)
@@ -168,7 +177,11 @@ class _Leaf:
         else:
             good = isinstance(value, str) or (self.type is ValueType.CODE and not isinstance(value, dict | list))
         if not good:
-            raise RecordError(pointer, f"This should be of the type {self.type}, and is {_WORDS.get(type(value), '')}.")
+            raise RecordError(
+                pointer,
+                "This should be of the type {type}, and is {found}.",
+                *(self.type, _(_WORDS.get(type(value), "null"))),
+            )
 
 
 class _Record:
@@ -209,7 +222,7 @@ class _Object:
             raise RecordError(pointer, "This should be an object.")
         walk.depth += 1
         if walk.depth > DEEPEST:
-            raise RecordError(pointer, f"The record is nested more than {DEEPEST} levels deep.")
+            raise RecordError(pointer, "The record is nested more than {most} levels deep.", DEEPEST)
         new: dict[str, Any] = {}
         for name, inner in value.items():
             node = self.fields.get(name)
@@ -302,7 +315,9 @@ class RecordPlan:
         error = next(self.validator.iter_errors(output), None)
         if error is not None:
             path = "".join(f"/{_escaped(str(part))}" for part in error.absolute_path)
-            raise RecordError(path, f"The value is not valid here: the schema's “{error.validator}” is not met.")
+            raise RecordError(
+                path, "The value is not valid here: the schema's “{keyword}” is not met.", error.validator
+            )
 
 
 @dataclass
@@ -345,8 +360,8 @@ def data_type_of(record: Any) -> str:
 def unknown_type(name: str, known: Mapping[str, Any]) -> str:
     """Why a record of this type is refused. The name may be anything, so that it is not repeated."""
     if not name:
-        return "The record doesn't say its type. Add “dataType”, or give the type of the whole file."
-    return f"No active schema has the record's type. Active: {', '.join(sorted(known)) or 'none'}."
+        return _("The record doesn't say its type. Add “dataType”, or give the type of the whole file.")
+    return _("No active schema has the record's type. Active: {known}.", ", ".join(sorted(known)) or _("none"))
 
 
 def _escaped(name: str) -> str:

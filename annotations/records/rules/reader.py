@@ -22,9 +22,11 @@ from annotations.release.rules.leaks.gate import Gate
 from annotations.release.rules.leaks.needles import Needle
 from annotations.release.rules.redaction.calendars import offset_of
 from annotations.release.rules.redaction.policy import IdentifierType
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 LONGEST_PATIENT: Final = 80
-LEAK: Final = "An identifier of this record stands in a field that passes."
+LEAK: Final = gettext_noop("An identifier of this record stands in a field that passes.")
 _ENVELOPES: Final = ("record", "data", "resource")
 _OF_RULES: Final = {
     FieldRule.HASH: str(IdentifierType.RECORD),
@@ -89,12 +91,14 @@ class RecordCore:
             raise RecordError("", unknown_type(name, self.plans))
         wanted = str((envelope[1] if envelope else record).get("recordVersion", ""))
         if wanted and plan.schema.get("recordVersion") and wanted != str(plan.schema["recordVersion"]):
-            raise RecordError("/recordVersion", f"The active schema is of version {plan.schema['recordVersion']}.")
+            raise RecordError(
+                "/recordVersion", "The active schema is of version {version}.", plan.schema["recordVersion"]
+            )
         digest = content_hash(value)
         read = ReadRecord(where, record, plan, digest, plan.read(record, self.context(plan, digest), changes=changes))
         read.envelope = envelope
         if len(read.patient) > LONGEST_PATIENT:
-            raise RecordError("", f"The id of the patient has more than {LONGEST_PATIENT} characters.")
+            raise RecordError("", "The id of the patient has more than {most} characters.", LONGEST_PATIENT)
         if read.done.free and len(read.done.patients) > 1:
             raise RecordError("", "It holds free text of several patients. Split it by patient.")
         return read
@@ -117,7 +121,7 @@ class RecordCore:
     def opened(self, value: Any) -> tuple[str, Any, tuple[str, Mapping[str, Any]] | None]:
         """The type of a record, the record, and its envelope if it has one."""
         if not isinstance(value, dict):
-            raise RecordError("", value.reason if isinstance(value, Unreadable) else "A record must be an object.")
+            raise RecordError("", value.reason if isinstance(value, Unreadable) else _("A record must be an object."))
         for name in _ENVELOPES:
             if isinstance(value.get("dataType"), str) and isinstance(value.get(name), dict):
                 if others := value.keys() - {"dataType", "recordVersion", name}:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from annotations.records.rules.schemas import SchemaError
+from annotations.text.wording import gettext as _
 
 _ASSIGNMENT: Final = re.compile(r"\A\s*[A-Za-z_]\w*\s*=\s*(?=\{)")
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -39,7 +40,7 @@ def read_schema(text: str) -> SchemaText:
         try:
             value = json.loads(repaired)
         except json.JSONDecodeError as error:
-            message = f"The file is not JSON: {error.msg} in line {error.lineno}. Correct this line."
+            message = _("The file is not JSON: {fault} in line {number}. Correct this line.", error.msg, error.lineno)
             raise SchemaError("", message) from None
     except RecursionError:
         raise SchemaError("", "The file is nested too deeply.") from None
@@ -49,7 +50,7 @@ def read_schema(text: str) -> SchemaText:
         for name in value["properties"]:
             if name.replace("_", "").casefold() == "patientid":
                 value["patient"] = f"/{name}"
-                repairs.append(f"The field “{name}” was taken for the id of the patient.")
+                repairs.append(_("The field “{name}” was taken for the id of the patient.", name))
                 break
     _without_brackets(value, "", repairs)
     return SchemaText(value, repairs)
@@ -64,29 +65,33 @@ def _without_brackets(part: Any, path: str, repairs: list[str]) -> None:
     entity = part.get("entity_type")
     if isinstance(entity, str) and entity.startswith("["):
         part["entity_type"] = entity.strip("[] ")
-        repairs.append(f"{path}: the brackets of “{entity}” were removed.")
+        repairs.append(_("{path}: the brackets of “{entity}” were removed.", path, entity))
     for name, inner in part.items():
         _without_brackets(inner, path if name in ("properties", "items") else f"{path}/{name}", repairs)
 
 
 def _repaired(text: str, repairs: list[str]) -> str:
     if match := _ASSIGNMENT.match(text):
-        repairs.append(f"Line {match[0].rstrip().count(chr(10)) + 1}: the assignment before the object was removed.")
+        repairs.append(
+            _("Line {number}: the assignment before the object was removed.", match[0].rstrip().count(chr(10)) + 1)
+        )
         text = "\n" * match[0].count("\n") + text[match.end() :]
     parts = []
     for at, part, is_string in _parts(text):
         if not is_string:
             for found in _LITERAL.finditer(part):
                 line = text.count("\n", 0, at + found.start()) + 1
-                repairs.append(f"Line {line}: {found[0]} was read as {_LITERALS[found[0]]}.")
+                repairs.append(_("Line {number}: {word} was read as {literal}.", line, found[0], _LITERALS[found[0]]))
             part = _LITERAL.sub(lambda found: _LITERALS[found[0]], part)
         parts.append(part)
     text = "".join(parts)
     for found in _NO_COMMA.finditer(text):
-        repairs.append(f"Line {text.count(chr(10), 0, found.start()) + 1}: a missing comma was added.")
+        repairs.append(_("Line {number}: a missing comma was added.", text.count(chr(10), 0, found.start()) + 1))
     text = _NO_COMMA.sub(r"\1,", text)
     for found in _COMMA_TOO_MANY.finditer(text):
-        repairs.append(f"Line {text.count(chr(10), 0, found.start()) + 1}: a comma before a bracket was removed.")
+        repairs.append(
+            _("Line {number}: a comma before a bracket was removed.", text.count(chr(10), 0, found.start()) + 1)
+        )
     return _COMMA_TOO_MANY.sub("", text)
 
 

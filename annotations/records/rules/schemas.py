@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
+
 
 class FieldRule(StrEnum):
     """What becomes of the value of a leaf."""
@@ -46,12 +49,15 @@ class ValueType(StrEnum):
     ANY = "any"
 
 
-class SchemaError(ValueError):
+class SchemaError(WordedError, ValueError):
     """A schema that can't be used. `path` names the field, and is empty for the whole schema."""
 
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(f"{path}: {message}" if path else message)
+    def __init__(self, path: str, sentence: str, *values: object) -> None:
+        super().__init__(sentence, *values)
         self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: {super().__str__()}" if self.path else super().__str__()
 
 
 class LeafRule(NamedTuple):
@@ -129,7 +135,7 @@ def check_schema(schema: Mapping[str, Any]) -> list[SchemaLeaf]:
         jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(dict(schema))
     except jsonschema.SchemaError as error:
         where = "/".join(map(str, error.absolute_path))
-        raise SchemaError(where, f"This is not valid JSON Schema: {error.validator} is wrong.") from None
+        raise SchemaError(where, "This is not valid JSON Schema: {keyword} is wrong.", error.validator) from None
     leaves = list(_leaves(schema, "", schema))
     for name, part in definitions(schema).items():
         leaves += _leaves(part, name, schema)
@@ -142,12 +148,14 @@ def _leaves(part: Any, path: str, schema: Mapping[str, Any]) -> Iterator[SchemaL
     if not isinstance(part, dict):
         raise SchemaError(path, "A field must be described by an object.")
     if mixed := next((word for word in _MIXED if word in part), ""):
-        raise SchemaError(path, f"“{mixed}” leaves open which fields there are. Declare each field in “properties”.")
+        raise SchemaError(
+            path, "“{keyword}” leaves open which fields there are. Declare each field in “properties”.", mixed
+        )
     if is_leaf(part):
         yield _leaf(part, path)
     elif name := definition_name(part):
         if name not in definitions(schema):
-            raise SchemaError(path, f"The definition “{name}” is missing.")
+            raise SchemaError(path, "The definition “{name}” is missing.", name)
     elif "items" in part:
         yield from _leaves(part["items"], f"{path}/*", schema)
     else:
@@ -166,16 +174,16 @@ def _leaves(part: Any, path: str, schema: Mapping[str, Any]) -> Iterator[SchemaL
 def _leaf(part: Mapping[str, Any], path: str) -> SchemaLeaf:
     leaf = SchemaLeaf(path, type_of(part), rule_of(part, path), str(part.get("description", "")))
     if leaf.rule.rule is FieldRule.AUTO and leaf.type is not ValueType.TEXT:
-        raise SchemaError(path, f"Only text can have the rule “auto”, and this is a {leaf.type}.")
+        raise SchemaError(path, "Only text can have the rule “auto”, and this is a {type}.", leaf.type)
     if leaf.rule.rule is FieldRule.SHIFT and leaf.type not in (*DATES, ValueType.TEXT):
-        raise SchemaError(path, f"Only dates can be shifted, and this is a {leaf.type}.")
+        raise SchemaError(path, "Only dates can be shifted, and this is a {type}.", leaf.type)
     return leaf
 
 
 def _check_required(leaf: SchemaLeaf) -> None:
     masked = leaf.rule.rule is FieldRule.MASK and leaf.type is not ValueType.TEXT
     if masked or leaf.rule.rule is FieldRule.REMOVE:
-        message = "A required field can't be removed, and only text has a placeholder. Take it from “required”."
+        message = _("A required field can't be removed, and only text has a placeholder. Take it from “required”.")
         raise SchemaError(leaf.path, message)
 
 
@@ -201,17 +209,17 @@ def rule_of(part: Mapping[str, Any], path: str) -> LeafRule:
             raise SchemaError(path, "This field has a rule and a flag. Keep one of them.")
         name, _colon, what = str(part["rule"]).partition(":")
         if name not in RULES:
-            raise SchemaError(path, f"There is no rule “{name[:40]}”. Choose one of: {', '.join(RULES)}.")
+            raise SchemaError(path, "There is no rule “{name}”. Choose one of: {rules}.", name[:40], ", ".join(RULES))
         rule = LeafRule(FieldRule(name), what.strip())
         if rule.rule in _WITH_KIND and not rule.what:
-            raise SchemaError(path, f"Name the kind of identifier after the rule, as in “{name}:name”.")
+            raise SchemaError(path, "Name the kind of identifier after the rule, as in “{name}:name”.", name)
         return rule
     if not flags:
-        raise SchemaError(path, f"This field has no rule. Add “rule”: one of {', '.join(RULES)}.")
+        raise SchemaError(path, "This field has no rule. Add “rule”: one of {rules}.", ", ".join(RULES))
     if not chosen:
         raise SchemaError(path, "All flags of this field are false. To keep its value, say “passThrough”: true.")
     if len(chosen) > 1:
-        raise SchemaError(path, f"This field has several rules: {', '.join(sorted(chosen))}. Keep one of them.")
+        raise SchemaError(path, "This field has several rules: {rules}. Keep one of them.", ", ".join(sorted(chosen)))
     entity = part.get("entity_type")
     rule = LeafRule(chosen.pop())
     return rule._replace(what=entity) if isinstance(entity, str) and rule.rule in _WITH_KIND else rule

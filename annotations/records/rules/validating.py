@@ -22,4 +22,4 @@ def check_output(plan: RecordPlan, output: Any) -> None:
         if isinstance(error, ValueError) and hasattr(error, "errors"):
             first = error.errors(include_input=False, include_url=False, include_context=False)[0]
             path, kind = "".join(f"/{part}" for part in first["loc"]), str(first["type"])
-        raise RecordError(path, f"The de-identified resource is not valid FHIR R4: {kind}.") from None
+        raise RecordError(path, "The de-identified resource is not valid FHIR R4: {kind}.", kind) from None

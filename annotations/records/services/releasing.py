@@ -126,7 +126,7 @@ def _assembled(reader: RecordReader, row: Record, note: ReleasedNote) -> Release
         ]
         reader.gate.check([read], needles)
         if read.leak:
-            return ReleasedRecord(row.pk, name, leak=True, path=read.leak, reason=LEAK)
+            return ReleasedRecord(row.pk, name, leak=True, path=read.leak, reason=_(LEAK))
         check_output(read.plan, read.done.output)
     except RecordError as error:
         return ReleasedRecord(row.pk, name, path=error.path, reason=error.reason)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.core.bulk import SpanRow, insert_returning, insert_spans
 from annotations.core.sealing import project_key
@@ -141,7 +142,7 @@ def _taken(
 def _outcome(read: ReadRecord, stored: Mapping[str, int]) -> RecordOutcome:
     name = read.plan.data_type
     if read.leak:
-        return RecordOutcome(read.where, OutcomeState.HELD, name, read.leak, LEAK)
+        return RecordOutcome(read.where, OutcomeState.HELD, name, read.leak, _(LEAK))
     if read.digest in stored:
         return RecordOutcome(read.where, OutcomeState.WAITING, name, record=stored[read.digest])
     try:

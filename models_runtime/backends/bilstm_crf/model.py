@@ -18,6 +18,7 @@ from safetensors.torch import load, save
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
+from annotations.text.wording import gettext as _
 from models_runtime.backends import files
 from models_runtime.backends.bilstm_crf.embeddings import Contexts, Embedding, Source, Stack, Words
 from models_runtime.backends.bilstm_crf.inputs import BUCKETS, COLUMNS, UNSEEN, WIDTHS, Rows, Vocabulary
@@ -269,7 +270,9 @@ def load_model(path: Path) -> LoadedTagger:
         network = BiLstmCrf(card.shape(vocabulary), tags)
         network.load_state_dict(_under(tensors, NETWORK))
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
-        raise files.refused(path, card.format, f"its weights don't fit its card ({type(error).__name__})") from None
+        raise files.refused(
+            path, card.format, _("its weights don't fit its card ({error})", type(error).__name__)
+        ) from None
     return LoadedTagger(card, tags, lexicon, vocabulary, network.eval(), Stack(parts), files.digest(path)[:12])
 
 
@@ -295,7 +298,7 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     files.check_words(path, card.format, (*rules, *texts), card.labels)
     # A name is looked up in the folder of word vectors, and must not lead out of it.
     if not all(source.kind == "characters" or _is_plain(source) for source in sources):
-        raise files.refused(path, card.format, "an embedding in its card has an unknown kind or no plain file name")
+        raise files.refused(path, card.format, _("an embedding in its card has an unknown kind or no plain file name"))
     limits = [
         (card.hidden, MOST_HIDDEN),
         (card.layers, MOST_LAYERS),
@@ -305,9 +308,9 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
         *((source.dimensions, MOST_DIMENSIONS) for source in sources),
     ]
     if not all(type(value) is int and 0 < value <= most for value, most in limits):
-        raise files.refused(path, card.format, "a number in its card is out of range")
+        raise files.refused(path, card.format, _("a number in its card is out of range"))
     if not all(type(switch) is bool for switch in (card.reprojection, card.lstm, card.crf)):
-        raise files.refused(path, card.format, "a switch in its card is neither true nor false")
+        raise files.refused(path, card.format, _("a switch in its card is neither true nor false"))
     return card
 
 

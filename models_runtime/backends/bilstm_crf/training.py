@@ -181,8 +181,9 @@ def _stack(task: learner.TrainingTask, hyper: Hyperparameters, base: LoadedTagge
             part, why = with_file(part, folder)
             if part.file is None:
                 raise BackendError(
-                    f"The starting model needs the word vectors {part.source.name} for the words of these notes, but "
-                    f"the file is {why} in {folder}. Copy it there."
+                    "The starting model needs the word vectors {name} for the words of these notes, but the file "
+                    "is {why} in {folder}. Copy it there.",
+                    *(part.source.name, why, folder),
                 )
             more = {word for form in _forms(task) for word in spellings(form)} - set(part.kept)
             part = Words(part.source, part.kept | part.file.vectors(sorted(more)), part.file)

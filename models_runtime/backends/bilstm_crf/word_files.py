@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 from models_runtime.backends.base import BackendError
 
 MOST_VALUES: Final = 4096
@@ -27,18 +29,18 @@ RELEASED: Final = 1 << 16
 FASTTEXT: Final = (793712314).to_bytes(4, "little")
 # The first bytes of formats that can't be read, with what to do.
 FOREIGN: Final = {
-    b"\x1f\x8b": "it is compressed with gzip; unpack it first",
-    b"PK": "it is a zip archive; unpack it first",
-    b"BZh": "it is compressed with bzip2; unpack it first",
-    b"\xfd7zXZ": "it is compressed with xz; unpack it first",
-    b"\x80": "it is a pickle, which could run code; save its vectors in the word2vec format",
+    b"\x1f\x8b": gettext_noop("it is compressed with gzip; unpack it first"),
+    b"PK": gettext_noop("it is a zip archive; unpack it first"),
+    b"BZh": gettext_noop("it is compressed with bzip2; unpack it first"),
+    b"\xfd7zXZ": gettext_noop("it is compressed with xz; unpack it first"),
+    b"\x80": gettext_noop("it is a pickle, which could run code; save its vectors in the word2vec format"),
 }
-FORMATS: Final = "word2vec (text or binary), GloVe (text), fastText (.vec or .bin)"
+FORMATS: Final = gettext_noop("word2vec (text or binary), GloVe (text), fastText (.vec or .bin)")
 
 
 def refused(path: Path, why: str) -> BackendError:
     """The error for an unusable file. `why` is a clause without a full stop."""
-    return BackendError(f"The word vectors {path.name} can't be read: {why}.")
+    return BackendError("The word vectors {name} can't be read: {why}.", path.name, why)
 
 
 class WordFile(ABC):
@@ -60,14 +62,16 @@ class WordFile(ABC):
                 if len(places) % RELEASED == 0:
                     self._release()
                 if len(places) > MOST_WORDS:
-                    raise refused(path, f"it has more than {MOST_WORDS:,} words")
+                    raise refused(path, _("it has more than {most:,} words", MOST_WORDS))
         except (OSError, ValueError) as error:
             raise refused(path, str(getattr(error, "strerror", "") or error)) from None
         self._release()
         if not places:
-            raise refused(path, "it has no words")
+            raise refused(path, _("it has no words"))
         if not 0 < self.dimensions <= MOST_VALUES:
-            raise refused(path, f"a vector has {self.dimensions} values; 1 to {MOST_VALUES} are possible")
+            raise refused(
+                path, _("a vector has {dimensions} values; 1 to {most} are possible", self.dimensions, MOST_VALUES)
+            )
         self._places = np.frombuffer(places, dtype=np.uint64)
         order = np.argsort(np.frombuffer(hashes, dtype=np.int64), kind="stable")
         self._sorted, self._order = np.frombuffer(hashes, dtype=np.int64)[order], order
@@ -80,12 +84,12 @@ class WordFile(ABC):
         """The position of the byte that ends the word at `place`."""
         found = self._data.find(end, place, place + MOST_WORD)
         if found < 0:
-            raise refused(self.path, f"byte {place:,} begins no word; copy it again")
+            raise refused(self.path, _("byte {offset:,} begins no word; copy it again", place))
         return found
 
     def _floats(self, place: int, count: int) -> Any:
         if place + 4 * count > len(self._data):
-            raise refused(self.path, "it ends early; copy it again")
+            raise refused(self.path, _("it ends early; copy it again"))
         return np.frombuffer(self._data, dtype="<f4", count=count, offset=place)
 
     @abstractmethod
@@ -118,7 +122,7 @@ class WordFile(ABC):
         with np.errstate(over="ignore"):
             half = vector.astype(np.float16)
         if not np.isfinite(half).all():
-            raise refused(self.path, "a vector has values that are not finite or above 65,000")
+            raise refused(self.path, _("a vector has values that are not finite or above 65,000"))
         return half
 
     def _number(self, word: bytes) -> int | None:
@@ -147,18 +151,18 @@ def open_words(path: Path) -> WordFile:
         raise refused(path, str(error.strerror or type(error).__name__)) from None
     for magic, why in FOREIGN.items():
         if start.startswith(magic):
-            raise refused(path, why)
+            raise refused(path, _(why))
     if start.startswith(FASTTEXT):
         return FastTextFile(path)
-    head, _, rest = start.partition(b"\n")
+    head, _newline, rest = start.partition(b"\n")
     counts = head.split()
     if len(counts) == 2 and all(count.isdigit() for count in counts):
         if len(counts[0]) > 12 or not 0 < int(counts[1][:9]) <= MOST_VALUES:
-            raise refused(path, "its first line must give the number of words and of values")
+            raise refused(path, _("its first line must give the number of words and of values"))
         return TextFile(path) if _is_line(rest.partition(b"\n")[0], int(counts[1])) else BinaryFile(path)
     if _is_line(head, len(counts) - 1):
         return TextFile(path)
-    raise refused(path, f"its format is unknown. Known formats: {FORMATS}")
+    raise refused(path, _("its format is unknown. Known formats: {formats}", _(FORMATS)))
 
 
 def _is_line(line: bytes, count: int) -> bool:
@@ -179,7 +183,7 @@ class TextFile(WordFile):
             place = 0
             for number, line in enumerate(iter(lambda: file.readline(MOST_LINE + 1), b""), start=1):
                 if len(line) > MOST_LINE:
-                    raise refused(self.path, f"line {number} is too long")
+                    raise refused(self.path, _("line {number} is too long", number))
                 parts = line.split() if number == 1 else []
                 if len(parts) == 2 and all(part.isdigit() for part in parts):
                     expected, self.dimensions = int(parts[0]), int(parts[1])
@@ -191,7 +195,10 @@ class TextFile(WordFile):
                     count += 1
                 place += len(line)
         if expected is not None and count != expected:
-            raise refused(self.path, f"it has {count:,} words, but its first line says {expected:,}; copy it again")
+            raise refused(
+                self.path,
+                _("it has {count:,} words, but its first line says {expected:,}; copy it again", count, expected),
+            )
 
     def _word(self, line: bytes, number: int) -> bytes:
         """The word of a line; it may contain spaces. Raises BackendError for a line with too few values."""
@@ -200,7 +207,9 @@ class TextFile(WordFile):
             return line.partition(b" ")[0]
         parts = line.rsplit(b" ", self.dimensions)
         if len(parts) <= self.dimensions:
-            raise refused(self.path, f"line {number} must have a word and {self.dimensions} values")
+            raise refused(
+                self.path, _("line {number} must have a word and {dimensions} values", number, self.dimensions)
+            )
         return parts[0]
 
     def _line_at(self, place: int) -> bytes:
@@ -215,7 +224,7 @@ class TextFile(WordFile):
             values = self._line_at(place).rsplit(b" ", self.dimensions)[1:]
             return np.array([float(value) for value in values], dtype=np.float32)
         except ValueError:
-            raise refused(self.path, f"a value of word number {number + 1:,} is not a number") from None
+            raise refused(self.path, _("a value of word number {number:,} is not a number", number + 1)) from None
 
 
 class BinaryFile(WordFile):
@@ -224,12 +233,12 @@ class BinaryFile(WordFile):
     def _scan(self) -> Iterator[tuple[bytes, int]]:
         place = self._until(b"\n", 0) + 1
         count, self.dimensions = map(int, self._data[: place - 1].split())
-        for _ in range(count):
+        for _word in range(count):
             while self._data[place : place + 1] == b"\n":
                 place += 1
             end = self._until(b" ", place)
             if end + 1 + 4 * self.dimensions > len(self._data):
-                raise refused(self.path, "it ends early; copy it again")
+                raise refused(self.path, _("it ends early; copy it again"))
             yield self._data[place:end], place
             place = end + 1 + 4 * self.dimensions
 
@@ -267,15 +276,18 @@ class FastTextFile(WordFile):
         super().__init__(path)
 
     def _scan(self) -> Iterator[tuple[bytes, int]]:
-        _, version, dim, *_, buckets, least, most, _, _ = self._read(HEAD, 0)
+        _magic, version, dim, *_rest, buckets, least, most = self._read(HEAD, 0)[:-2]
         if version != VERSION:
-            raise refused(self.path, f"its fastText version is {version}, not {VERSION}; export its vectors as .vec")
+            raise refused(
+                self.path,
+                _("its fastText version is {version}, not {supported}; export its vectors as .vec", version, VERSION),
+            )
         place = HEAD.size
-        size, words, _, _, pruned = self._read(DICTIONARY, place)
+        size, words, *_rest, pruned = self._read(DICTIONARY, place)
         if not (0 < dim <= MOST_VALUES and 0 <= words <= size <= MOST_WORDS and buckets >= 0 and least <= most <= 100):
-            raise refused(self.path, "a number in its head is out of range; copy it again")
+            raise refused(self.path, _("a number in its head is out of range; copy it again"))
         if pruned >= 0:
-            raise refused(self.path, "it is a quantized fastText model (.ftz); export its vectors as .vec")
+            raise refused(self.path, _("it is a quantized fastText model (.ftz); export its vectors as .vec"))
         self.dimensions, self._words, self._buckets, self._least, self._most = dim, words, buckets, least, most
         place += DICTIONARY.size
         for number in range(size):
@@ -285,18 +297,18 @@ class FastTextFile(WordFile):
             place = end + 1 + ENTRY.size
         quantized, rows, columns = self._read(MATRIX, place)
         if quantized:
-            raise refused(self.path, "it is a quantized fastText model (.ftz); export its vectors as .vec")
+            raise refused(self.path, _("it is a quantized fastText model (.ftz); export its vectors as .vec"))
         self._matrix = place + MATRIX.size
         if columns != dim or rows != words + buckets:
-            raise refused(self.path, "its matrix doesn't fit its head; copy it again")
+            raise refused(self.path, _("its matrix doesn't fit its head; copy it again"))
         if self._matrix + 4 * rows * columns > len(self._data):
-            raise refused(self.path, "it ends early; copy it again")
+            raise refused(self.path, _("it ends early; copy it again"))
 
     def _read(self, what: struct.Struct, place: int) -> tuple[Any, ...]:
         try:
             return what.unpack_from(self._data, place)
         except struct.error:
-            raise refused(self.path, "it ends early; copy it again") from None
+            raise refused(self.path, _("it ends early; copy it again")) from None
 
     def _word_at(self, place: int) -> bytes:
         return self._data[place : self._until(b"\0", place)]

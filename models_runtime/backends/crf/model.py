@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotations.text.bio import OUTSIDE, split_tag
+from annotations.text.wording import gettext as _
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
 
@@ -83,19 +84,19 @@ def read_weights(file: bytes) -> Weights:
     try:
         header = _HEADER.unpack_from(file)
         if not file.startswith(MAGIC):
-            raise ValueError("not a crfsuite model")
+            raise ValueError(_("not a crfsuite model"))
         if header[_SIZE] != len(file):
-            raise ValueError("damaged: a part of the file is missing")
+            raise ValueError(_("damaged: a part of the file is missing"))
         tags = [name.decode() for name in _names(file, header[_OFFSET_OF_TAGS])]
         names = _names(file, header[_OFFSET_OF_FEATURES])
         rows = np.frombuffer(file, *_weight_table(file))
     except (struct.error, UnicodeDecodeError) as error:
-        raise ValueError(f"damaged: {error}") from None
+        raise ValueError(_("damaged: {error}", error)) from None
     own, step = rows[rows["type"] == _OF_FEATURE], rows[rows["type"] == _OF_STEP]
     if len(tags) > MOST_TAGS or _beyond(own, len(names), len(tags)) or _beyond(step, len(tags), len(tags)):
-        raise ValueError("damaged: weights of unknown features or tags")
+        raise ValueError(_("damaged: weights of unknown features or tags"))
     if len(own) + len(step) < len(rows) or not np.isfinite(rows["weight"]).all():
-        raise ValueError("damaged: weights of an unknown type, or not finite")
+        raise ValueError(_("damaged: weights of an unknown type, or not finite"))
     steps = np.zeros((len(tags), len(tags)))
     steps[step["source"], step["target"]] = step["weight"]
     own = own[np.argsort(own["source"], kind="stable")]
@@ -113,18 +114,18 @@ def _beyond(rows: Any, sources: int, targets: int) -> bool:
 def _weight_table(file: bytes) -> tuple[np.dtype[Any], int, int]:
     """Type, count and offset of the weights. Raises ValueError and struct.error."""
     base = _HEADER.unpack_from(file)[_OFFSET_OF_WEIGHTS]
-    magic, _, count = _WEIGHTS.unpack_from(file, base)
+    magic, _size, count = _WEIGHTS.unpack_from(file, base)
     first = base + _WEIGHTS.size
     if magic != b"FEAT" or first + count * _WEIGHT.itemsize > len(file):
-        raise ValueError("damaged: the weights are not at their offset")
+        raise ValueError(_("damaged: the weights are not at their offset"))
     return _WEIGHT, count, first
 
 
 def _names(file: bytes, base: int) -> list[bytes]:
     """The names in a database by id; empty for an id without a name. Raises ValueError and struct.error."""
-    magic, _, _, _, count, offset = _DATABASE.unpack_from(file, base)
+    magic, *_rest, count, offset = _DATABASE.unpack_from(file, base)
     if magic != b"CQDB":
-        raise ValueError("damaged: a list of names is not at its offset")
+        raise ValueError(_("damaged: a list of names is not at its offset"))
     offsets = struct.unpack_from(f"<{count}I", file, base + offset)
     return [_key(file, base + offset) if offset else b"" for offset in offsets]
 
@@ -145,7 +146,7 @@ def scaled(file: bytes) -> bytes:
     try:
         weights = np.frombuffer(out, *_weight_table(file))["weight"]
     except struct.error as error:
-        raise ValueError(f"damaged: {error}") from None
+        raise ValueError(_("damaged: {error}", error)) from None
     weights *= LARGEST / max(LARGEST, float(np.abs(weights).max(initial=0.0)))
     return bytes(out)
 
@@ -211,18 +212,18 @@ def _stage(path: Path, inside: bytes | None, most: int, revision: str) -> Model:
     """Load the model at `path`, or one that is `inside` its file, with at most `most` stages."""
     data, lexicon, file, nested = files.unpack_stage(path, FORMAT, WEIGHTS, earlier=EARLIER, inside=inside)
     if nested and most == 1:
-        raise _refused(path, f"it has more than {MOST_STAGES} stages")
+        raise _refused(path, _("it has more than {most} stages", MOST_STAGES))
     card = files.card_from(path, Card, data)
     if not file.startswith(MAGIC):
-        raise _refused(path, "its weights are not in crfsuite's format")
+        raise _refused(path, _("its weights are not in crfsuite's format"))
     try:
         weights = read_weights(file)
     except ValueError as error:
-        raise _refused(path, f"its weights can't be read ({error})") from None
+        raise _refused(path, _("its weights can't be read ({error})", error)) from None
     _check_labels(path, card, weights.tags)
     earlier = _stage(path, nested, most - 1, "") if nested else None
     if earlier is not None and not set(earlier.card.labels) <= set(card.labels):
-        raise _refused(path, "its earlier stage has labels that are missing in its card")
+        raise _refused(path, _("its earlier stage has labels that are missing in its card"))
     return Model(card, lexicon, weights, revision, earlier)
 
 
@@ -234,6 +235,6 @@ def _check_labels(path: Path, card: Card, tags: Sequence[str]) -> None:
     try:
         known = {split_tag(tag)[1] for tag in tags if tag != OUTSIDE}
     except ValueError:
-        raise _refused(path, "its weights have tags that are not BIO tags") from None
+        raise _refused(path, _("its weights have tags that are not BIO tags")) from None
     if not known <= set(card.labels):
-        raise _refused(path, "its weights have labels that are missing in its card")
+        raise _refused(path, _("its weights have labels that are missing in its card"))

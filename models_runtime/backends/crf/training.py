@@ -85,12 +85,14 @@ def learn(task: TrainingTask, path: Path) -> str:
     """
     algorithm = task.algorithm or next(iter(ALGORITHMS))
     if algorithm not in ALGORITHMS:
-        raise BackendError(f"There is no algorithm “{algorithm}”. Choose one of: {', '.join(ALGORITHMS)}.")
+        raise BackendError(
+            "There is no algorithm “{algorithm}”. Choose one of: {algorithms}.", algorithm, ", ".join(ALGORITHMS)
+        )
     base = Path(task.base) if task.base else None
     earlier = CrfBackend(str(base)) if base else None
     if base and load_model(base).stages >= MOST_STAGES:
         raise BackendError(
-            f"The starting model has {MOST_STAGES} stages already, which is the maximum. Choose an earlier one."
+            "The starting model has {most} stages already, which is the maximum. Choose an earlier one.", MOST_STAGES
         )
     notes, held_out = augmented(task).notes, task.held_out if task.choose else ()
     labels = labels_of(notes, earlier.labels if earlier else ())

@@ -94,7 +94,7 @@ class GlinerBackend(neural_device.OnDevice):
         for number, prompt in enumerate(prompts):
             own = [self._folder.ent, *self._folder.pieces.of_words([prompt])[0]]
             if len(own) + 1 > self._room // 2:
-                raise BackendError(f"The prompt “{prompt[:40]}” is too long for the model. Shorten it.")
+                raise BackendError("The prompt “{prompt}” is too long for the model. Shorten it.", prompt[:40])
             if at and (len(pieces) + len(own) + 1 > self._room // 2 or len(at) == self._folder.max_prompts):
                 yield _Group(first, [*pieces, self._folder.sep], at)
                 first, pieces, at = number, [], []

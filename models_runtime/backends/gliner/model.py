@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoConfig, AutoModel
 
 from annotations.text.names import keepable, unkeepable
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural import device as neural_device
 from models_runtime.backends.token_classification.encoding import FILE, Pieces
@@ -137,7 +138,7 @@ class GlinerFolder:
         self.sep = self._piece(said.get("sep_token", "<<SEP>>"))
         self.network = self._network(said)
         if not 0 <= max(self.pieces.last, self.pad) < self.encoder.vocab_size:
-            raise self._unusable(FILE, "a piece has no row in the embeddings")
+            raise self._unusable(FILE, _("a piece has no row in the embeddings"))
 
     def _config(self) -> dict[str, Any]:
         try:
@@ -145,12 +146,13 @@ class GlinerFolder:
         except (OSError, ValueError, RecursionError) as error:
             raise self._unusable(CONFIG, type(error).__name__) from None
         if not isinstance(said, dict):
-            raise self._unusable(CONFIG, "no object")
+            raise self._unusable(CONFIG, _("no object"))
         for key, plain in PLAIN.items():
             if key in said and said[key] not in plain:
                 raise BackendError(
-                    f"The folder “{self.name}” has another architecture ({key}). Choose a model with “markerV0” "
-                    "spans and one encoder."
+                    "The folder “{name}” has another architecture ({key}). Choose a model with “markerV0” spans "
+                    "and one encoder.",
+                    *(self.name, key),
                 )
         return said
 
@@ -159,14 +161,15 @@ class GlinerFolder:
         given = said.get("encoder_config")
         if not isinstance(given, dict):
             raise BackendError(
-                f"The file {CONFIG} in “{self.name}” has no encoder_config. Save the model again with GLiNER's "
-                "save_pretrained."
+                "The file {config} in “{name}” has no encoder_config. Save the model again with GLiNER's "
+                "save_pretrained.",
+                *(CONFIG, self.name),
             )
         kind = given.get("model_type", "deberta-v2")
         if "auto_map" in given or not isinstance(kind, str) or kind not in ENCODERS:
             raise BackendError(
-                f"The encoder of “{self.name}” ({keepable(str(kind)[:40])}) can't be used. Encoders: "
-                f"{', '.join(sorted(ENCODERS))}."
+                "The encoder of “{name}” ({kind}) can't be used. Encoders: {encoders}.",
+                *(self.name, keepable(str(kind)[:40]), ", ".join(sorted(ENCODERS))),
             )
         try:
             encoder = AutoConfig.for_model(kind, **{key: given[key] for key in given if key not in UNREAD})
@@ -174,7 +177,7 @@ class GlinerFolder:
         except Exception as error:  # the library raises errors of many types
             raise self._unusable(CONFIG, type(error).__name__) from None
         if type(layers) is not int or layers > neural_device.MOST_LAYERS:
-            raise self._unusable(CONFIG, "the number of layers")
+            raise self._unusable(CONFIG, _("the number of layers"))
         return encoder
 
     def _limits(self) -> tuple[int, int]:
@@ -185,12 +188,12 @@ class GlinerFolder:
 
     def _piece(self, token: object) -> int:
         if not isinstance(token, str) or unkeepable(token):
-            raise self._unusable(CONFIG, "a name of a piece")
+            raise self._unusable(CONFIG, _("a name of a piece"))
         found = self.pieces.id_of(token)
         if found is None:
             raise BackendError(
-                f"The tokenizer of “{self.name}” has no piece {token[:40]}. Save the model again with GLiNER's "
-                "save_pretrained."
+                "The tokenizer of “{name}” has no piece {token}. Save the model again with GLiNER's save_pretrained.",
+                *(self.name, token[:40]),
             )
         return found
 
@@ -222,11 +225,13 @@ class GlinerFolder:
         return network
 
     def _unusable(self, file: str, why: str) -> BackendError:
-        return BackendError(f"The file {file} in “{self.name}” can't be used ({why}).")
+        return BackendError("The file {file} in “{name}” can't be used ({why}).", file, self.name, why)
 
 
 def _whole(said: dict[str, Any], key: str, usual: int, most: int = 100_000) -> int:
     value = said.get(key, usual)
     if type(value) is not int or not 0 < value <= most:
-        raise BackendError(f"The value of {key} in {CONFIG} must be a whole number between 1 and {most}.")
+        raise BackendError(
+            "The value of {key} in {config} must be a whole number between 1 and {most}.", key, CONFIG, most
+        )
     return value

@@ -18,6 +18,8 @@ from typing import Final
 from rapidfuzz.distance import LCSseq
 
 from annotations.text.spans import Token, tokenize
+from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import is_too_long
 
@@ -61,10 +63,12 @@ class TextChanged(BackendError):
     """
 
     def __init__(self, added: int, left_out: int, rewritten: str) -> None:
-        what = f"{left_out} words or signs are missing and {added} are new"
+        what = _("{left_out} words or signs are missing and {added} are new", left_out, added)
         if not (added or left_out):
-            what = "a placeholder replaces too much text"
-        super().__init__(f"The rewritten note differs from the note: {what}. It was rejected.", permanent=False)
+            what = _("a placeholder replaces too much text")
+        super().__init__(
+            gettext_noop("The rewritten note differs from the note: {what}. It was rejected."), what, permanent=False
+        )
         self.rewritten = rewritten
 
 

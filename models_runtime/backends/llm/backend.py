@@ -307,8 +307,9 @@ class LocalCompletion:
             raise not_installed(error) from None
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise BackendError(
-                f"The model's folder can't be loaded ({type(error).__name__}). It must contain a transformers language "
-                "model with safetensors weights, and its tokenizer."
+                "The model's folder can't be loaded ({error}). It must contain a transformers language model "
+                "with safetensors weights, and its tokenizer.",
+                type(error).__name__,
             ) from None
 
     def _load(self, folder: str) -> None:

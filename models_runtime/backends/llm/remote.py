@@ -18,6 +18,7 @@ import openai
 from openai import DefaultHttpxClient, OpenAI
 from openai.types.chat import ChatCompletion
 
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, ServerRequests, TooLong
 from models_runtime.backends.llm.asking import Answer, Meter, Question, ToolCall
@@ -124,12 +125,12 @@ class RemoteCompletion(ServerRequests):
         self.meter.add(tokens_in=read, tokens_out=written)
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list) or not choices:
-            raise self._error("sent no answer.")
+            raise self._error(_("sent no answer."))
         message = getattr(choices[0], "message", None)
         content = getattr(message, "content", None)
         calls = _calls(getattr(message, "tool_calls", None)) if tools else ()
         if not isinstance(content, str) and not calls:
-            raise BackendError(f"The model “{self._model}” sent no text.", permanent=False)
+            raise BackendError("The model “{model}” sent no text.", self._model, permanent=False)
         text = content if isinstance(content, str) else ""
         return Answer(text, choices[0].finish_reason == "length", calls, read + written)
 
@@ -141,16 +142,16 @@ class RemoteCompletion(ServerRequests):
             return None if isinstance(error, openai.APIConnectionError) else self._unreadable()
         if _is_too_long(error):
             return BackendError("A piece of the note is too long for the model. Choose fewer words.", permanent=False)
-        return self._refusal(error.status_code, f"has no model “{self._model}”, or its address is wrong.")
+        return self._refusal(error.status_code, _("has no model “{model}”, or its address is wrong.", self._model))
 
     def _unreadable(self) -> BackendError:
-        return self._error("sent an unreadable answer.")
+        return self._error(_("sent an unreadable answer."))
 
     def _gave_up(self, error: openai.APIError) -> BackendError:
         if isinstance(error, openai.APITimeoutError):
             return self._late()
         if isinstance(error, openai.APIStatusError):
-            return self._error(f"failed {TRIES} times ({error.status_code}).")
+            return self._error(_("failed {attempt} times ({status}).", TRIES, error.status_code))
         return self._silent()
 
 

@@ -17,6 +17,7 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from annotations.text.names import whole
+from annotations.text.wording import gettext as _
 from models_runtime.backends.listed import ListedServer, Variables, http_address, plain_address
 from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS, presets_of, printed
 
@@ -170,31 +171,31 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
     """
     if not servers:
         raise ValueError(
-            "No language model is available. The administrator can list servers in DEIDREVIEW_LLM_SERVERS."
+            _("No language model is available. The administrator can list servers in DEIDREVIEW_LLM_SERVERS.")
         )
-    server = servers[_one_of("server", given.get("server") or next(iter(servers)), servers)]
+    server = servers[_one_of(_("server"), given.get("server") or next(iter(servers)), servers)]
     if given.get("preset"):
-        preset = _one_of("printed prompt", given["preset"], presets_of(STRATEGIES))
+        preset = _one_of(_("printed prompt"), given["preset"], presets_of(STRATEGIES))
         if given.get("template"):
-            raise ValueError("A run has a printed prompt or your own prompt. Leave one of them empty.")
+            raise ValueError(_("A run has a printed prompt or your own prompt. Leave one of them empty."))
         strategy, language, _source = PRESETS[preset]
         given = {**given, "template": printed(preset), "strategy": strategy, "language": language}
-    omega = _number("omega", given.get("omega"), OMEGA, LEAST_OMEGA, MOST_OMEGA)
+    omega = _number(_("omega"), given.get("omega"), OMEGA, LEAST_OMEGA, MOST_OMEGA)
     return Params(
         server=server.name,
-        model=_one_of("model", given.get("model") or server.models[0], server.models),
-        strategy=_one_of("strategy", given.get("strategy") or "extract", STRATEGIES),
-        language=_one_of("language", given.get("language") or "en", LANGUAGES),
+        model=_one_of(_("model"), given.get("model") or server.models[0], server.models),
+        strategy=_one_of(_("strategy"), given.get("strategy") or "extract", STRATEGIES),
+        language=_one_of(_("language"), given.get("language") or "en", LANGUAGES),
         omega=omega,
-        passes=_number("passes", given.get("passes"), PASSES, 1, MOST_PASSES),
+        passes=_number(_("passes"), given.get("passes"), PASSES, 1, MOST_PASSES),
         temperature=temperature_of(given.get("temperature")),
-        tokens=_number("tokens", given.get("tokens"), 0, 0, MOST_TOKENS),
+        tokens=_number(_("tokens"), given.get("tokens"), 0, 0, MOST_TOKENS),
         template=_template(given.get("template")),
-        overlap=_number("overlap", given.get("overlap"), 0, 0, most_overlap(omega)),
+        overlap=_number(_("overlap"), given.get("overlap"), 0, 0, most_overlap(omega)),
         every_pass=_choice(given.get("every_pass"), default=False),
         descriptions=_choice(given.get("descriptions"), default=True),
         examples=_choice(given.get("examples"), default=False),
-        context=_number("context", given.get("context"), 0, 0, MOST_CONTEXT),
+        context=_number(_("context"), given.get("context"), 0, 0, MOST_CONTEXT),
     )
 
 
@@ -205,7 +206,9 @@ def most_overlap(omega: int) -> int:
 
 def _one_of(what: str, value: object, choices: Collection[str]) -> str:
     if value not in choices:
-        raise ValueError(f"There is no {what} “{str(value)[:80]}”. Choose one of: {', '.join(choices)}.")
+        raise ValueError(
+            _("There is no {what} “{value}”. Choose one of: {choices}.", what, str(value)[:80], ", ".join(choices))
+        )
     return str(value)
 
 
@@ -219,7 +222,12 @@ def _number(what: str, value: object, default: int, least: int, most: int) -> in
     text = str(value)
     found = whole(text, most)
     if found is None or found < least:
-        raise ValueError(f"{what.capitalize()} must be a whole number from {least} to {most}, not “{text[:40]}”.")
+        raise ValueError(
+            _(
+                "{what} must be a whole number from {least} to {most}, not “{text}”.",
+                *(what.capitalize(), least, most, text[:40]),
+            )
+        )
     return found
 
 
@@ -229,12 +237,16 @@ def temperature_of(value: object) -> float:
         return 0.0
     text = str(value).strip().replace(",", ".")
     if not re.fullmatch(r"[0-9](\.[0-9]{1,3})?", text) or float(text) > MOST_TEMPERATURE:
-        raise ValueError(f"The temperature must be a number from 0 to 2, such as 0.7, not “{str(value)[:40]}”.")
+        raise ValueError(
+            _("The temperature must be a number from 0 to 2, such as 0.7, not “{value}”.", str(value)[:40])
+        )
     return float(text)
 
 
 def _template(value: object) -> str:
     text = str(value or "").replace("\r\n", "\n").strip()
     if len(text) > MOST_PROMPT:
-        raise ValueError(f"The prompt has {len(text):,} characters. It can have at most {MOST_PROMPT:,}.")
+        raise ValueError(
+            _("The prompt has {count:,} characters. It can have at most {most:,}.", len(text), MOST_PROMPT)
+        )
     return text

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import torch
 
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, StreamingBackend
 
 # Windows over notes that are longer than a model's input.
@@ -142,7 +143,7 @@ def select_device(gpu: Gpu | None, requested: str = "auto") -> Device:
     unknown request, or for `cuda` without a usable GPU.
     """
     if requested not in ("auto", "cpu", "cuda"):
-        raise BackendError(f"There is no device “{requested}”. Choose one of: auto, cpu, cuda.")
+        raise BackendError("There is no device “{requested}”. Choose one of: auto, cpu, cuda.", requested)
     usable = gpu is not None and not gpu.why
     if requested == "cuda" and not usable:
         raise BackendError("This worker has no usable GPU. Choose the device auto or cpu.")
@@ -258,13 +259,13 @@ def name_of(folder: Path) -> str:
 def check_files(folder: Path, needed: Sequence[str], hint: str = "") -> None:
     """Raise BackendError (permanent) if the folder or one of its files is missing. `hint`: what to do then."""
     if not folder.is_dir():
-        raise BackendError(f"There is no folder “{name_of(folder)}” on this worker. Add the folder.")
+        raise BackendError("There is no folder “{name}” on this worker. Add the folder.", name_of(folder))
     if missing := [file for file in needed if not any(folder.glob(file))]:
         pickled = any(file.suffix in (".bin", ".pt") for file in folder.iterdir())
-        hint = hint or (
-            " Pickled weights (.bin, .pt) are never opened; convert them to safetensors." if pickled else ""
-        )
-        raise BackendError(f"The folder “{name_of(folder)}” lacks {', '.join(missing)}.{hint}")
+        if pickled and not hint:
+            hint = _("Pickled weights (.bin, .pt) are never opened; convert them to safetensors.")
+        error = BackendError("The folder “{name}” lacks {files}.", name_of(folder), ", ".join(missing))
+        raise BackendError(f"{error} {hint}".strip())
 
 
 def digest_of(folder: Path, names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import httpx2
 
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, Budget, PredictsEach, RewrittenText
 from models_runtime.backends.bounded import BoundedTransport, ServerRequests, TooLong
 from models_runtime.backends.remote import inception, label_studio
@@ -54,7 +55,7 @@ class Exchange(ServerRequests):
 
     def _tried(self, method: str, path: str, body: dict[str, Any] | None, tries: int) -> Any:
         for attempt in range(1, tries + 1):
-            error = self._error("is not asked any more.")
+            error = self._error(_("is not asked any more."))
             if self._over.is_set():
                 raise error
             try:
@@ -66,7 +67,7 @@ class Exchange(ServerRequests):
             except httpx2.HTTPError:
                 error = self._silent()
             except _Again as again:
-                error = self._error(f"failed {attempt} times ({again.status}).")
+                error = self._error(_("failed {attempt} times ({status}).", attempt, again.status))
             if attempt < tries:
                 self._sleep(2.0 ** (attempt - 1) * random.uniform(1, 1.5))  # noqa: S311 - no secret
         raise error
@@ -74,13 +75,13 @@ class Exchange(ServerRequests):
     def _read(self, response: httpx2.Response) -> Any:
         """The JSON of a response. Raises BackendError, or _Again where a retry may help."""
         if not response.is_success:
-            raise self._refusal(response.status_code, "has no such address. Check the address.") or _Again(
+            raise self._refusal(response.status_code, _("has no such address. Check the address.")) or _Again(
                 response.status_code
             )
         try:
             return json.loads(response.content)
         except (ValueError, RecursionError):
-            raise self._error("sent an answer that is not valid JSON.") from None
+            raise self._error(_("sent an answer that is not valid JSON.")) from None
 
 
 class _Again(Exception):
@@ -191,7 +192,7 @@ class RemoteBackend(PredictsEach):
             raise self._unknown_label() from None
         except MalformedMessage as error:
             raise BackendError(
-                f"The server “{server.name}” sent an unusable answer. {error}", permanent=False
+                "The server “{name}” sent an unusable answer. {error}", server.name, error, permanent=False
             ) from None
 
     def _mapped(self, spans: list[Span]) -> list[Span]:
@@ -209,6 +210,7 @@ class RemoteBackend(PredictsEach):
     def _unknown_label(self) -> BackendError:
         """The label is not named, since a server may put a word of the note in its place."""
         return BackendError(
-            f"The server “{self._server.name}” has a label that is not in {self._server.labels_variable}. Add all "
-            "labels of the model there, and start another run."
+            "The server “{name}” has a label that is not in {labels_variable}. Add all labels of the model "
+            "there, and start another run.",
+            *(self._server.name, self._server.labels_variable),
         )

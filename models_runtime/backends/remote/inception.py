@@ -182,5 +182,5 @@ class PredictionRequest:
 def _word(holder: object, key: str) -> str:
     value = holder.get(key) if isinstance(holder, dict) else None
     if not isinstance(value, str) or not value:
-        raise MalformedMessage(f"The request has no “{key}”, or it is not text.")
+        raise MalformedMessage("The request has no “{key}”, or it is not text.", key)
     return value

@@ -55,7 +55,7 @@ def predictions_in(answer: object, count: int) -> list[object]:
     """The prediction for each text. Raises Malformed unless there are `count`."""
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(results, list) or len(results) != count:
-        raise MalformedMessage(f"It does not have {count} results.")
+        raise MalformedMessage("It does not have {count} results.", count)
     return results
 
 
@@ -87,7 +87,7 @@ class TaskRequest:
     def __init__(self, body: Mapping[str, Any]) -> None:
         tasks = body.get("tasks")
         if not isinstance(tasks, list) or len(tasks) > MOST_TASKS:
-            raise MalformedMessage(f"“tasks” must be a list of at most {MOST_TASKS} tasks.")
+            raise MalformedMessage("“tasks” must be a list of at most {most} tasks.", MOST_TASKS)
         config = body.get("label_config") or body.get("schema")
         self._control, self._shown, field, self._labels = _tags(config)
         self.texts = [_text(task, field) for task in tasks]
@@ -128,5 +128,5 @@ def _text(task: object, field: str) -> str:
     data = task.get("data") if isinstance(task, dict) else None
     text = data.get(field) if isinstance(data, dict) else None
     if not isinstance(text, str):
-        raise MalformedMessage(f"A task has no text in the field “{field}” of its data.")
+        raise MalformedMessage("A task has no text in the field “{field}” of its data.", field)
     return text

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotations.text.names import bad_character
+from annotations.text.wording import WordedError
 from models_runtime.backends.listed import ListedServer, Variables, http_address
 
 PREFIX: Final = "DEIDREVIEW_REMOTE_"
@@ -83,7 +84,7 @@ def _model(name: str, address: str, variables: Variables) -> RemoteModel:
 # What the two protocols have in common: their errors.
 
 
-class MalformedMessage(ValueError):
+class MalformedMessage(WordedError, ValueError):
     """A message that doesn't follow the protocol. The message is a sentence without text of a note."""
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from annotations.text.characters import trim
 from annotations.text.search import CoveredParts
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, StreamingBackend
 from models_runtime.backends.rules import (
     abroad,
@@ -154,8 +155,12 @@ class RulesBackend(StreamingBackend):
         unknown = sorted(set(languages) - set(LANGUAGES))
         if unknown or not languages:
             known = ", ".join(LANGUAGES)
-            message = f"The rules don't support: {', '.join(unknown)}." if unknown else "No language was chosen."
-            raise BackendError(f"{message} Supported languages: {known}.")
+            message = (
+                _("The rules don't support: {unknown}.", ", ".join(unknown))
+                if unknown
+                else _("No language was chosen.")
+            )
+            raise BackendError("{message} Supported languages: {known}.", message, known)
         self.label_set = label_set
         self._abroad = abroad
         self._labels = label_table(label_set)

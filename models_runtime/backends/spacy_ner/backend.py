@@ -15,6 +15,7 @@ from spacy.training import Example
 from annotations.text.bio import OUTSIDE, decode, encode_tokens
 from annotations.text.characters import trim
 from annotations.text.spans import Span, Token
+from annotations.text.wording import gettext as _
 from models_runtime.backends import files
 from models_runtime.backends.base import StreamingBackend, blocks
 from models_runtime.backends.notes import Note, pieces, read
@@ -63,7 +64,7 @@ class Cut:
     def spans(self, found: Iterable[Sequence[network.DecodedEntity]], source: str) -> list[Span]:
         """The entities found in each sequence as spans of the text, sorted and trimmed."""
         spans = []
-        for (first, _), own in zip(self.sequences, found, strict=True):
+        for (first, _past), own in zip(self.sequences, found, strict=True):
             for entity in own:
                 tokens = self.note.tokens[first + entity.first : first + entity.past]
                 start, end = trim(self.note.text, tokens[0].start, tokens[-1].end)
@@ -125,7 +126,7 @@ def load_model(path: Path) -> LoadedPipeline:
     except ValueError as error:
         raise files.refused(path, FORMAT, str(error)) from None
     except ImportError as error:
-        raise files.refused(path, FORMAT, f"spaCy can't load its language ({error})") from None
+        raise files.refused(path, FORMAT, _("spaCy can't load its language ({error})", error)) from None
     return LoadedPipeline(card, lexicon, nlp, files.digest(path)[:12])
 
 
@@ -133,11 +134,11 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     card = files.card_from(path, Card, data, sizes=lambda sizes: network.Sizes(**sizes))
     sizes = astuple(card.sizes)
     if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(fields(network.Sizes)):
-        raise files.refused(path, FORMAT, f"its sizes must be whole numbers up to {LARGEST}")
+        raise files.refused(path, FORMAT, _("its sizes must be whole numbers up to {largest}", LARGEST))
     if not LANGUAGE.fullmatch(card.language):
-        raise files.refused(path, FORMAT, "its language must be a code of two or three letters")
+        raise files.refused(path, FORMAT, _("its language must be a code of two or three letters"))
     if not 0 < len(card.labels) <= MOST_LABELS:
-        raise files.refused(path, FORMAT, f"it must have 1 to {MOST_LABELS} labels")
+        raise files.refused(path, FORMAT, _("it must have 1 to {most} labels", MOST_LABELS))
     return card
 
 

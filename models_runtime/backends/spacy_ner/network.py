@@ -21,6 +21,7 @@ from spacy.util import registry
 from thinc.api import HashEmbed, Maxout, Model, chain, concatenate, list2ragged, ragged2list, with_array
 
 from annotations.text.spans import Span
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.notes import Note
 from models_runtime.backends.rule_tags import rule_tags
@@ -196,11 +197,11 @@ def put(ner: EntityRecognizer, tensors: Mapping[str, Any]) -> None:
     """Set all parameters. Raises ValueError unless names and shapes fit and all numbers are finite."""
     wanted = {key: (node, name) for key, node, name in parameters(ner)}
     if set(tensors) != set(wanted):
-        raise ValueError("its weights don't belong to this network: their names differ")
+        raise ValueError(_("its weights don't belong to this network: their names differ"))
     for key, (node, name) in wanted.items():
         value = tensors[key]
         if value.dtype != np.float32 or value.shape != node.get_param(name).shape or not np.isfinite(value).all():
-            raise ValueError(f"its weights don't belong to this network: “{key}” doesn't fit")
+            raise ValueError(_("its weights don't belong to this network: “{key}” doesn't fit", key))
         node.set_param(name, np.ascontiguousarray(value))
 
 
@@ -209,7 +210,7 @@ def continued(ner: EntityRecognizer, earlier: EntityRecognizer) -> None:
     number = {name: at for at, name in enumerate(transitions(ner))}
     rows = [(at, number[name]) for at, name in enumerate(transitions(earlier)) if name in number]
     origin, target = map(list, zip(*rows, strict=True))
-    for (_, node, name), (_, other, _) in zip(parameters(ner), parameters(earlier), strict=True):
+    for (_key, node, name), (_other, other, _name) in zip(parameters(ner), parameters(earlier), strict=True):
         value, known = node.get_param(name).copy(), other.get_param(name)
         if value.shape == known.shape:
             value[...] = known
@@ -233,7 +234,7 @@ def from_bytes(data: bytes) -> Tensors:
     try:
         found: Tensors = load(data)
     except Exception as error:  # safetensors raises SafetensorError, KeyError and ValueError
-        raise BackendError(f"The weights can't be read ({type(error).__name__}).") from None
+        raise BackendError("The weights can't be read ({error}).", type(error).__name__) from None
     return found
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from annotations.audio.rules.intervals import Stretch
 from annotations.audio.rules.words import SpokenWord
+from annotations.text.wording import gettext_noop
 
 if TYPE_CHECKING:
     import numpy
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 RATE: Final = 16_000
 """Samples a second of what recognizers and detectors get."""
-MISSING: Final = "This worker lacks the package %s. Install the extra “audio” there with “make setup-audio”."
+MISSING: Final = gettext_noop(
+    "This worker lacks the package {package}. Install the extra “audio” there with “make setup-audio”."
+)
 
 
 class Recognizer(Protocol):

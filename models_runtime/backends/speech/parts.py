@@ -76,7 +76,7 @@ def _resampled(file: IO[bytes], start: float) -> "Iterator[Samples]":
     try:
         import av
     except ImportError as error:
-        raise BackendError(MISSING % "av") from error
+        raise BackendError(MISSING, "av") from error
     resampler = av.AudioResampler(format="s16", layout="mono", rate=RATE)
     for block in mono:
         frame = av.AudioFrame.from_ndarray(block[None, :].astype(numpy.float32), format="flt", layout="mono")

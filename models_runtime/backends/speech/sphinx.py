@@ -22,7 +22,7 @@ class SphinxRecognizer:
         try:
             from pocketsphinx import Decoder
         except ImportError as error:
-            raise BackendError(MISSING % "pocketsphinx") from error
+            raise BackendError(MISSING, "pocketsphinx") from error
         self._decoder = Decoder(samprate=RATE, loglevel="FATAL")
 
     def recognize(self, samples: "Samples") -> Sequence[SpokenWord]:

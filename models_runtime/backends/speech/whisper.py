@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from annotations.audio.rules.words import SpokenWord
+from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.speech.base import MISSING
 
@@ -19,14 +20,14 @@ class WhisperRecognizer:
         try:
             from faster_whisper import WhisperModel
         except ImportError as error:
-            raise BackendError(MISSING % "faster-whisper") from error
+            raise BackendError(MISSING, "faster-whisper") from error
         if not (folder / "model.bin").is_file():
-            message = f"This worker has no folder of weights “{folder.name}” with a model.bin of CTranslate2."
-            raise BackendError(f"{message} Convert the weights with ct2-transformers-converter.")
+            message = _("This worker has no folder of weights “{name}” with a model.bin of CTranslate2.", folder.name)
+            raise BackendError("{message} Convert the weights with ct2-transformers-converter.", message)
         try:
             self._model = WhisperModel(str(folder), local_files_only=True)
         except (RuntimeError, ValueError, OSError) as error:
-            raise BackendError(f"The weights “{folder.name}” can't be loaded: {error}") from error
+            raise BackendError("The weights “{name}” can't be loaded: {error}", folder.name, error) from error
         self._language = language or None
 
     def recognize(self, samples: "Samples") -> Sequence[SpokenWord]:

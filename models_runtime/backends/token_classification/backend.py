@@ -48,9 +48,9 @@ class Columns:
         theirs = {label for _, label in read if label}
         if missing := sorted(theirs - set(labels)):
             names = ", ".join(missing)
-            raise BackendError(f"The label map lacks labels of the model: {names}.")
+            raise BackendError("The label map lacks labels of the model: {names}.", names)
         if unknown := sorted(set(labels) - theirs):
-            raise BackendError(f"The model has no labels {', '.join(unknown)}. Remove them from the map.")
+            raise BackendError("The model has no labels {unknown}. Remove them from the map.", ", ".join(unknown))
         self.tags = Tags.of(sorted({label for label in labels.values() if label}))
         self._from: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
         # The same, but each column of the model is in one of our columns only, so that probabilities add up to 1.

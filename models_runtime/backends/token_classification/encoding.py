@@ -112,7 +112,9 @@ class Pieces:
         try:
             self._tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # the library raises plain Exception for all errors
-            raise BackendError(f"The file {FILE} can't be read as a tokenizer ({type(error).__name__}).") from None
+            raise BackendError(
+                "The file {file} can't be read as a tokenizer ({error}).", FILE, type(error).__name__
+            ) from None
         self.content = content
         self._grouped = grouped
         self._tokenizer.no_truncation()
@@ -188,5 +190,5 @@ def _seen(text: str, tokens: Sequence[Token], bounds: Sequence[tuple[int, int]])
             seen.append(token)
             first.append(at)
         elif any(unicodedata.category(character)[0] not in SILENT for character in text[token.start : token.end]):
-            raise BackendError(f"The model's tokenizer skips the character at {token.start}.", permanent=False)
+            raise BackendError("The model's tokenizer skips the character at {offset}.", token.start, permanent=False)
     return seen, first

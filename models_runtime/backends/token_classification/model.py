@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForMaskedLM, AutoModelForTokenClassification
 
+from annotations.text.wording import gettext as _
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.crf import Tags
@@ -95,7 +96,9 @@ def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any)
         network = kind.from_config(made)  # This uses SDPA if the architecture supports it.
         network.load_state_dict(load(content))
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
-        raise files.refused(path, format, f"its weights don't fit its configuration ({type(error).__name__})") from None
+        raise files.refused(
+            path, format, _("its weights don't fit its configuration ({error})", type(error).__name__)
+        ) from None
     return network.eval(), tokenizer
 
 
@@ -117,11 +120,13 @@ def read_config(folder: Path) -> Any:
         said = json.loads((folder / CONFIG).read_text())
         if "auto_map" in said:
             raise BackendError(
-                f"The folder “{folder.name}” needs code of its own, which is never run. Choose other weights."
+                "The folder “{name}” needs code of its own, which is never run. Choose other weights.", folder.name
             )
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise BackendError(f"The file {CONFIG} in “{folder.name}” can't be used ({type(error).__name__}).") from None
+        raise BackendError(
+            "The file {config} in “{name}” can't be used ({error}).", CONFIG, folder.name, type(error).__name__
+        ) from None
 
 
 def room(config: Any) -> int:
@@ -130,7 +135,7 @@ def room(config: Any) -> int:
     if config.model_type in SHIFTED:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
     if positions < 8:
-        raise BackendError(f"The model's input of {positions} pieces is too short. Choose other weights.")
+        raise BackendError("The model's input of {positions} pieces is too short. Choose other weights.", positions)
     return min(MOST, int(positions))
 
 
@@ -146,7 +151,9 @@ def read_network(folder: Path, kind: Any = AutoModelForTokenClassification, **ch
     except BackendError:
         raise
     except Exception as error:  # the libraries raise errors of many types
-        raise BackendError(f"The weights in “{folder.name}” can't be read ({type(error).__name__}).") from None
+        raise BackendError(
+            "The weights in “{name}” can't be read ({error}).", folder.name, type(error).__name__
+        ) from None
     return network.eval()
 
 
@@ -154,7 +161,9 @@ def read_pieces(folder: Path) -> Pieces:
     try:
         return Pieces((folder / FILE).read_text())
     except (OSError, ValueError) as error:
-        raise BackendError(f"The file {FILE} in “{folder.name}” can't be read ({type(error).__name__}).") from None
+        raise BackendError(
+            "The file {file} in “{name}” can't be read ({error}).", FILE, folder.name, type(error).__name__
+        ) from None
 
 
 def padding(config: Any) -> int:

@@ -8,6 +8,8 @@ from typing import Final
 from annotations.formats.files.csv_files import RowError, csv_rows
 from annotations.text.names import WordingError, worded
 from annotations.text.spans import tokenize
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
 from models_runtime.refining.rules.injection import Place, Strategy
 
 LOG: Final = "log"
@@ -61,23 +63,23 @@ class Vocabulary:
                     yield token.start, end, self._labels[string]
 
 
-class TermError(ValueError):
+class TermError(WordedError, ValueError):
     """A term that can't be used. `field` is string or label."""
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, field: str, sentence: str, *values: object) -> None:
+        super().__init__(sentence, *values)
         self.field = field
 
 
 def checked_term(string: str, label: str, count: int, labels: Collection[str]) -> Term:
     """Make a term. `labels` are the codes of the project. Raises TermError, which says what to do."""
     try:
-        string = worded(string, LONGEST_TERM, what="string")
+        string = worded(string, LONGEST_TERM, what=_("string"))
     except WordingError as error:
         raise TermError("string", str(error)) from None
     if label not in labels:
         known = ", ".join(sorted(labels))
-        raise TermError("label", f"There is no label “{label[:40]}”. Use one of: {known}.")
+        raise TermError("label", "There is no label “{label}”. Use one of: {known}.", label[:40], known)
     return Term(string, label, count)
 
 
@@ -90,13 +92,15 @@ def read_terms(lines: Iterator[str], labels: Collection[str]) -> list[Term]:
     for row in csv_rows(lines, COLUMNS):
         count = row.text("count") or "1"
         if not (count.isascii() and count.isdigit() and 0 < len(count) < 10 and int(count)):
-            raise RowError(f"Line {row.line}: the count “{count[:40]}” is not a whole number from 1. Correct it.")
+            raise RowError(
+                "Line {line}: the count “{count}” is not a whole number from 1. Correct it.", row.line, count[:40]
+            )
         try:
             terms.append(checked_term(row.text("string"), row.text("label"), int(count), labels))
         except TermError as error:
-            raise RowError(f"Line {row.line}: {error} Correct or delete the line.") from None
+            raise RowError("Line {line}: {error} Correct or delete the line.", row.line, error) from None
     if not terms:
         raise RowError("The file has no line below its header. Add a line with a string and a label.")
     if len(terms) > MOST_TERMS:
-        raise RowError(f"The file has {len(terms)} strings. Keep {MOST_TERMS} at most.")
+        raise RowError("The file has {count} strings. Keep {most} at most.", len(terms), MOST_TERMS)
     return terms

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
 from annotations.text.names import bad_character
+from annotations.text.wording import WordedError
 from models_runtime.training.rules.curves import GROUPS, METHOD, ConfidenceBin, Curves, Reliability
 
 # Limits of what is read: calibrations, labels, length of a name, size of a count and of a curve's parameter.
@@ -20,7 +21,7 @@ STEEPEST: Final = 10.0**6
 DECIMALS: Final = 6
 
 
-class BadCalibration(ValueError):
+class BadCalibration(WordedError, ValueError):
     """A text that holds no valid calibrations."""
 
 

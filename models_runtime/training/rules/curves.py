@@ -14,6 +14,7 @@ from operator import mul
 from typing import Any, Final
 
 from annotations.scores.rules.intervals import wilson
+from annotations.text.wording import WordedError
 
 # Reliability of confidences: groups of spans with their mean confidence and their observed precision.
 
@@ -241,7 +242,7 @@ LABEL_WEIGHT: Final = 5.0
 METHOD: Final = "beta-1"
 
 
-class TooFew(ValueError):
+class TooFew(WordedError, ValueError):
     """There are too few spans for a calibration."""
 
 
@@ -321,7 +322,9 @@ def fitted(outcomes: Outcomes, added: Outcomes | None = None) -> FittedCalibrati
     """
     spans = sum(n for _, n, _ in outcomes.points())
     if spans < LEAST:
-        raise TooFew(f"There are too few spans with a confidence ({spans}). A calibration needs at least {LEAST}.")
+        raise TooFew(
+            "There are too few spans with a confidence ({count}). A calibration needs at least {least}.", spans, LEAST
+        )
     after = _cross_fitted(outcomes)
     return FittedCalibration(
         curves=replace(_curves(outcomes, range(FOLDS)), added=_added(added)),

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.release.rules.certificates.content import canonical
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
 
 ALGORITHM: Final = "Ed25519"
 FORMAT: Final = "deidreview certificate 1"
@@ -34,11 +36,11 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 """A longer file is not a certificate."""
 
 
-class CertificateError(ValueError):
+class CertificateError(WordedError, ValueError):
     """A file that is not an intact certificate. `code` is a short word; the message is a sentence."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, sentence: str, *values: object) -> None:
+        super().__init__(sentence, *values)
         self.code = code
 
 
@@ -112,7 +114,7 @@ def check_files_signature(data: bytes, listed: bytes) -> str:
         raise CertificateError("signature", "The signature of the list of files can't be read.") from None
     public, value = _decoded(found.get("public_key"), 32), _decoded(found.get("value"), 64)
     message = _OF_FILES + hashlib.sha256(listed).digest()
-    _check(public, value, message, "The list of files was changed after signing.")
+    _check(public, value, message, _("The list of files was changed after signing."))
     if canonical(_written(public, value)) != data:
         raise CertificateError("signature", "The signature of the list of files holds more than the issuer wrote.")
     return fingerprint_of(public)
@@ -133,7 +135,7 @@ def open_certificate(data: bytes) -> SignedCertificate:
         raise CertificateError("signature", "The PDF has no signature at its end, so it was changed or cut off.")
     attached = _attachment(body)
     content, public = _open_json(attached)
-    _check(public, _decoded(signature.removesuffix(b"\n"), 64), _OF_PDF + body, "The PDF was changed after signing.")
+    _check(public, _decoded(signature.removesuffix(b"\n"), 64), _OF_PDF + body, _("The PDF was changed after signing."))
     return SignedCertificate(content, attached, fingerprint_of(public), True)
 
 
@@ -152,7 +154,7 @@ def _open_json(data: bytes) -> tuple[dict[str, Any], bytes]:
     public, value = _decoded(signature.get("public_key"), 32), _decoded(signature.get("value"), 64)
     if signature.get("fingerprint") != fingerprint_of(public) or content.get("key") != signature["fingerprint"]:
         raise CertificateError("signature", "The certificate names another key than the one that signed it.")
-    _check(public, value, _OF_CONTENT + canonical(content), "The certificate was changed after signing.")
+    _check(public, value, _OF_CONTENT + canonical(content), _("The certificate was changed after signing."))
     return content, public
 
 
@@ -172,7 +174,7 @@ def _check(public: bytes, signature: bytes, message: bytes, changed: str) -> Non
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
     except (InvalidSignature, ValueError):
-        raise CertificateError("signature", f"{changed} Its signature is not valid.") from None
+        raise CertificateError("signature", "{changed} Its signature is not valid.", changed) from None
 
 
 def _attachment(pdf: bytes) -> bytes:

@@ -15,6 +15,8 @@ from annotations.release.rules.known.person import FIELDS, MasterPerson
 from annotations.release.rules.known.reading import folded
 from annotations.text.names import unkeepable
 from annotations.text.search import lines_of
+from annotations.text.wording import WordedError
+from annotations.text.wording import gettext as _
 
 # The longest patient id, and the longest value of a field, in code points.
 LONGEST_ID: Final = 80
@@ -23,7 +25,7 @@ LONGEST_VALUE: Final = 400
 MOST_VALUES: Final = 100
 
 
-class MasterError(ValueError):
+class MasterError(WordedError, ValueError):
     """A file that is not a patient master. The message is a sentence that names columns or lines, never a value."""
 
 
@@ -123,7 +125,7 @@ def read_csv(data: bytes, *, month_first: bool = False) -> Master:
     master.columns = {name.strip(): field for name, field in zip(rows[0], fields, strict=True) if field}
     master.unknown = [name.strip() for name, field in zip(rows[0], fields, strict=True) if not field and name.strip()]
     if len([field for field in fields if field]) < 2:
-        message = "The file has no other column with a known name beside the patient IDs. Check the first line."
+        message = _("The file has no other column with a known name beside the patient IDs. Check the first line.")
         raise MasterError(message)
     orders = {at: _order(rows[1:], at, month_first) for at, field in enumerate(fields) if field == "birth_dates"}
     for number, row in enumerate(rows[1:], 2):
@@ -275,7 +277,9 @@ def _lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            raise MasterError(f"Line {number} is not valid JSON. The file must be FHIR JSON or NDJSON.") from None
+            raise MasterError(
+                "Line {number} is not valid JSON. The file must be FHIR JSON or NDJSON.", number
+            ) from None
         if _type(found) == "Patient":
             seen = True
             yield number, found

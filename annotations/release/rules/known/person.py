@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from annotations.text.identifiers import IdentifierType, gettext_noop
+from annotations.text.identifiers import IdentifierType
+from annotations.text.wording import gettext_noop
 
 
 def _values(words: str, kind: IdentifierType | None = None) -> Any:

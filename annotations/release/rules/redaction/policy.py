@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 from annotations.text.identifiers import IdentifierType as IdentifierType
-from annotations.text.identifiers import gettext_noop
+from annotations.text.wording import WordedError, gettext_noop
+from annotations.text.wording import gettext as _
 
 PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
 TELEPHONES: Final = frozenset({IdentifierType.PHONE, IdentifierType.FAX})
@@ -120,7 +121,7 @@ def actions_for(kind: IdentifierType) -> tuple[Action, ...]:
     )
 
 
-class PolicyError(ValueError):
+class PolicyError(WordedError, ValueError):
     """A policy that is not total or not possible. The message is a sentence that names labels and actions."""
 
 
@@ -153,13 +154,15 @@ class Policy:
                 }
             )
         except (KeyError, ValueError) as error:
-            raise PolicyError(f"The policy has an unknown entry: {error}.") from error
+            raise PolicyError("The policy has an unknown entry: {error}.", error) from error
 
     def require(self, codes: Iterable[str]) -> None:
         """Raise PolicyError unless the policy has a possible rule for every one of these label codes."""
         missing = sorted(set(codes) - self.rules.keys())
         if missing:
-            raise PolicyError(f"The policy has no rule for these labels: {', '.join(missing)}. Add rules for them.")
+            raise PolicyError(
+                "The policy has no rule for these labels: {missing}. Add rules for them.", ", ".join(missing)
+            )
         if self._impossible:
             raise PolicyError(self._impossible)
 
@@ -179,10 +182,15 @@ class Policy:
         """What is wrong with the first rule that isn't possible; empty if all are."""
         for code, rule in self.rules.items():
             if rule.action not in actions_for(rule.kind):
-                what = f"replace {code} by surrogates" if rule.action is Action.SURROGATE else f"{rule.action} {code}"
-                return (
-                    f"The policy can't {what}, whose kind is {rule.kind}. Choose one of: "
-                    f"{', '.join(actions_for(rule.kind))}."
+                known = ", ".join(actions_for(rule.kind))
+                if rule.action is Action.SURROGATE:
+                    sentence = gettext_noop(
+                        "The policy can't replace {code} by surrogates, whose kind is {kind}. Choose one of: {actions}."
+                    )
+                    return _(sentence, code, rule.kind, known)
+                return _(
+                    "The policy can't {action} {code}, whose kind is {kind}. Choose one of: {actions}.",
+                    *(rule.action, code, rule.kind, known),
                 )
         return ""
 

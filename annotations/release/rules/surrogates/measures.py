@@ -11,7 +11,7 @@ from annotations.release.rules.surrogates.folding import compact, folded
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import field_of_work, slots
 from annotations.release.rules.surrogates.writing import TEMPLATES
-from annotations.text.identifiers import gettext_noop
+from annotations.text.wording import gettext_noop
 
 
 @dataclass(frozen=True, slots=True)
