@@ -63,7 +63,7 @@ class GateFormat(XmlNoteFormat):
         if len(taken) < sum(each.set == chosen for each in parts.annotations):
             made = _("Tokens, sentences and other annotations that GATE's programs make are not imported.")
             taker.not_kept(
-                _("{made} To import them, choose the format “{format}”.", made, set_format(chosen or _DEFAULT))
+                _("{all} To import them, choose the format “{format}”.", made, set_format(chosen or _DEFAULT))
             )
         for each in taken:
             _take(each, parts.nodes, taker)
@@ -195,7 +195,7 @@ def _parts(file: str, data: bytes) -> _GateParts:
     parts = parsed(data, file, _GateParts())
     if parts.texts != 1:
         message = _(
-            "The file has {count} elements <TextWithNodes> in its first element; expected exactly one.", parts.texts
+            "The file has {n} elements <TextWithNodes> in its first element; expected exactly one.", parts.texts
         )
         raise NoteError([Problem(file, None, "structure", message)])
     if parts.twice:
@@ -211,7 +211,7 @@ def _take(each: _Annotation, nodes: Mapping[str, int], taker: SpanTaker) -> None
     if missing:
         node = missing[0] if _ID.fullmatch(missing[0]) else "?"
         message = _(
-            "An annotation names the node {node}, which is not in <TextWithNodes>. Export the document again.", node
+            "An annotation names the node {id}, which is not in <TextWithNodes>. Export the document again.", node
         )
         taker.refuse_span(each.type, "offsets", message, each.line)
         return

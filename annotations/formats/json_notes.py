@@ -109,7 +109,7 @@ def name_in(record: Record, number_name: str, taker: SpanTaker) -> str:
         except NoteError as error:
             found = error.problems[0].message
             taker.warn(
-                "name", _("The note is named “{name}”, because its name is not valid. {reason}", number_name, found)
+                "name", _("The note is named “{name}”, because its name is not valid. {why}", number_name, found)
             )
             return number_name
     return number_name
@@ -189,9 +189,7 @@ def unquoted_taker(
         taker.warn("unit", message)
     elif misplaced:
         spans = _("1 span begins or ends") if misplaced == 1 else _("{count} spans begin or end", misplaced)
-        taker.warn(
-            "unit", _("{spans_begin} inside a word or with a space. Check that offsets count {unit}.", spans, _(unit))
-        )
+        taker.warn("unit", _("{spans} inside a word or with a space. Check that offsets count {unit}.", spans, _(unit)))
     points = points_of(text, found) if found is OffsetUnit.BYTES else None
 
     def offset(value: object) -> object:

@@ -36,9 +36,7 @@ def joined(text: str, pieces: Sequence[Bounds]) -> list[Bounds]:
 
 def split_message(count: int) -> str:
     """The warning for a discontinuous span of which each part is imported."""
-    return _(
-        "The span has {count} parts with other text between them. Each part was imported as a span of its own.", count
-    )
+    return _("The span has {n} parts with other text between them. Each part was imported as a span of its own.", count)
 
 
 _DIGITS: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -184,9 +182,7 @@ class SpanTaker:
         if text[first] in WHITE_SPACE or text[past - 1] in WHITE_SPACE:
             first, past = trim(text, first, past)
             if first == past:
-                self.refuse(
-                    "white", _("The span {start}-{end} contains only white space. Remove it.", start, end), line
-                )
+                self.refuse("white", _("The span {from}-{to} contains only white space. Remove it.", start, end), line)
                 return None
             message = _(
                 "White space at the ends of the span {start}-{end} was removed; it is now {first}-{past}.",

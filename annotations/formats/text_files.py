@@ -167,9 +167,7 @@ def text_missing(name: str, file: str) -> Problem:
 
 def map_missing(name: str, file: str) -> Problem:
     """The problem of annotations that were written with inserted spaces and come without their map."""
-    message = _(
-        "The file was exported with inserted spaces. Import its offset map “{name}.{ending}” with it.", name, MAP
-    )
+    message = _("The file was exported with inserted spaces. Import its offset map “{name}.{map}” with it.", name, MAP)
     return Problem(file, None, "map", message)
 
 

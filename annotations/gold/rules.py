@@ -328,9 +328,7 @@ def assigned(assignments: Iterable[Assignment], notes: Iterable[str]) -> dict[st
         else:
             found = [name for name in known if fnmatchcase(name, _pattern(each.name))]
             if not found:
-                raise SplitError(
-                    "Line {line}: no note of this version matches “{name}”.", each.line, each.name[:_SHOWN]
-                )
+                raise SplitError("Line {n}: no note of this version matches “{name}”.", each.line, each.name[:_SHOWN])
             for name in found:
                 _put(matched, name, each)
     both = matched | exact

@@ -88,9 +88,7 @@ def _check(members: Sequence[VotingModel], annotation_sets: Sequence[Sequence[Sp
     if len(members) < LEAST:
         raise ValueError(_("An ensemble needs at least {least} members, not {count}.", LEAST, len(members)))
     if len(annotation_sets) != len(members):
-        raise ValueError(
-            _("There are {members} members and {sets} annotation sets.", len(members), len(annotation_sets))
-        )
+        raise ValueError(_("There are {n} members and {sets} annotation sets.", len(members), len(annotation_sets)))
     for member in members:
         if not 0 < member.weight < float("inf"):
             raise ValueError(_("The weight of “{name}” is {weight}. It must be above 0.", member.name, member.weight))

@@ -177,9 +177,7 @@ def _label(data: object, where: str) -> LabelDef:
         raise LabelSetError("{where}: The hotkey “{hotkey}” must be one printable character.", where, hotkey)
     if hotkey.casefold() in RESERVED_HOTKEYS:
         taken = " ".join(sorted(RESERVED_HOTKEYS))
-        raise LabelSetError(
-            "{where}: The hotkey “{hotkey}” is reserved. Reserved hotkeys: {taken}", where, hotkey, taken
-        )
+        raise LabelSetError("{where}: The hotkey “{key}” is reserved. Reserved hotkeys: {taken}", where, hotkey, taken)
     placeholder = _text(data, "placeholder", where, "") or f"[{name}]"
     try:
         attributes = definitions_of(data.get("attributes", []))
@@ -237,7 +235,7 @@ def _check_keys(data: object, where: str, allowed: tuple[str, ...]) -> Mapping[s
     for key in data:
         if key not in allowed:
             raise LabelSetError(
-                "{where}: The key “{key}” is unknown. Known keys: {allowed}.", where, key, ", ".join(allowed)
+                "{where}: The key “{key}” is unknown. Known keys: {all}.", where, key, ", ".join(allowed)
             )
     return data
 

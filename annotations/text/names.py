@@ -76,9 +76,7 @@ def worded(value: object, longest: int, *, what: str = "", blank: bool = False) 
     if not text and not blank:
         raise WordingError("The {what} is empty.", what)
     if len(text) > longest:
-        raise WordingError(
-            "The {what} has {count:,} characters; at most {longest:,} are allowed.", what, len(text), longest
-        )
+        raise WordingError("The {what} has {n:,} characters; at most {most:,} are allowed.", what, len(text), longest)
     return text
 
 

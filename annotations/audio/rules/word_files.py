@@ -42,9 +42,7 @@ def read_words(name: str, data: bytes) -> list[SpokenWord]:
                 *(number, LONGEST_WORD),
             )
         if word.confidence is not None and not 0 <= word.confidence <= 1:
-            raise WordsError(
-                "The confidence of word {number} is not between 0 and 1. Convert it, or leave it out.", number
-            )
+            raise WordsError("The confidence of word {n} is not between 0 and 1. Convert it, or leave it out.", number)
     return words
 
 

@@ -193,7 +193,7 @@ def _text(pieces: list[tuple[Passage, str]], unit: OffsetUnit, file: str) -> _Pl
         gap = offset - base - length
         if gap < 0:
             message = _(
-                "The passage at offset {offset} begins before the one before it ends ({end}).", offset, base + length
+                "The passage at offset {at} begins before the one before it ends ({end}).", offset, base + length
             )
             raise NoteError([Problem(file, piece.line, "order", message)])
         if gaps + gap > _WIDEST:

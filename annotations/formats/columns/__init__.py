@@ -245,7 +245,7 @@ def _aligned(text: str, document: Document, beside: str) -> tuple[list[Token], l
         document.refuse(lines[found.missing], "quote", message)
     elif not token_tags.blank(text, found.at):
         message = _(
-            "The rows end at character {at} of “{beside}”. The rest of the text has no annotations.", found.at, beside
+            "The rows end at character {at} of “{file}”. The rest of the text has no annotations.", found.at, beside
         )
         warnings.append(Problem(document.file, lines[-1] if lines else document.line, "short", message))
     if found.changed:

@@ -215,7 +215,7 @@ class _Bin:
         words = [self._strings.get(orth) for orth in rows[self._orth :: self._width]]
         if None in words:
             doc.faults.append(
-                _("The string of the token {index} is missing in the file. Save it again.", words.index(None))
+                _("The string of the token {n} is missing in the file. Save it again.", words.index(None))
             )
             return []
         pieces: list[str] = []

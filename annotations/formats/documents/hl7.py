@@ -340,9 +340,7 @@ def _read_reference(
             return
         refusals += [each.problems[0].message for each in results if isinstance(each, NoteError)]
     reasons = " ".join(dict.fromkeys(refusals)) or _("It has no attachment.")
-    yield refused(
-        source.name, "attachment", _("The DocumentReference “{id}” can't be read. {reasons}", id, reasons), line
-    )
+    yield refused(source.name, "attachment", _("The DocumentReference “{id}” can't be read. {why}", id, reasons), line)
 
 
 def _media_type(attachment: Resource) -> tuple[str, str | None]:

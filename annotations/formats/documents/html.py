@@ -188,8 +188,6 @@ def _text(body: EmailMessage, draft: Draft, source: DocumentSource) -> str:
         if source.encoding:
             raise
         text, found = decode(raw, None, file=source.name)
-        draft.warn(
-            _("The text is not {stated}, as the e-mail says. It was read as {encoding}.", stated, found.encoding)
-        )
+        draft.warn(_("The text is not {name}, as the e-mail says. It was read as {encoding}.", stated, found.encoding))
     draft.encoding = found.encoding
     return text.replace("\r\n", "\n")

@@ -115,7 +115,7 @@ def _check_programs(source: DocumentSource, needed: Sequence[str], why: str) -> 
         raise refused(source.name, "no text layer", message)
     if not source.programs:
         message = _(
-            "{why} Only OCR can read it, and this server can't cut off OCR from the network: {advice}", why, advice
+            "{why} Only OCR can read it, and this server can't cut off OCR from the network: {tip}", why, advice
         )
         raise refused(source.name, "no text layer", message)
 
@@ -222,9 +222,7 @@ def read_doc(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a DOC. Raises NoteError if LibreOffice is not there or can't convert the document."""
     office = office_program()
     if office is None:
-        message = _(
-            "DOC can only be read where LibreOffice is installed, and this server has none. {advice}", _(_ADVICE)
-        )
+        message = _("DOC can only be read where LibreOffice is installed, and this server has none. {tip}", _(_ADVICE))
         raise refused(source.name, "no libreoffice", message)
     if not source.programs:
         message = _("DOC can't be read: this server can't cut off LibreOffice from the network. {advice}", _(_ADVICE))

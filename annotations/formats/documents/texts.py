@@ -118,9 +118,7 @@ def open_text(source: IO[bytes], chosen: str | None, *, file: str) -> tuple[io.T
 
 def _not_in(encoding: str, error: UnicodeDecodeError, file: str) -> Exception:
     byte = f"0x{error.object[error.start]:02x}"
-    message = _(
-        "The text is not {encoding}: the byte {byte} at offset {start} is not valid.", encoding, byte, error.start
-    )
+    message = _("The text is not {name}: the byte {byte} at offset {at} is not valid.", encoding, byte, error.start)
     return refused(file, "encoding", message + " " + _("Choose another encoding."))
 
 

@@ -76,9 +76,7 @@ def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[CsvRow]:
         missing = [column for column in columns if column not in (reader.fieldnames or [])]
         if missing:
             names = ", ".join(f"“{column}”" for column in missing)
-            raise RowError(
-                "The first line has no column {missing}. It must name: {columns}.", names, ", ".join(columns)
-            )
+            raise RowError("The first line has no column {names}. It must name: {columns}.", names, ", ".join(columns))
         for cells in reader:
             rows.append(CsvRow(reader.line_num, {name: cell for name, cell in cells.items() if isinstance(cell, str)}))
     except csv_reading.Error as error:
@@ -101,6 +99,6 @@ class DecisionRow(CsvRow):
         found = whole(self.text(column), MAX_OFFSET)
         if found is None:
             raise RowError(
-                "The column “{column}” has “{text}” instead of a whole number.", column, self.text(column)[:40]
+                "The column “{name}” has “{text}” instead of a whole number.", column, self.text(column)[:40]
             )
         return found

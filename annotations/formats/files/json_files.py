@@ -179,9 +179,7 @@ def _value(data: bytes) -> Any:
     except UnicodeDecodeError:
         return JsonError(_NOT_UTF8)
     except json.JSONDecodeError as error:
-        return JsonError(
-            "The record is not valid JSON: {fault} (column {column}). Correct it.", _fault(error), error.colno
-        )
+        return JsonError("The record is not valid JSON: {fault} (column {at}). Correct it.", _fault(error), error.colno)
     except RecursionError:
         return JsonError(_TOO_DEEP)
 

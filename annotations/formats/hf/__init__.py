@@ -168,9 +168,7 @@ class _DataRow:
             warn("short", _("The tokens end at character {at}. The rest of the text has no annotations.", found.at))
         if found.changed:
             count = len(found.changed)
-            warn(
-                "normalized", _("{count} tokens are written in another way in “text”, which was kept as it is.", count)
-            )
+            warn("normalized", _("{n} tokens are written in another way in “text”, which was kept as it is.", count))
         return self.text, found.tokens, warnings
 
     def _check_same(self) -> None:

@@ -133,7 +133,7 @@ class _Lines:
         self._length += len(line)
         if self._length >= _LONGEST:
             message = _(
-                "The row has more than {longest} characters. Close the quotation mark that begins in it.", _LONGEST
+                "The row has more than {most} characters. Close the quotation mark that begins in it.", _LONGEST
             )
             raise NoteError([Problem(self._file, self.first, "csv", message)])
         if unkeepable(line):

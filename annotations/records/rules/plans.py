@@ -315,9 +315,7 @@ class RecordPlan:
         error = next(self.validator.iter_errors(output), None)
         if error is not None:
             path = "".join(f"/{_escaped(str(part))}" for part in error.absolute_path)
-            raise RecordError(
-                path, "The value is not valid here: the schema's “{keyword}” is not met.", error.validator
-            )
+            raise RecordError(path, "The value is not valid here: the schema's “{word}” is not met.", error.validator)
 
 
 @dataclass

@@ -91,9 +91,7 @@ class RecordCore:
             raise RecordError("", unknown_type(name, self.plans))
         wanted = str((envelope[1] if envelope else record).get("recordVersion", ""))
         if wanted and plan.schema.get("recordVersion") and wanted != str(plan.schema["recordVersion"]):
-            raise RecordError(
-                "/recordVersion", "The active schema is of version {version}.", plan.schema["recordVersion"]
-            )
+            raise RecordError("/recordVersion", "The active schema is of version {n}.", plan.schema["recordVersion"])
         digest = content_hash(value)
         read = ReadRecord(where, record, plan, digest, plan.read(record, self.context(plan, digest), changes=changes))
         read.envelope = envelope

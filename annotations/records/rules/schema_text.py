@@ -89,9 +89,7 @@ def _repaired(text: str, repairs: list[str]) -> str:
         repairs.append(_("Line {number}: a missing comma was added.", text.count(chr(10), 0, found.start()) + 1))
     text = _NO_COMMA.sub(r"\1,", text)
     for found in _COMMA_TOO_MANY.finditer(text):
-        repairs.append(
-            _("Line {number}: a comma before a bracket was removed.", text.count(chr(10), 0, found.start()) + 1)
-        )
+        repairs.append(_("Line {n}: a comma before a bracket was removed.", text.count(chr(10), 0, found.start()) + 1))
     return _COMMA_TOO_MANY.sub("", text)
 
 

@@ -148,9 +148,7 @@ def _leaves(part: Any, path: str, schema: Mapping[str, Any]) -> Iterator[SchemaL
     if not isinstance(part, dict):
         raise SchemaError(path, "A field must be described by an object.")
     if mixed := next((word for word in _MIXED if word in part), ""):
-        raise SchemaError(
-            path, "“{keyword}” leaves open which fields there are. Declare each field in “properties”.", mixed
-        )
+        raise SchemaError(path, "“{it}” leaves open which fields there are. Declare each field in “properties”.", mixed)
     if is_leaf(part):
         yield _leaf(part, path)
     elif name := definition_name(part):

@@ -69,9 +69,7 @@ class WordFile(ABC):
         if not places:
             raise refused(path, _("it has no words"))
         if not 0 < self.dimensions <= MOST_VALUES:
-            raise refused(
-                path, _("a vector has {dimensions} values; 1 to {most} are possible", self.dimensions, MOST_VALUES)
-            )
+            raise refused(path, _("a vector has {n} values; 1 to {most} are possible", self.dimensions, MOST_VALUES))
         self._places = np.frombuffer(places, dtype=np.uint64)
         order = np.argsort(np.frombuffer(hashes, dtype=np.int64), kind="stable")
         self._sorted, self._order = np.frombuffer(hashes, dtype=np.int64)[order], order
@@ -207,9 +205,7 @@ class TextFile(WordFile):
             return line.partition(b" ")[0]
         parts = line.rsplit(b" ", self.dimensions)
         if len(parts) <= self.dimensions:
-            raise refused(
-                self.path, _("line {number} must have a word and {dimensions} values", number, self.dimensions)
-            )
+            raise refused(self.path, _("line {number} must have a word and {n} values", number, self.dimensions))
         return parts[0]
 
     def _line_at(self, place: int) -> bytes:

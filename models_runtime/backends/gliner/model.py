@@ -232,6 +232,6 @@ def _whole(said: dict[str, Any], key: str, usual: int, most: int = 100_000) -> i
     value = said.get(key, usual)
     if type(value) is not int or not 0 < value <= most:
         raise BackendError(
-            "The value of {key} in {config} must be a whole number between 1 and {most}.", key, CONFIG, most
+            "The value of {key} in {file} must be a whole number between 1 and {most}.", key, CONFIG, most
         )
     return value

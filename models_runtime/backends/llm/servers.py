@@ -237,16 +237,12 @@ def temperature_of(value: object) -> float:
         return 0.0
     text = str(value).strip().replace(",", ".")
     if not re.fullmatch(r"[0-9](\.[0-9]{1,3})?", text) or float(text) > MOST_TEMPERATURE:
-        raise ValueError(
-            _("The temperature must be a number from 0 to 2, such as 0.7, not “{value}”.", str(value)[:40])
-        )
+        raise ValueError(_("The temperature must be a number from 0 to 2, such as 0.7, not “{text}”.", str(value)[:40]))
     return float(text)
 
 
 def _template(value: object) -> str:
     text = str(value or "").replace("\r\n", "\n").strip()
     if len(text) > MOST_PROMPT:
-        raise ValueError(
-            _("The prompt has {count:,} characters. It can have at most {most:,}.", len(text), MOST_PROMPT)
-        )
+        raise ValueError(_("The prompt has {n:,} characters. It can have at most {most:,}.", len(text), MOST_PROMPT))
     return text

@@ -223,7 +223,5 @@ def mapping_from_home(label_set: str) -> dict[str, str | None]:
     known = {m["to"]: m["labels"] for m in json.loads(MAPPINGS.read_text(encoding="utf-8")) if m["from"] == HOME}
     if label_set not in known:
         choices = ", ".join(sorted({HOME, "redactor-33", *known}))
-        raise BackendError(
-            "The rules don't support the label set “{label_set}”. Supported: {choices}.", label_set, choices
-        )
+        raise BackendError("The rules don't support the label set “{set}”. Supported: {choices}.", label_set, choices)
     return dict(known[label_set])

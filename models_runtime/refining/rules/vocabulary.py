@@ -93,7 +93,7 @@ def read_terms(lines: Iterator[str], labels: Collection[str]) -> list[Term]:
         count = row.text("count") or "1"
         if not (count.isascii() and count.isdigit() and 0 < len(count) < 10 and int(count)):
             raise RowError(
-                "Line {line}: the count “{count}” is not a whole number from 1. Correct it.", row.line, count[:40]
+                "Line {n}: the count “{text}” is not a whole number from 1. Correct it.", row.line, count[:40]
             )
         try:
             terms.append(checked_term(row.text("string"), row.text("label"), int(count), labels))

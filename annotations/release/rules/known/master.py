@@ -277,9 +277,7 @@ def _lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            raise MasterError(
-                "Line {number} is not valid JSON. The file must be FHIR JSON or NDJSON.", number
-            ) from None
+            raise MasterError("Line {n} is not valid JSON. The file must be FHIR JSON or NDJSON.", number) from None
         if _type(found) == "Patient":
             seen = True
             yield number, found

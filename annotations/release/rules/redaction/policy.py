@@ -160,9 +160,7 @@ class Policy:
         """Raise PolicyError unless the policy has a possible rule for every one of these label codes."""
         missing = sorted(set(codes) - self.rules.keys())
         if missing:
-            raise PolicyError(
-                "The policy has no rule for these labels: {missing}. Add rules for them.", ", ".join(missing)
-            )
+            raise PolicyError("The policy has no rule for these labels: {all}. Add rules for them.", ", ".join(missing))
         if self._impossible:
             raise PolicyError(self._impossible)
 
