@@ -195,6 +195,12 @@ def test_a_submitted_or_withdrawn_set_can_not_change(world: SimpleNamespace) -> 
     assert refused(world, create(world.note, world.labels, "Rossi", "AGE")).code == "withdrawn"
 
 
+def test_a_set_is_no_longer_blind_once_the_person_is_not(world: SimpleNamespace) -> None:
+    made(world, "Torino", "CITY")
+    do(world, create(world.note, world.labels, "54", "AGE"), blind=False)
+    assert AnnotationSet.objects.get().blind is False
+
+
 def test_what_an_imported_span_carries_comes_back_with_it(world: SimpleNamespace) -> None:
     annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     annotation_set.spans.update(source="rules/7", confidence=0.5)
