@@ -31,12 +31,11 @@ NO_PAGES = {
 }  # fmt: skip
 # Forms of one template.
 ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_errors", "category_edit", "release_policy"}
-# Pages on which people work, long forms, and those that bring many forms of elements.
+# Pages on which people work, long forms, and those that bring many forms of elements. The tests below open others.
 BY_DAY = {
-    "projects", "project_new", "project", "project_settings", "notes", "note", "annotate", "people", "import", "review",
-    "review_string", "adjudicate", "runs", "models", "model", "gold_statistics", "release_new", "release_findings",
-    "release_note", "audit_read", "pairs", "feed", "recording", "recording_import", "records", "record_schema",
-    "record",
+    "projects", "project_new", "project", "project_settings", "notes", "note", "people", "import", "review_string",
+    "adjudicate", "runs", "models", "model", "gold_statistics", "release_new", "release_findings", "release_note",
+    "audit_read", "pairs", "feed", "recording", "recording_import", "records", "record_schema", "record",
 }  # fmt: skip
 # A page in another theme and width has the same elements: only rules on colors and sizes can find more.
 LOOKS = {"runOnly": ["color-contrast", "scrollable-region-focusable", "link-in-text-block"]}
@@ -167,7 +166,9 @@ def test_what_opens_on_the_annotate_page(transactional_db, page_of, live, axe):
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     check("keys", "Escape", "f")
     expect(page.locator("#flag-dialog")).to_be_visible()
-    check("flag", "Escape", "/")
+    check("flag", "Escape")
+    expect(page.locator("#note")).to_be_focused()  # The focus comes back when the dialog has closed.
+    press(page, "/")
     page.keyboard.type("rossi")
     expect(page.locator("#find-count")).to_have_text(re.compile("of 3"))
     check("find", "Escape", "g")
