@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -13,26 +14,6 @@ from annotations.text.search import CoveredParts
 from annotations.text.spans import Span
 from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, StreamingBackend
-from models_runtime.backends.rules import (
-    abroad,
-    ages,
-    bare,
-    coded,
-    codes,
-    contacts,
-    date_words,
-    dates,
-    en,
-    institutions,
-    names,
-    numbered,
-    persons,
-    places,
-    reading,
-    running,
-    streets,
-    traps,
-)
 from models_runtime.backends.rules.gazetteers import (
     HOME,
     MAPPINGS,
@@ -104,30 +85,14 @@ def _name_words(text: str, hits: Sequence[Hit]) -> set[str]:
 
 
 VERSION: Final = "2"
-# Of rules of one rank for one word, the first one counts.
+# The modules with rules. Of rules of one rank for one word, the first one counts.
 FAMILIES: Final = (
-    abroad,
-    ages,
-    running,
-    coded,
-    codes,
-    contacts,
-    date_words,
-    dates,
-    institutions,
-    names,
-    persons,
-    places,
-    reading,
-    streets,
-    traps,
-    bare,
-    en,
-    numbered,
+    "abroad ages running coded codes contacts date_words dates institutions names persons places reading streets traps "
+    "bare en numbered"
 )
 LANGUAGES: Final = ("it", "es", "en")
 RULES: Final[tuple[Rule, ...]] = (
-    *(rule for family in FAMILIES for rule in family.RULES),
+    *(rule for name in FAMILIES.split() for rule in import_module(f"models_runtime.backends.rules.{name}").RULES),
     *declared("shapes", shape),
 )
 
