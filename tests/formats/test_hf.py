@@ -157,8 +157,7 @@ NAMES_BESIDE = [
 
 @pytest.mark.parametrize(("name", "data"), NAMES_BESIDE)
 def test_numbers_with_names_beside(name, data):
-    note = read_one("hf", {"x/a.jsonl": json.dumps(ROW), name: data})
-    assert note.spans == [Span(0, 9, "NAME")]
+    assert read_one("hf", {"x/a.jsonl": json.dumps(ROW), name: data}).spans == [Span(0, 9, "NAME")]
 
 
 def test_tags_as_text():

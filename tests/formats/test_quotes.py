@@ -95,8 +95,7 @@ def test_a_drift_is_mended_as_a_whole(kind: str, text: str, counted: Callable[[s
                 for at in (span.start, span.end):
                     data = re.sub(rb"(?<![0-9])%d(?![0-9])" % at, b"%d" % (at + shift), data)
                 files[file] = data
-    note = read_one(kind, files, REPAIR)
-    assert note.spans == wanted
+    assert read_one(kind, files, REPAIR).spans == wanted
 
 
 def test_spans_are_moved_in_other_formats_that_quote_them() -> None:

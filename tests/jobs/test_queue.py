@@ -212,8 +212,7 @@ def test_a_done_job_goes_on_with_more_and_a_live_one_stays_as_it_is(no_redis, ma
     change(job, state=JobState.DONE, done=2, attempt=3)
     job = continue_with_more(job)
     assert (job.state, job.done, job.attempt) == (JobState.QUEUED, 0, 0)
-    claim = take(job.pk)
-    assert claim is not None and continue_with_more(job).state == JobState.RUNNING
+    assert take(job.pk) is not None and continue_with_more(job).state == JobState.RUNNING
 
 
 # ── One attempt ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -56,8 +56,7 @@ def test_a_number_leads_to_the_job_of_this_project_only(project, mia, client, ma
     for address in (f"{JOBS}2/", "/projects/other/jobs/1/"):
         assert client.get(address).status_code == 404
     assert client.post(f"{JOBS}1/cancel").url == f"{JOBS}1/"
-    states = [Job.objects.get(pk=job.pk).state for job in (ours, theirs)]
-    assert states == [JobState.CANCELED, JobState.QUEUED]
+    assert [Job.objects.get(pk=job.pk).state for job in (ours, theirs)] == [JobState.CANCELED, JobState.QUEUED]
 
 
 def test_an_import_has_the_number_of_its_job(project, mia, client, make_job):

@@ -76,8 +76,7 @@ def test_a_killed_worker_loses_at_most_its_batch(release, monkeypatch):
     monkeypatch.setattr(Preparer, "prepare", killed_in_the_second_batch)
     with pytest.raises(Killed):
         jobs.run(take(release.job_id))
-    done = models.ReleasedNote.objects.filter(state="done")
-    assert done.count() == 2
+    assert models.ReleasedNote.objects.filter(state="done").count() == 2
     past = Now() - timedelta(seconds=1)
     models.Job.objects.update(lease_until=past)
     models.Share.objects.update(lease_until=past)

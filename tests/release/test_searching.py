@@ -79,8 +79,7 @@ def test_what_signs_for_letters_stand_for_is_found(ward):
 def test_the_rest_of_a_name_is_found_however_short_it_is(ward):
     text = "Vista por la Dra. «Helena|DOCTOR» Gil y la Sra. «María|PATIENT» de la Paz, con el Sr. «Juan|PATIENT».\n"
     add_note(ward, "es-1", text, language="es")
-    found = [text for text, *_about in strings_of(make_release(ward), note__name="es-1")]
-    assert found == ["Gil", "de la Paz"]
+    assert [text for text, *_about in strings_of(make_release(ward), note__name="es-1")] == ["Gil", "de la Paz"]
 
 
 def test_what_the_rules_find_in_a_note_is_looked_for_in_the_other_notes_of_the_patient(ward):

@@ -260,8 +260,7 @@ MEANT = [
 
 @pytest.mark.parametrize(("name", "label_set", "code"), MEANT)
 def test_the_label_that_a_name_probably_means(name, label_set, code):
-    found = likely_labels(name, {one: one for one in kinds_of(label_set)})
-    assert (found or [None])[0] == code
+    assert (likely_labels(name, {one: one for one in kinds_of(label_set)}) or [None])[0] == code
 
 
 @pytest.mark.parametrize(("names", "taken", "keys"), [

@@ -35,8 +35,7 @@ def test_split_case(case: dict) -> None:
 
 @pytest.mark.parametrize("case", TABLE["snap"], ids=lambda case: case["what"])
 def test_snap_case(case: dict) -> None:
-    got = snap(tokenize(case["text"]), *case["range"])
-    assert got == (None if case["out"] is None else tuple(case["out"]))
+    assert snap(tokenize(case["text"]), *case["range"]) == (None if case["out"] is None else tuple(case["out"]))
 
 
 def test_every_code_point_has_the_kind_that_javascript_gives_it() -> None:

@@ -73,8 +73,7 @@ def test_a_model_from_its_training_to_its_file(world, mia):
     content = b"".join(Program(world.reviewer).get(f"{own}/file").streaming_content)
     same = mia.upload(f"{MODELS}/files", {"file": SimpleUploadedFile("a.zip", content)})
     assert (same.status_code, same.json()["id"]) == (201, made["id"])
-    retired = mia.post(f"{own}/retire").json()
-    assert (retired["state"], mia.get(f"{own}/file").status_code) == ("retired", 404)
+    assert (mia.post(f"{own}/retire").json()["state"], mia.get(f"{own}/file").status_code) == ("retired", 404)
     assert [one["id"] for one in mia.get(MODELS).json()["items"]] == [made["id"]]
 
 

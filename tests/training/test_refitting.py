@@ -55,8 +55,7 @@ def test_a_refitted_model_learned_from_its_hold_out(world, trained, manager):
     html = manager.get(page("model", model.pk)).content.decode()
     assert 'aria-labelledby="masking-title"' in html
     assert "These figures are of the model before the refit." in html and "20 notes, 80 spans" in html
-    author = run_of(world.project, f"model:{model.pk}").author
-    assert learned_notes(author, learned_from(model)) == 20
+    assert learned_notes(run_of(world.project, f"model:{model.pk}").author, learned_from(model)) == 20
     split_version(version=world.version, seed="s", shares=SHARES, actor=None)
     assert len(learned_from(TrainedModel.objects.get(pk=model.pk))) == 20, "test notes of today, too"
 

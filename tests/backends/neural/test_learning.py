@@ -328,8 +328,7 @@ class Heavy(torch.nn.Linear):
 
 
 def test_a_network_that_does_not_fit_computes_on_the_cpu():
-    placement = device.Placement(AS_GPU, Heavy(2, 2))
-    assert placement.device.description == "CPU (the GPU memory is full)"
+    assert device.Placement(AS_GPU, Heavy(2, 2)).device.description == "CPU (the GPU memory is full)"
     with pytest.raises(BackendError, match="memory is full"):
         device.Placement(replace(AS_GPU, stays=True), Heavy(2, 2))
 

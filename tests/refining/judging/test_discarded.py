@@ -67,8 +67,7 @@ def test_the_list_counts_discarded_entities_by_judging_and_label(client, setting
 def test_figures_are_stored_until_the_verdicts_change(client, project, settings):
     with ward(settings, honest):
         judging = asked(client)
-    first = listed(client)[1]
-    assert first[1:] == ["0.20", "0 of 4", "0 of 2", "0 of 4", "0 of 10"]
+    assert listed(client)[1][1:] == ["0.20", "0 of 4", "0 of 2", "0 of 4", "0 of 10"]
     stored = Figures.objects.filter(kind="judging-discards")
     key = stored.values_list("key", flat=True).get()
     with CaptureQueriesContext(connection) as queries:

@@ -46,8 +46,7 @@ def test_judges_see_the_models_text_and_failed_notes_count_as_not_found(client, 
     assert (result["notes"], result["unanswered"]) == (3, 1)
     # In the refused note, all four identifiers of gold are readable, for the judges and for the exact scores.
     refused = JudgedNote.objects.order_by("document").last()
-    judgments = list(refused.judgments.values_list("verdicts", flat=True))
-    assert judgments == [["FN"] * 4] * 3
+    assert list(refused.judgments.values_list("verdicts", flat=True)) == [["FN"] * 4] * 3
     assert sorted(map(tuple, (one[:3] for one in refused.entities))) == [ROSSI, AGE, CITY, AGAIN]
     # The exact score of rewritten text counts the same text.
     changed = JudgedNote.objects.order_by("document")[1]
@@ -86,8 +85,7 @@ def test_a_repeated_judging_at_a_temperature_asks_again(client, settings, temper
         before = len(server.requests)
         second = asked(client, temperature=temperature)
         assert len(server.requests) - before == repeated
-    kept = sum(LlmUsage.objects.filter(judge__judging=second).values_list("kept", flat=True))
-    assert kept == 6 - repeated
+    assert sum(LlmUsage.objects.filter(judge__judging=second).values_list("kept", flat=True)) == 6 - repeated
 
 
 def test_the_part_of_a_rewritten_note():

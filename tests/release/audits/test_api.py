@@ -21,8 +21,7 @@ def test_from_the_plan_to_the_decision(audited):
     manager, auditor = audited.manager, audited.auditor
     choices = {"target": 0.1, "planted": 0}
     preview = manager.get(f"{AUDIT}/preview?target=0.1&planted=0").json()
-    planned = manager.post(AUDIT, choices).json()
-    assert planned["result"]["drawn"] == preview["looks"][-1]
+    assert manager.post(AUDIT, choices).json()["result"]["drawn"] == preview["looks"][-1]
     assert manager.post(AUDIT, choices).json()["code"] == "exists"
 
     note = auditor.post(f"{AUDIT}/next").json()
@@ -67,7 +66,6 @@ def test_auditors_learn_neither_the_result_nor_the_planted_leaks(audited):
     # The planted identifier looks like text that the release left as it was.
     at = note["text"].index(shown)
     assert not any(part["start"] <= at < part["end"] for part in note["parts"]) and "planted" not in str(note)
-    state = audited.auditor.get(AUDIT).json()
-    assert state["result"] is None
+    assert audited.auditor.get(AUDIT).json()["result"] is None
     manager = audited.manager.get(AUDIT).json()["result"]
     assert (manager["planted"], manager["planted_found"], manager["recall"]) == (None, None, None)
