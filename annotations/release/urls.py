@@ -37,7 +37,6 @@ urlpatterns: list[URLPattern] = [
     path(f"{_AUDIT}read/", audits.audit_read, name="audit_read"),
     path(f"{_AUDIT}listen/<int:part>", audits.audit_listen, name="audit_listen"),
     path(f"{_AUDIT}mark", audits.audit_mark, name="audit_mark"),
-    path(f"{_AUDIT}unmark", audits.audit_unmark, name="audit_unmark"),
     path(f"{_AUDIT}finish", audits.audit_finish, name="audit_finish"),
     path(f"{_AUDIT}reopen", audits.audit_reopen, name="audit_reopen"),
     path(f"{_AUDIT}leaks/", audits.audit_leaks, name="audit_leaks"),

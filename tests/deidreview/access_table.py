@@ -98,7 +98,7 @@ TABLE: dict[str, dict[str, str]] = {
         note_gold note_gold_withdraw gold_freeze score_error_cause bulk_start bulk_undo disagreement_cause
         adjudicate_unanimous majority_undo adjudicate_finish adjudicate_reopen runs_together review_finish
         review_reopen job_cancel job_pause job_resume job_retry job_start_export notes_export job_start_gold audit_next
-        audit_mark audit_unmark audit_finish audit_reopen
+        audit_finish audit_reopen
     """),
     **alike({"GET": ANNOTATORS, "POST": EVERYONE_405}, """
         annotate candidates note_data spans
@@ -121,7 +121,7 @@ TABLE: dict[str, dict[str, str]] = {
         label_mappings label_mapping
     """),
     **alike({"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")}, """
-        adjudicate_cause review_decide note_surrogates review_strings_decide
+        adjudicate_cause review_decide note_surrogates review_strings_decide audit_mark
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS, 422)}, """
         model_train model_upload

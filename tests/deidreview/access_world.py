@@ -292,7 +292,7 @@ KINDS = {
         "release": (
             "release release_export release_prepare release_withdraw surrogate_scores_start release_findings "
             "release_decide release_note release_audit audit_start audit_discard audit_next audit_read audit_listen "
-            "audit_mark audit_unmark audit_finish audit_reopen audit_leaks audit_decide record_export"
+            "audit_mark audit_finish audit_reopen audit_leaks audit_decide record_export"
         ),
         "import": "import_preview import_report job_start_import job_of_import",
         "mapping": "label_mapping label_mapping_delete",
@@ -430,6 +430,7 @@ def json_of(name: str, ids: dict[str, int]) -> dict | None:
         "adjudicate_cause": act,
         "review_decide": {"act": "accept", "seen": ["open"], "suggestion": ids["suggestion"]},
         "note_surrogates": {"spans": []},
+        "audit_mark": {"changes": [{"note": 1, "start": 0, "end": 4, "label": "CITY"}]},
         "review_strings_decide": {
             "changes": [{"change_id": str(uuid.uuid4()), "string": ids["string"], "answer": "accept"}]
         },

@@ -5,7 +5,7 @@ import json
 import logging
 
 import pytest
-from django.test import Client
+from django.test.client import MULTIPART_CONTENT, Client
 from django.urls import reverse
 
 from annotations.jobs.runner import run as run_job
@@ -29,9 +29,9 @@ class Desk:
         self.client.force_login(person)
         self.led_to: list[str] = []
 
-    def __call__(self, name, *args, post=None, query="", expect=(200, 302, 303)):
+    def __call__(self, name, *args, post=None, query="", type=MULTIPART_CONTENT, expect=(200, 302, 303)):
         url = reverse(name, args=args) + query
-        answer = self.client.get(url) if post is None else self.client.post(url, post)
+        answer = self.client.get(url) if post is None else self.client.post(url, post, content_type=type)
         assert answer.status_code in expect, (name, answer.status_code)
         self.led_to.append(str(answer.headers))
         for job in Job.objects.filter(state=JobState.QUEUED):
@@ -79,8 +79,14 @@ def test_no_words_of_notes_are_in_events_jobs_log_or_addresses(caplog, settings)
     reviewer("audit_next", "covid", 1, post={})
     reviewer("audit_read", "covid", 1)
     mark = {"note": "1", "start": "0", "end": "60", "label": "CITY"}
-    reviewer("audit_mark", "covid", 1, post=mark)
-    reviewer("audit_mark", "covid", 1, post=mark | {"label": "Rossi"})
+    for label in ("CITY", "Rossi", ""):
+        reviewer(
+            "audit_mark",
+            "covid",
+            1,
+            post={"changes": [mark | {"label": label}], "person": clinic.rev.pk},
+            type="application/json",
+        )
     reviewer("audit_finish", "covid", 1, post={"note": "1"})
     manager("audit_leaks", "covid", 1)
     manager("certificate_sign", "covid", 1)

@@ -71,19 +71,19 @@ class PlanForm(forms.Form):
 
 
 class MarkForm(forms.Form):
-    """A stretch of the shown text, in code points, and the code of a label."""
+    """A stretch of the shown text, in code points, and the code of a label; without a label, the mark is removed.
+
+    `note` is the position of the note that the page shows, so that an old page changes no other note.
+    """
 
     note = WholeField(label=gettext_lazy("Note"))
     start = WholeField(label=gettext_lazy("Start"), most=MAX_OFFSET)
     end = WholeField(label=gettext_lazy("End"), most=MAX_OFFSET)
-    label = forms.CharField(max_length=60)
+    label = forms.CharField(max_length=60, required=False)
 
 
 class NoteForm(forms.Form):
-    """The position of the note that the page shows, so that an old page changes no other note."""
-
     note = WholeField(label=gettext_lazy("Note"))
-    mark = WholeField(label=gettext_lazy("Mark"), required=False)
 
 
 class DecisionForm(forms.Form):

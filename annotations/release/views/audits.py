@@ -1,16 +1,14 @@
 """The page on which auditors read the released text of one note at a time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from csp.constants import SELF
 from csp.decorators import csp_update
-from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
@@ -33,8 +31,8 @@ from annotations.core.requests import (
 )
 from annotations.core.services import ServiceError
 from annotations.core.spans import SpanItem
-from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release, ReleaseState
-from annotations.notes.selectors.in_context import label_looks, line_at
+from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release, ReleaseState, User
+from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors import audits as audits_selectors
@@ -44,6 +42,10 @@ from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit, preview_of, waiting_for
 from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
 from annotations.release.services.recordings import excerpt_of, lost_recording, recording_of
+from annotations.text.characters import trim
+
+PARTS = ("text", "marks", "finish")
+"""What a mark changes on the page that an auditor reads."""
 
 
 @in_project(Can.AUDIT_RELEASES, "POST")
@@ -58,6 +60,8 @@ def audit_next(request: Request, access: Access, number: int) -> HttpResponse:
 def audit_read(request: Request, access: Access, number: int) -> HttpResponse:
     """Show the note that the person reads. Redirects to the audit's page if they read none."""
     plan = _audit(access, number)
+    if wants_json(request):
+        return fresh_token(request)
     found = show_note(plan=plan, user=access.user) if plan else None
     if plan is None or found is None:
         return redirect("release_audit", access.slug, number)
@@ -84,7 +88,7 @@ def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: AuditedText) 
     listed = []
     for mark in marks:
         start, end = shown.to_shown(mark.start, mark.end)
-        listed.append((mark, names.get(mark.label), shown.text[start:end]))
+        listed.append((mark, names.get(mark.label), shown.text[start:end], start, end))
     return {
         "release": plan.release,
         "note": note,
@@ -127,30 +131,44 @@ def _spans(shown: AuditedText, marks: list[AuditMark], labels: list[Any]) -> tup
     return spans, list(looks.values())
 
 
-@in_project(Can.AUDIT_RELEASES, "POST")
-def audit_mark(request: Request, access: Access, number: int) -> HttpResponse:
-    """Mark a stretch of the shown text as a leak."""
-    plan = _audit(access, number)
-    form = MarkForm(request.POST)
+@require_POST
+@json_answers(gettext_lazy("You don't have permission to audit this project's releases."))
+def audit_mark(request: Request, slug: str, number: int) -> HttpResponse:
+    """Mark and unmark leaks in the order of `changes` (annotations.core.batches); return what the page shows now."""
+    access = enter_page(request, slug, Can.AUDIT_RELEASES)
+    plan, data = get_object_or_404(AuditPlan, release=release_for(access, number)), body_of(request)
+    changes, errors = read_batch(data, _mark_of)
+    for place, change in changes.items():
+        try:
+            _mark(plan, access.user, **change)
+        except ServiceError as error:
+            errors[place] = error
+    note, parts = reading.reading_note(plan, access.user), {}
+    if note is not None:
+        page = _page(access, plan, note, audits_selectors.shown_of(note))
+        parts = {part: render_to_string(f"release/audits/read_{part}.html", page, request) for part in PARTS}
+    return JsonResponse({"outcomes": outcomes(len(data["changes"]), errors), "parts": parts})
 
-    def act(note: AuditNote) -> None:
-        data = form.cleaned_data
-        reading.mark(note=note, start=data["start"], end=data["end"], label=data["label"], user=access.user)
 
-    note = _act(request, access, plan, form, act)
-    line = f"#L{line_at(audits_selectors.shown_of(note).text, form.cleaned_data['start'])}" if note else ""
-    return redirect(reverse("audit_read", args=[access.slug, number]) + line)
+def _mark_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    form = MarkForm(data)
+    if not form.is_valid():
+        raise malformed(gettext_lazy("Select text of the note and choose a label."))
+    return form.cleaned_data
 
 
-@in_project(Can.AUDIT_RELEASES, "POST")
-def audit_unmark(request: Request, access: Access, number: int) -> HttpResponse:
-    plan = _audit(access, number)
-    form = NoteForm(request.POST)
-    _act(
-        request, access, plan, form,
-        lambda note: reading.unmark(note=note, mark=form.cleaned_data["mark"] or 0, user=access.user),
-    )  # fmt: skip
-    return redirect("audit_read", access.slug, number)
+def _mark(plan: AuditPlan, user: User, note: int, start: int, end: int, label: str) -> None:
+    """Mark a stretch of the shown text as a leak, or without a label remove its mark. Raises ServiceError."""
+    row = reading.note_of(plan, note, user)
+    if label:
+        reading.mark(note=row, start=start, end=end, label=label, user=user)
+        return
+    shown = audits_selectors.shown_of(row)
+    if not start < end <= len(shown.text):
+        raise ServiceError(_("Select text of the note."), code="bounds")
+    begin, past = shown.to_original(*trim(shown.text, start, end))
+    for pk in AuditMark.objects.filter(note=row, start=begin, end=past).values_list("pk", flat=True):
+        reading.unmark(note=row, mark=pk, user=user)
 
 
 @in_project(Can.AUDIT_RELEASES, "POST")
@@ -158,7 +176,12 @@ def audit_finish(request: Request, access: Access, number: int) -> HttpResponse:
     """Finish the note and take the next one."""
     plan = _audit(access, number)
     form = NoteForm(request.POST)
-    if not _act(request, access, plan, form, lambda note: reading.finish(note=note, user=access.user)):
+    if plan is None or not form.is_valid():
+        return redirect("release_audit", access.slug, number)
+    try:
+        reading.finish(note=reading.note_of(plan, form.cleaned_data["note"], access.user), user=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
         return redirect("audit_read", access.slug, number)
     return _next(request, access, plan, number)
 
@@ -177,20 +200,6 @@ def audit_reopen(request: Request, access: Access, number: int) -> HttpResponse:
 def _audit(access: Access, number: int) -> AuditPlan | None:
     plans = AuditPlan.objects.filter(release=release_for(access, number))
     return plans.select_related("release__project").first()
-
-
-def _act(
-    request: Request, access: Access, plan: AuditPlan | None, form: forms.Form, act: Callable[[AuditNote], object]
-) -> AuditNote | None:
-    """Do something to the note at the position that the form names, and return it. Errors become messages."""
-    if plan is None or not form.is_valid():
-        messages.error(request, _("Select text of the note and choose a label."))
-        return None
-    with error_as_message(request):
-        note = reading.note_of(plan, form.cleaned_data["note"], access.user)
-        act(note)
-        return note
-    return None
 
 
 def _next(request: Request, access: Access, plan: AuditPlan | None, number: int) -> HttpResponse:

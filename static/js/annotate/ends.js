@@ -83,10 +83,6 @@ export class Ends {
     this.#layer.classList.toggle("is-through", on);
   }
 
-  get isDragging() {
-    return this.#drag !== null && this.#drag.moved;
-  }
-
   get #selected() {
     const { work, mouse } = this.#workbench;
     return work?.selected ?? (mouse?.isByFinger && work?.range ? work.range : null);

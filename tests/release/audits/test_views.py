@@ -6,7 +6,8 @@ from django.urls import reverse
 
 from annotations.core.services import NOTE_READ
 from annotations.models import AuditMark, AuditPlan, Event
-from annotations.release.services.audits.reading import next_note
+from annotations.release.selectors.audits import shown_of
+from annotations.release.services.audits.reading import next_note, reading_note
 from tests.worlds.audited import planned, read_one
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed
@@ -48,7 +49,7 @@ def test_auditors_see_no_bound_while_they_read(ward, sign_in):
 
 
 def test_a_note_is_read(ward, sign_in):
-    planned(ward.release)
+    audit = planned(ward.release)
     client = sign_in(ward.rev)
     assert client.get(url("audit_read")).url == url("release_audit")
     assert client.post(url("audit_next")).url == url("audit_read")
@@ -56,12 +57,35 @@ def test_a_note_is_read(ward, sign_in):
     text = re.sub(r"<[^>]+>", "", re.search(r'id="note".*?</section>', html, re.DOTALL)[0])
     assert "visto il [DATE] a [CITY] dal dott. Bianchi." in text and "Rossi" not in html
     assert Event.objects.filter(verb=NOTE_READ, data__what="audit").count() == 1
-    for wrong in ({"start": "x"}, {"start": 0, "end": 9}, {"note": 2}):
-        client.post(url("audit_mark"), {"note": 1, "start": 40, "end": 47, "label": "DOCTOR"} | wrong)
-        assert not AuditMark.objects.exists()
+    at, replaced = (shown_of(reading_note(audit, ward.rev)).text.index(part) for part in ("Bianchi", "[DATE]"))
+    right = {"note": 1, "start": at, "end": at + 7, "label": "DOCTOR"}
+    wrong = [
+        right | more
+        for more in (
+            {"start": "x"}, {"start": replaced, "end": replaced + 6}, {"note": 2}, {"label": "NONE"},
+            {"end": 9999, "label": ""},
+        )
+    ]  # fmt: skip
+
+    def sent(*changes):
+        data = {"changes": changes, "person": ward.rev.pk}
+        answer = client.post(url("audit_mark"), data, content_type="application/json").json()
+        return [outcome and outcome["error"] for outcome in answer["outcomes"]], answer["parts"]
+
+    assert sent(*wrong)[0] == ["malformed", "replaced", "gone", "label", "bounds"]
+    assert not AuditMark.objects.exists()
+    # Marks go in batches, each with its own outcome, and are removed by the bounds that the page shows.
+    outcomes, parts = sent(right, wrong[0], right | {"label": "CITY"})
+    assert outcomes == [None, "malformed", None] and AuditMark.objects.get().label == "CITY"
+    assert "Leak: CITY" in parts["text"] and f'data-start="{at}"' in parts["marks"] and "Finish note" in parts["finish"]
+    outcomes, parts = sent(right | {"label": ""})
+    assert outcomes == [None] and not AuditMark.objects.exists() and "No leak" in parts["finish"]
+    assert Event.objects.filter(verb=NOTE_READ, data__what="audit").count() == 1
 
 
 # ── Commands ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
 def plan(*words):
     return answered("audit_plan", *words)
 

@@ -63,6 +63,11 @@ export class Answers {
     return this.#waiting;
   }
 
+  /** Resolves to true once no answer waits, or to false as soon as one has to. */
+  drained() {
+    return this.#outbox.drained();
+  }
+
   /** Send an answer, and say what was done; with `canUndo`, offer to undo it. */
   put(change, said, canUndo) {
     this.#waiting.push(change);

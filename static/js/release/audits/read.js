@@ -1,5 +1,7 @@
-/** Select text of a released note by mouse or keys, and mark it as a leak. The page's forms do everything else. */
+/** Select text of a released note by mouse or keys, and mark it as a leak. */
 
+/* global htmx */
+import { Answers } from "../../editor/deciding/answers.js";
 import { Cursor } from "../../editor/cursor.js";
 import { byId } from "../../editor/dom.js";
 import { Keys } from "../../editor/keys.js";
@@ -10,20 +12,21 @@ import { sentenceAfter, sentenceBefore, stopsOf } from "../../text/steps.js";
 import { tokenize } from "../../text/tokens.js";
 import { words } from "./words.js";
 
+// Where the parts of an answer are shown.
+const PLACES = { text: "note", marks: "marks", finish: "finish-text" };
 const note = byId("note");
 const index = new TextIndex(JSON.parse(byId("audit-text").textContent));
 const cursor = new Cursor(stopsOf(index, tokenize(index.text)));
 const layout = new TextLayout(note, index);
-const labels = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("#mark button")]);
-const field = (id) => /** @type {HTMLInputElement} */ (byId(id));
+const labels = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("#labels button")]);
+let last = null; // the bounds of the last mark, for undo
+let isRefused = false;
 
 /** Show what is selected, and let the labels act on it. */
 function show() {
   const range = cursor.range;
   if (range) layout.show(range.start, range.end);
   else layout.clear();
-  field("start").value = range ? String(range.start) : "";
-  field("end").value = range ? String(range.end) : "";
   byId("chosen").textContent = range ? index.slice(range.start, range.end) : words.nothing;
   for (const label of labels) label.disabled = !range;
 }
@@ -44,6 +47,62 @@ function moveBySentence(forward) {
   cursor.moveTo(index.toCodePoint(unit), false);
   move(0, false);
 }
+
+const answers = new Answers({
+  person: Number(note.dataset.person),
+  url: note.dataset.mark,
+  more: {},
+  answered: ({ parts }) => {
+    for (const [part, html] of Object.entries(parts)) htmx.swap(byId(PLACES[part]), html, { swapStyle: "innerHTML" });
+    show();
+  },
+  refused: () => {
+    isRefused = true;
+  },
+});
+answers.undo = undo;
+
+/** Send a change of a stretch, and say what was done. Without a label, its mark is removed. */
+function put({ start, end }, label, said) {
+  isRefused = false;
+  const change = { change_id: crypto.randomUUID(), note: Number(note.dataset.note), start, end, label };
+  answers.put(change, said(index.slice(start, end)), Boolean(label));
+}
+
+function mark(label) {
+  last = cursor.range;
+  put(last, label.value, words.marked);
+  cursor.clear();
+  show();
+  note.focus({ preventScroll: true });
+}
+
+/** Remove the last mark. */
+function undo() {
+  const listed = /** @type {HTMLElement | undefined} */ ([...byId("marks").querySelectorAll("[data-start]")].at(-1));
+  const bounds = last ?? (listed && boundsOf(listed));
+  last = null;
+  if (bounds) put(bounds, "", words.unmarked);
+}
+
+const boundsOf = ({ dataset }) => ({ start: Number(dataset.start), end: Number(dataset.end) });
+
+for (const label of labels) label.addEventListener("click", () => mark(label));
+byId("marks").addEventListener("click", ({ target }) => {
+  const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (target).closest("[data-start]"));
+  if (!button) return;
+  last = null;
+  put(boundsOf(button), "", words.unmarked);
+});
+
+// A mark that waits is sent before its note is finished.
+const finish = /** @type {HTMLFormElement} */ (document.querySelector("#finish"));
+finish.addEventListener("submit", async (event) => {
+  if (!answers.waiting.length) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if ((await answers.drained()) && !isRefused) finish.submit();
+});
 
 note.addEventListener("pointerup", (event) => {
   // The browser sets its selection after this event.
@@ -88,7 +147,7 @@ const keys = new Keys([
     what: what.labels,
     run: () => (cursor.range ? labels[0]?.focus() : press("#finish button")),
   },
-  { keys: ["u", "Ctrl+z"], group: groups.note, what: what.undo, run: () => press("[data-mark]") },
+  { keys: ["u", "Ctrl+z"], group: groups.note, what: what.undo, run: () => undo() },
   // No label can have this key (RESERVED_HOTKEYS in annotations/text/labels.py).
   { keys: ["p"], group: groups.note, what: what.reopen, run: () => press("#reopen button") },
   { keys: ["?"], group: groups.note, what: what.sheet, run: () => sheet.open() },

@@ -1,6 +1,6 @@
 /** Every text that the script of the page for reading released notes shows. */
 
-import { gettext, pgettext } from "../../core/translating.js";
+import { gettext, interpolate, pgettext } from "../../core/translating.js";
 
 export const words = {
   groups: {
@@ -18,5 +18,7 @@ export const words = {
     reopen: gettext("Reopen the last note"),
     sheet: gettext("Show the keys"),
   },
+  marked: (quote) => interpolate(gettext("Marked: %(quote)s"), { quote }),
+  unmarked: (quote) => interpolate(gettext("Mark removed: %(quote)s"), { quote }),
   nothing: gettext("Select text with the mouse, or with the arrow keys."),
 };
