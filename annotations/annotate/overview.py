@@ -77,23 +77,24 @@ def pilot(access: Access) -> list[overview.Step]:
         url, done = reverse("next_note", args=[access.slug]), bool(work.total.n) and not work.todo.n
         return [overview.Step(_("Annotate your notes"), text, url, _("Annotate"), done)]
     notes = Document.objects.filter(project=project).order_by("pk").values_list("pk")[:PILOT].count()
-    shared = shared_notes(project)[:PILOT].count()
     wanted = notes or PILOT
     title = ngettext("Annotate a pilot of %(n)d note", "Annotate a pilot of %(n)d notes", wanted) % {"n": wanted}
-    if project.distribution == project.Distribution.LIST and not shared and not _assigned(access):
+    if offers_pilot(access):
         text = _("All annotators get the same notes, drawn at random. Then compare them.")
         action = ngettext("Start a pilot of %(n)d note", "Start a pilot of %(n)d notes", wanted) % {"n": wanted}
         return [overview.Step(title, text, page, action, done=False, do="pilot")]
+    shared = shared_notes(project)[:PILOT].count()
     text = _("Annotators are at work: two of them have submitted %(n)d of %(wanted)d notes.")
     return [overview.Step(title, text % {"n": shared, "wanted": wanted}, page, _("Show notes"), 0 < notes <= shared)]
 
 
 def offers_pilot(access: Access) -> bool:
-    return any(step.do == "pilot" for step in pilot(access))
-
-
-def _assigned(access: Access) -> bool:
-    return Assignment.objects.filter(project=access.project).exists()
+    """Whether the pilot can begin. The search over places asks this, so no notes are counted."""
+    project = access.project
+    if project.is_alone or project.distribution != project.Distribution.LIST:
+        return False
+    assigned = Assignment.objects.filter(project=project).exists()
+    return not assigned and not shared_notes(project)[:1].exists()
 
 
 @overview.steps.part(65, Can.MANAGE)

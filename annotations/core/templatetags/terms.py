@@ -5,6 +5,7 @@ and no room on the page.
 """
 
 import re
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -32,13 +33,15 @@ def glossary() -> dict[str, str]:
 def term(context: dict[str, Any], word: str, shown: str = "") -> SafeString:
     """Show a word of the glossary, or `shown` in its place, with its explanation. Raises KeyError for other words.
 
-    The first one on a page holds the explanation, the others open the same. Not for use inside of labels and links.
+    Each holds its own explanation, since browsers show none that is inside of a folded part. Not for use inside of
+    labels, links and summaries. In `_("…")` of a template, Django doubles percent signs.
     """
     meaning, request = glossary()[word], context.get("request")
-    name = f"term-{slugify(word)}"
-    held: set[str] = request.__dict__.setdefault("explained_terms", set()) if request else set()
-    button = format_html('<button type="button" class="term" popovertarget="{}">{}</button>', name, shown or word)
-    if name in held:
-        return button
-    held.add(name)
-    return format_html('{}<span class="term-text" id="{}" popover>{}</span>', button, name, meaning)
+    held: Counter[str] = request.__dict__.setdefault("explained_terms", Counter()) if request else Counter()
+    held[word] += 1
+    name = f"term-{slugify(word)}-{held[word]}"
+    return format_html(
+        '<button type="button" class="term" popovertarget="{}">{}</button>'
+        '<span class="term-text" id="{}" popover>{}</span>',
+        name, shown.replace("%%", "%") or word, name, meaning,
+    )  # fmt: skip

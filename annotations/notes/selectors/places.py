@@ -39,7 +39,7 @@ def places(access: Access, text: str) -> list[PlaceGroup]:
     Without words: pages and acts only. Notes are those whose names contain the text as it is.
     """
     words = text.casefold().split()
-    groups = [(_("Acts"), _acts(access)), (_("Pages"), _pages(access))]
+    groups = [(_("Acts"), _acts(access, words)), (_("Pages"), _pages(access))]
     if words:
         groups += [(_("Labels"), _labels(access)), (_("Jobs"), _jobs(access))]
     found = [(name, [each for each in all_of if _has(each, words)][:MOST]) for name, all_of in groups]
@@ -60,8 +60,8 @@ def own_places(user: User, text: str) -> list[PlaceGroup]:
     return [group for group in found if group.places]
 
 
-def _has(place: Place, words: Iterable[str]) -> bool:
-    name = place.name.casefold()
+def _has(place: Place | str, words: Iterable[str]) -> bool:
+    name = (place if isinstance(place, str) else place.name).casefold()
     return all(word in name for word in words)
 
 
@@ -75,8 +75,9 @@ def _pages(access: Access) -> Iterator[Place]:
             yield Place(first if first == own else f"{first}: {own}", url)
 
 
-def _acts(access: Access) -> Iterator[Place]:
-    for act in navigation.SHORTCUTS:
+def _acts(access: Access, words: Iterable[str]) -> Iterator[Place]:
+    # Whether an act is offered takes queries, so this is asked only for those that the words name.
+    for act in [act for act in navigation.SHORTCUTS if _has(_(act.name), words)]:
         if access.can(act.right) and (not act.offered or import_string(act.offered)(access)):
             fragment = f"#{act.fragment}" if act.fragment else ""
             yield Place(_(act.name), addresses.path_to(act.page, access.slug) + fragment)

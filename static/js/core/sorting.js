@@ -61,7 +61,9 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "sort";
-      button.append(...head.childNodes);
+      // A word with an explanation is a button of its own.
+      if (head.querySelector(":scope > .term")) button.ariaLabel = `↕ ${head.innerText.trim()}`;
+      else button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
         const first = value ? "descending" : "ascending";

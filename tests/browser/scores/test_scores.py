@@ -115,6 +115,12 @@ def test_a_slider_says_what_a_threshold_costs(world: SimpleNamespace, page_of: A
     page.keyboard.press("Escape")
     expect(meaning).to_have_count(0)
     expect(word).to_be_focused()
+    # On a phone, the words of a table's head stay in sight above its cards.
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("thead .term:visible", has_text="Recall").first.click()
+    expect(meaning).to_contain_text("share of gold spans")
+    expect(meaning).to_be_in_viewport()
+    check(page, axe)
     plain = page_of(world.rev, java_script_enabled=False)
     plain.goto(live("runs_compare", "covid") + "?at=45")
     expect(plain.locator("tbody:visible tr", has_text="rules-2").last).to_contain_text("100")
