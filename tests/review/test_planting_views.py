@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from annotations.models import BulkAct, PlantedLeak, Project, Span
+from annotations.models import BulkAct, PlantedLeak, Project, Review, Span
 from annotations.review.services.planting import draw_leaks
 from tests import factories as make
 from tests.held import made_once
@@ -152,6 +152,13 @@ def test_a_missed_leak_is_shown_decided_finished_and_measured(planting, sign_in)
     assert (answer.status, answer.json["next"], answer.json["open"]) == (200, None, 1)
     (missed,) = [one for one in answer.json["suggestions"] if one["state"] == "open"]
     assert (missed["start"], missed["planted"]) == (0, "missed")
+    # The second click of a double click, a second press of the key for the rest, and the form without scripts.
+    for rest in ([], [missed["id"]]):
+        again = post(planting, "review_finish", rest=rest)
+        assert (again.status, again.json["error"]) == (409, "open")
+    here = url("review_finish", planting.run.pk, planting.note.pk)
+    assert "1 suggestion is still open" in check_page(planting.client.post(here, {"stage": "first"}, follow=True))
+    assert Review.objects.get(document=planting.note).finished_at is None
     decide(planting, "accept", missed["id"])
     assert post(planting, "review_finish", rest=[]).json["next"]
     for person, sees in ((planting.mia, True), (planting.rev, True), (planting.vic, False)):
@@ -179,3 +186,10 @@ def test_a_found_leak_is_reported_on_the_next_page(planting, sign_in):
     assert data_of(page(planting))["suggestions"][0]["planted"] == "found", "the finished note says so too"
     following = finish(planting, planting.notes[1]).json["next"]
     assert "planted leak" not in check_page(planting.client.get(following, follow=True))
+
+
+def test_hidden_leaks_stay_hidden_when_the_option_is_turned_off(planting, sign_in):
+    switch_on(planting, sign_in)
+    switch(planting, sign_in, "0")
+    assert [len(data_of(page(planting, note))["suggestions"]) for note in planting.notes] == [2, 3]
+    assert finish(planting).json["open"] == 1
