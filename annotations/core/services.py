@@ -13,18 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from annotations.core.bulk import insert_object, insert_objects
+from annotations.core.errors import ServiceError as ServiceError
 from annotations.core.hooks import Hook
 from annotations.models import Document, Event, Project, User
 from annotations.models.prepared import PreparedRead
 from annotations.text.names import bad_character, shown
-
-
-class ServiceError(Exception):
-    """An error for the user, in whole sentences: what is wrong, where, and what to do. Never holds note text."""
-
-    def __init__(self, message: str, *, code: str = "refused") -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def check_choice(value: str, choices: Collection[str], message: str, *, code: str) -> None:

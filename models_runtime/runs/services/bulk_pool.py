@@ -20,7 +20,7 @@ import pyarrow.compute
 from django.utils.translation import gettext as _
 from pyarrow import parquet
 
-from annotations.core.services import ServiceError
+from annotations.core.errors import ServiceError
 from annotations.parents import end_with
 from annotations.threads import VARIABLES, threads_for
 from models_runtime.backends.arrow import BatchReader
