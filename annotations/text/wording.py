@@ -5,8 +5,9 @@ sentences stay English. `makemessages` finds them as literal arguments of these 
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from string import Formatter
-from typing import Any, Final
+from typing import Any, Final, Self
 
 _TRANSLATE: Final[list[Callable[[str], str]]] = [str]
 
@@ -31,6 +32,17 @@ def gettext(sentence: str, *values: object) -> str:
         return translated
     names = dict.fromkeys(name for _, name, _, _ in Formatter().parse(sentence) if name)
     return translated.format(**dict(zip(names, values, strict=True)))
+
+
+class NamedValue(StrEnum):
+    """A stored value and its name for people, `words`, which is translated where it is shown."""
+
+    words: str
+
+    def __new__(cls, value: str, words: str = "") -> Self:
+        named = str.__new__(cls, value)
+        named._value_, named.words = value, words
+        return named
 
 
 class WordedError(Exception):

@@ -12,7 +12,7 @@ from annotations.core.forms import WholeField, offer, suggest
 from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
-from annotations.scores.rules.judging import STANDARD, THRESHOLD
+from annotations.scores.rules.judging import STANDARD, THRESHOLD, JudgedUnit
 from annotations.scores.selectors import Reference, authors_with_notes
 from annotations.text.names import MAX_OFFSET
 from models_runtime.backends.llm.prompts import LANGUAGES
@@ -27,7 +27,7 @@ from models_runtime.refining.rules.vocabulary import LOG, Term
 from models_runtime.refining.selectors import has_rejections, labels_for, systemic_errors
 from models_runtime.refining.services.bench import rule_name
 from models_runtime.refining.services.injecting import MOST_SEED, rule_of, terms_in
-from models_runtime.refining.services.judging import PROMPTS, RULE_NAMES, UNIT_NAMES
+from models_runtime.refining.services.judging import PROMPTS, RULE_NAMES
 from models_runtime.refining.services.refining import MOST_LIMIT, RefinementChoice
 from models_runtime.runs.forms.models import agreed_field, models_of, preset_field
 
@@ -40,14 +40,6 @@ MOST_BYTES = 2**22
 MOST_JUDGES = 9
 HOTTEST = 2.0
 LARGEST_THRESHOLD = 0.9999
-COMPONENTS = {
-    Component.TODO: _("To-do list"),
-    Component.VALIDATORS: _("Validators"),
-    Component.CONTEXT: _("Context of an annotation, instead of the whole note"),
-    Component.SKILLS: _("Guidance for groups of labels"),
-    Component.MEMORY: _("Memory of earlier decisions"),
-    Component.FINAL_VALIDATION: _("Final validation"),
-}
 
 
 def _number_field(least: float, most: float, wrong: Any, **more: Any) -> forms.FloatField:
@@ -102,7 +94,7 @@ class RefineForm(forms.Form):
     preset = preset_field(WITH_MODEL.values(), _("The prompt of a paper, in its language, to repeat its experiment."))
     without = forms.MultipleChoiceField(
         label=_("Components to switch off"),
-        choices=list(COMPONENTS.items()),
+        choices=[(one.value, _(one.words)) for one in Component],
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("To measure what a component contributes."),
@@ -201,7 +193,9 @@ class JudgeForm(forms.Form):
         help_text=_("What judges are asked, and which of their verdicts count. Both rules are explained below."),
     )
     unit = forms.ChoiceField(
-        label=_("An entity is"), required=False, choices=[("", _("as the rules say")), *UNIT_NAMES.items()]
+        label=_("An entity is"),
+        required=False,
+        choices=[("", _("as the rules say")), *((one.value, _(one.words)) for one in JudgedUnit)],
     )
     temperature = _number_field(
         0,

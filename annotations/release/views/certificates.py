@@ -7,7 +7,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can
@@ -18,7 +17,7 @@ from annotations.core.services import ServiceError
 from annotations.models import Release
 from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.layout import sections
-from annotations.release.rules.certificates.verifying import PAGE, CheckState, Verification
+from annotations.release.rules.certificates.verifying import PAGE, Verification
 from annotations.release.selectors.certificates import public_keys
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.certificates import signing
@@ -82,20 +81,13 @@ def certificate_download(request: Request, access: Access, number: int, certific
 # Verifying certificates, and the public keys of this instance, for every signed-in person.
 
 
-STATES = {
-    CheckState.PASSED: gettext_lazy("Passed"),
-    CheckState.FAILED: gettext_lazy("Failed"),
-    CheckState.NOT_CHECKED: gettext_lazy("Not checked"),
-}
-
-
 @takes_uploads(None)
 @require_http_methods(["GET", "HEAD", "POST"])
 def certificate_verify(request: Request) -> HttpResponse:
     """Check an uploaded certificate, and a zip of released notes against it. Nothing is stored."""
     form = VerifyForm(request.POST, request.FILES) if request.method == "POST" else VerifyForm()
     verdict = _verdict(form) if request.method == "POST" and form.is_valid() else None
-    checks = [(check, STATES[check.state]) for check in verdict.checks] if verdict else []
+    checks = [(check, _(check.state.words)) for check in verdict.checks] if verdict else []
     context = {"form": form, "verdict": verdict, "checks": checks}
     return render(request, "release/certificates/verify.html", context, status=422 if form.errors else 200)
 

@@ -16,16 +16,17 @@ from annotations.agreement.rules.coefficients import cohen, sums_of
 from annotations.agreement.rules.units import Pattern
 from annotations.scores.rules.rates import Rates
 from annotations.text.spans import Span, stretches
+from annotations.text.wording import NamedValue, gettext_noop
 
 THRESHOLD: Final = 0.5
 DISCARDED: Final = "discarded"
 
 
-class JudgedUnit(StrEnum):
+class JudgedUnit(NamedValue):
     """What one entity is: each occurrence, or all occurrences in a note of one text with one label."""
 
-    OCCURRENCE = "occurrence"
-    TEXT = "text"
+    OCCURRENCE = "occurrence", gettext_noop("each occurrence")
+    TEXT = "text", gettext_noop("each text with its label, once per note")
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,25 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from annotations.text.search import folded
 from annotations.text.spans import Span
+from annotations.text.wording import NamedValue, gettext_noop
 from models_runtime.backends.refining.todo import DecisionRefused, Item, Todo
 
 
-class Component(StrEnum):
+class Component(NamedValue):
     """A part of the agent that can be switched off, to measure what it contributes."""
 
-    TODO = "todo"
-    VALIDATORS = "validators"
-    CONTEXT = "context"
-    SKILLS = "skills"
-    MEMORY = "memory"
-    FINAL_VALIDATION = "final-validation"
+    TODO = "todo", gettext_noop("To-do list")
+    VALIDATORS = "validators", gettext_noop("Validators")
+    CONTEXT = "context", gettext_noop("Context of an annotation, instead of the whole note")
+    SKILLS = "skills", gettext_noop("Guidance for groups of labels")
+    MEMORY = "memory", gettext_noop("Memory of earlier decisions")
+    FINAL_VALIDATION = "final-validation", gettext_noop("Final validation")
 
 
 ALL: Final = frozenset(Component)

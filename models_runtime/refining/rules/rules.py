@@ -9,13 +9,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.spans import Bounds, Span
+from annotations.text.wording import NamedValue, gettext_noop
 from models_runtime.refining.rules.injection import Injection, SpuriousSpans
 
 # The words of each language from which the rules make errors. Files in `lexicons/`, one per language, and eponyms.
@@ -97,19 +97,19 @@ def _plain(word: str) -> str:
     return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
 
 
-class InjectionRule(StrEnum):
+class InjectionRule(NamedValue):
     """The rules by their names in commands, files and figures, in order of priority."""
 
-    COMMON_WORDS = "common-words"
-    VALUES_AS_AGE = "values-as-age"
-    PRESSURES_AS_DATE = "pressures-as-date"
-    CITIES = "cities"
-    WARDS_AS_HOSPITAL = "wards-as-hospital"
-    PATIENT_DOCTOR = "patient-doctor"
-    AGE_DATE = "age-date"
-    HOSPITAL_AS_ORGANIZATION = "hospital-as-organization"
-    PLACES = "places"
-    EPONYMS = "eponyms"
+    COMMON_WORDS = "common-words", gettext_noop("Common words as patients")
+    VALUES_AS_AGE = "values-as-age", gettext_noop("Values as ages")
+    PRESSURES_AS_DATE = "pressures-as-date", gettext_noop("Blood pressures as dates")
+    CITIES = "cities", gettext_noop("Cities as organizations or regions")
+    WARDS_AS_HOSPITAL = "wards-as-hospital", gettext_noop("Wards as hospitals")
+    PATIENT_DOCTOR = "patient-doctor", gettext_noop("Patients as doctors, and the reverse")
+    AGE_DATE = "age-date", gettext_noop("Ages as dates, and the reverse")
+    HOSPITAL_AS_ORGANIZATION = "hospital-as-organization", gettext_noop("Hospitals as organizations")
+    PLACES = "places", gettext_noop("ZIP codes, cities and regions confused")
+    EPONYMS = "eponyms", gettext_noop("Names in diseases as patients")
 
 
 @dataclass(frozen=True)

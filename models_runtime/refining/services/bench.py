@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
@@ -126,20 +126,6 @@ def read_batches(run: InjectedRun, authors: Sequence[int]) -> Iterator[Batch]:
         yield Batch(frozen_gold(run.gold_version, some), errors_in(run, some), found)
 
 
-RULE_NAMES: Final = {
-    InjectionRule.COMMON_WORDS: gettext_lazy("Common words as patients"),
-    InjectionRule.VALUES_AS_AGE: gettext_lazy("Values as ages"),
-    InjectionRule.PRESSURES_AS_DATE: gettext_lazy("Blood pressures as dates"),
-    InjectionRule.CITIES: gettext_lazy("Cities as organizations or regions"),
-    InjectionRule.WARDS_AS_HOSPITAL: gettext_lazy("Wards as hospitals"),
-    InjectionRule.PATIENT_DOCTOR: gettext_lazy("Patients as doctors, and the reverse"),
-    InjectionRule.AGE_DATE: gettext_lazy("Ages as dates, and the reverse"),
-    InjectionRule.HOSPITAL_AS_ORGANIZATION: gettext_lazy("Hospitals as organizations"),
-    InjectionRule.PLACES: gettext_lazy("ZIP codes, cities and regions confused"),
-    InjectionRule.EPONYMS: gettext_lazy("Names in diseases as patients"),
-    LOG: gettext_lazy("Rejected suggestions"),
-    CSV: gettext_lazy("Vocabulary of a CSV file"),
-}
 KINDS: Final = ("all", "caught", "missed", "lost", "collateral")
 MOST_AUTHORS: Final = 20
 """Columns of the bench at most: the newest refinements, then the annotators by name."""
@@ -149,8 +135,8 @@ def rule_name(rule: str) -> str:
     """The name of a rule for people; the rule itself if it has none."""
     if rule.startswith(PREFIX):
         return gettext("Systemic: %(name)s") % {"name": rule.removeprefix(PREFIX)}
-    names = {str(key): str(name) for key, name in RULE_NAMES.items()}
-    return names.get(rule, rule)
+    names = {LOG: gettext("Rejected suggestions"), CSV: gettext("Vocabulary of a CSV file")}
+    return gettext(InjectionRule(rule).words) if rule in set(InjectionRule) else names.get(rule, rule)
 
 
 def refiners_of(run: InjectedRun, authors: "QuerySet[Author]") -> list[Author]:

@@ -12,7 +12,7 @@ from annotations.core.access import Access, authors_for
 from annotations.core.services import ServiceError
 from annotations.jobs.services.queue import LIVE, enqueue, key_of, started_with
 from annotations.models import GoldVersion, Job, Project, User
-from annotations.scores.rules.judging import MIRANDA, RULES, STANDARD, THRESHOLD, JudgedUnit
+from annotations.scores.rules.judging import MIRANDA, RULES, STANDARD, THRESHOLD
 from annotations.scores.selectors import compared
 from annotations.scores.services.scoring import ScoreRequest, score_request
 from models_runtime.models import Judge, Judging
@@ -24,10 +24,6 @@ from models_runtime.runs.services.llm import default_language, prompt_labels, pr
 RULE_NAMES: Final[Mapping[str, Any]] = {
     STANDARD.key: gettext_lazy("Standard rules"),
     MIRANDA.key: gettext_lazy("Rules of Miranda et al. 2025"),
-}
-UNIT_NAMES: Final[Mapping[str, Any]] = {
-    JudgedUnit.OCCURRENCE: gettext_lazy("each occurrence"),
-    JudgedUnit.TEXT: gettext_lazy("each text with its label, once per note"),
 }
 # The prompt of each rules (models_runtime.backends.llm.prompts), and its title.
 PROMPTS: Final[Mapping[str, str]] = {STANDARD.key: "judge", MIRANDA.key: "judge-miranda-2025"}

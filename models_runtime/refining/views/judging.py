@@ -18,6 +18,7 @@ from annotations.jobs.api import form_key, form_token
 from annotations.jobs.services.status import status_of
 from annotations.notes.selectors.in_context import label_looks, look_of, with_context
 from annotations.release.selectors.releases import release_for
+from annotations.scores.rules.judging import JudgedUnit
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.backends.refining.state import NAME, title_of
 from models_runtime.models import Judging, Refinement
@@ -35,7 +36,6 @@ from models_runtime.refining.services import judging_results
 from models_runtime.refining.services.judging import (
     PROMPTS,
     RULE_NAMES,
-    UNIT_NAMES,
     judge_again,
     judging_for,
     start_judging,
@@ -132,7 +132,7 @@ def judging(request: Request, access: Access, pk: int) -> HttpResponse:
         "status": status,
         "poll_url": request.path,
         "rules": RULE_NAMES[row.rules],
-        "unit": UNIT_NAMES[row.unit],
+        "unit": _(JudgedUnit(row.unit).words),
     }
     if status is None or not status.live:
         context |= _figures(access, judging_results.result_of(row))

@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from enum import StrEnum
 from typing import Any, Final
 
 from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates import released_files, signatures
+from annotations.text.wording import NamedValue, gettext_noop
 
 RECORDS_MANIFEST: Final = "manifest.json"
 SIGNED: Final = ".sig"
@@ -29,10 +29,10 @@ COMMAND: Final = VerifyingTerms("folder", "pass it as --key")
 PAGE: Final = VerifyingTerms("zip file", "enter it as the fingerprint of the issuer's key")
 
 
-class CheckState(StrEnum):
-    PASSED = "passed"
-    FAILED = "failed"
-    NOT_CHECKED = "not checked"
+class CheckState(NamedValue):
+    PASSED = "passed", gettext_noop("Passed")
+    FAILED = "failed", gettext_noop("Failed")
+    NOT_CHECKED = "not checked", gettext_noop("Not checked")
 
 
 @dataclass(frozen=True, slots=True)
