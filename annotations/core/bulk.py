@@ -1,4 +1,4 @@
-"""Bulk inserts: rows go to the database as plain tuples, without the ORM's cost per object."""
+"""Many rows: bulk inserts as plain tuples, without the ORM's cost per object, and reading in batches and pages."""
 
 import gc
 import json
@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from annotations.models import Span
 
+Row = TypeVar("Row")
 Value = TypeVar("Value", str, int)
 
 
@@ -193,6 +194,17 @@ def in_batches(rows: "models.QuerySet[Any, Any]", size: int, by: str = "pk") -> 
         row = batch[-1]
         last = row[0] if isinstance(row, tuple) else row[by] if isinstance(row, dict) else getattr(row, by)
         left = rows.filter(**{f"{by}__gt": last}).order_by(by)
+
+
+def page_edges(keys: Sequence[Row], *, after: object, before: object, more: bool) -> tuple[Row | None, Row | None]:
+    """Return the keys from which the previous and the next page start; None where there is none.
+
+    `keys` are those of the page's rows in order, after the key `after` or before `before`; without both, the page is
+    the first one. `more`: there are rows beyond the page.
+    """
+    has_previous = more if before is not None else after is not None
+    has_next = before is not None or more
+    return keys[0] if keys and has_previous else None, keys[-1] if keys and has_next else None
 
 
 # Many values in one condition: the database gets them as one parameter.

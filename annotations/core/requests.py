@@ -174,17 +174,6 @@ def paged(
     return Paginator(rows, size).get_page(number(request.GET, name))
 
 
-def page_edges(keys: Sequence[Row], *, after: object, before: object, more: bool) -> tuple[Row | None, Row | None]:
-    """Return the keys from which the previous and the next page start; None where there is none.
-
-    `keys` are those of the page's rows in order, after the key `after` or before `before`; without both, the page is
-    the first one. `more`: there are rows beyond the page.
-    """
-    has_previous = more if before is not None else after is not None
-    has_next = before is not None or more
-    return keys[0] if keys and has_previous else None, keys[-1] if keys and has_next else None
-
-
 def one_of(request: HttpRequest, name: str, choices: Sequence[str]) -> str:
     """Return the choice in the query parameter `name`, by default the first. Raises Http404 for any other value."""
     found = request.GET.get(name, choices[0])

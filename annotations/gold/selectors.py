@@ -11,9 +11,8 @@ from django.utils.translation import gettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import SUBMITTED, gold_sets, review_drafts
-from annotations.core.bulk import among, in_batches
+from annotations.core.bulk import among, in_batches, page_edges
 from annotations.core.hooks import disagreements_shown
-from annotations.core.requests import page_edges
 from annotations.core.services import ServiceError
 from annotations.core.spans import pairs_of
 from annotations.gold.rules import ChangeKind, diff

@@ -14,7 +14,8 @@ from annotations.core.api.paging import Page, PageAnswer, Paging
 from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, invalid, named
 from annotations.jobs.api import JobItem
 from annotations.models import CauseKind, Job, Project
-from annotations.notes.selectors.in_context import Entry, paged_in_context
+from annotations.notes.api.in_context import paged_in_context
+from annotations.notes.selectors.in_context import Entry
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages

@@ -12,7 +12,7 @@ from annotations import models
 from annotations.agreement.rules.disagreement import DisagreementKind, TagRows, bio_rows
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.core.authors import annotator_names
-from annotations.core.requests import page_edges
+from annotations.core.bulk import page_edges
 from annotations.core.spans import attribute_words, pairs_of
 from annotations.text.segments import around
 from annotations.text.spans import Bounds

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import IMPORTED, gold_sets, review_drafts
-from annotations.core.requests import page_edges
+from annotations.core.bulk import page_edges
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

@@ -25,7 +25,8 @@ from annotations.core.api.routes import (
 )
 from annotations.jobs.api import located, new_key
 from annotations.models import Author
-from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
+from annotations.notes.api.in_context import paged_in_context, sentence_of
+from annotations.notes.selectors.in_context import Entry
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.names import MAX_ID
 from models_runtime.models import InjectedRun, SystemicError

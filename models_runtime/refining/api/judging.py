@@ -26,7 +26,8 @@ from annotations.core.api.routes import (
 from annotations.gold.selectors import versions
 from annotations.jobs.api import located, new_key
 from annotations.jobs.services.queue import LIVE
-from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
+from annotations.notes.api.in_context import paged_in_context, sentence_of
+from annotations.notes.selectors.in_context import Entry
 from annotations.scores.rules.judging import STANDARD, THRESHOLD
 from annotations.text.names import MAX_ID
 from models_runtime.models import Judging

@@ -15,7 +15,8 @@ from annotations.gold.selectors import versions
 from annotations.gold.services.splitting import HOLD_OUT, begin_round
 from annotations.jobs.api import JobItem
 from annotations.models import Job
-from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
+from annotations.notes.api.in_context import paged_in_context, sentence_of
+from annotations.notes.selectors.in_context import Entry
 from annotations.scores.rules.operating import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import note_languages
 from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans
