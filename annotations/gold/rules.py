@@ -14,7 +14,7 @@ from typing import Any, Final
 from annotations.text.bio import encode, split_tag
 from annotations.text.matching import match
 from annotations.text.spans import Parts, Span, Tokenizer, covered, split_at, tokenize
-from annotations.text.wording import WordedError
+from annotations.text.wording import NamedValue, WordedError, gettext_noop
 
 
 class Split(StrEnum):
@@ -367,18 +367,18 @@ def whole_shares(counts: Mapping[Split, int]) -> dict[Split, int]:
 # Differences between two gold versions, note by note.
 
 
-class ChangeKind(StrEnum):
+class ChangeKind(NamedValue):
     """How a span changed: a moved span has new bounds, a relabeled one a new label, a replaced one both.
 
     `attributes`: only the span's attributes changed.
     """
 
-    ADDED = "added"
-    REMOVED = "removed"
-    RELABELED = "relabeled"
-    MOVED = "moved"
-    REPLACED = "replaced"
-    ATTRIBUTES = "attributes"
+    ADDED = "added", gettext_noop("Added")
+    REMOVED = "removed", gettext_noop("Removed")
+    RELABELED = "relabeled", gettext_noop("Different label")
+    MOVED = "moved", gettext_noop("Different bounds")
+    REPLACED = "replaced", gettext_noop("Different label and bounds")
+    ATTRIBUTES = "attributes", gettext_noop("Different attributes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotations.core.access import Access, Can, closed_to, sets_for
 from annotations.core.forms import error_beside
@@ -51,14 +50,6 @@ LISTED = 200
 # The statistics plot so many labels. A score on fewer spans of a label, or on fewer test notes, says little.
 MOST_BARS, FEW_SPANS, FEW_TEST = 10, 10, 20
 READY_IDS = "ready-%s"
-CHANGE_KINDS = {
-    ChangeKind.ADDED: gettext_lazy("Added"),
-    ChangeKind.REMOVED: gettext_lazy("Removed"),
-    ChangeKind.RELABELED: gettext_lazy("Different label"),
-    ChangeKind.MOVED: gettext_lazy("Different bounds"),
-    ChangeKind.REPLACED: gettext_lazy("Different label and bounds"),
-    ChangeKind.ATTRIBUTES: gettext_lazy("Different attributes"),
-}
 
 
 @in_project(Can.READ_NOTES)
@@ -192,8 +183,8 @@ def _changes(request: Request, access: Access, since: GoldVersion, version: Gold
     names = note_names([note for note, _spans in [*found.added[:LISTED], *found.removed[:LISTED]]])
     return {
         "diff": found,
-        "kinds": [(str(one), name, found.spans[one]) for one, name in CHANGE_KINDS.items()],
-        "kind_names": {str(one): name for one, name in CHANGE_KINDS.items()},
+        "kinds": [(str(one), _(one.words), found.spans[one]) for one in ChangeKind],
+        "kind_names": {str(one): _(one.words) for one in ChangeKind},
         "kind": kind,
         "page": page,
         "entries": shown,

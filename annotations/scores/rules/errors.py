@@ -7,11 +7,11 @@ span and an equal prediction.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple
 
 from annotations.text.matching import match
 from annotations.text.spans import Span
+from annotations.text.wording import NamedValue, gettext_noop
 
 LabeledBounds = tuple[int, int, str]
 """Start, end (code points, end-exclusive) and label."""
@@ -51,14 +51,14 @@ def knots(gold: Sequence[LabeledBounds], predicted: Sequence[LabeledBounds]) -> 
 _AFTER: LabeledBounds = (1 << 62, 1 << 62, "")
 
 
-class ErrorType(StrEnum):
+class ErrorType(NamedValue):
     """How a gold span and its paired prediction differ; `missed` and `spurious` spans have no partner."""
 
-    MISSED = "missed"
-    SPURIOUS = "spurious"
-    LABEL = "label"
-    BOUNDARY = "boundary"
-    BOTH = "both"
+    MISSED = "missed", gettext_noop("Missed")
+    SPURIOUS = "spurious", gettext_noop("Spurious")
+    LABEL = "label", gettext_noop("Different label")
+    BOUNDARY = "boundary", gettext_noop("Different bounds")
+    BOTH = "both", gettext_noop("Different label and bounds")
 
 
 class Error(NamedTuple):

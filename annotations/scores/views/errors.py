@@ -35,13 +35,7 @@ from annotations.scores.services.errors import (
 from annotations.scores.services.scoring import Error, ScoreRequest, score_errors, score_request
 
 PAGE = 25
-KINDS = {
-    ErrorType.MISSED: gettext_lazy("Missed"),
-    ErrorType.SPURIOUS: gettext_lazy("Spurious"),
-    ErrorType.LABEL: gettext_lazy("Different label"),
-    ErrorType.BOUNDARY: gettext_lazy("Different bounds"),
-    ErrorType.BOTH: gettext_lazy("Different label and bounds"),
-}
+KINDS = {kind: gettext_lazy(kind.words) for kind in ErrorType}
 
 
 @dataclass(frozen=True)
