@@ -20,8 +20,15 @@ class PileForm(forms.Form):
         label=_("Alignment"),
         choices=[(AlignmentMethod.DIFF, _("Sequence (diff)")), (AlignmentMethod.WINDOW, _("Window, as published"))],
         initial=AlignmentMethod.DIFF,
+        help_text=_("How the texts are matched. The window is the published method, for comparison."),
     )
-    window = WholeField(label=_("Window in tokens"), initial=WINDOW, least=1, most=MOST_WINDOW)
+    window = WholeField(
+        label=_("Window in tokens"),
+        initial=WINDOW,
+        least=1,
+        most=MOST_WINDOW,
+        help_text=_("Tokens on each side of a hidden part that say how sure its span is."),
+    )
     threshold = forms.FloatField(
         label=_("Similarity"),
         initial=0.95,

@@ -52,7 +52,9 @@ class RecordsForm(forms.Form):
         help_text=gettext_lazy("JSON Lines (.ndjson), JSON or Parquet."),
         error_messages={"required": gettext_lazy("Choose a file of records.")},
     )
-    data_type = forms.ChoiceField(label=gettext_lazy("Type of records that don't say it"), required=False, help_text="")
+    data_type = forms.ChoiceField(
+        label=gettext_lazy("Type, if the records don't state it"), required=False, help_text=""
+    )
     policy = forms.ChoiceField(label=gettext_lazy("Policy"))
 
     def __init__(self, *args: Any, project: Project, **about: Any) -> None:

@@ -65,6 +65,7 @@ class RefineForm(forms.Form):
         label=_("Method"),
         choices=[(one.value, one.label) for one in Refinement.Method if one in METHODS],
         initial=Refinement.Method.OFFLINE,
+        help_text=_("The offline agent learns from gold and asks no language model."),
     )
     gold = WholeField(
         label=_("Gold version"),

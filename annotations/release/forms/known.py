@@ -43,7 +43,7 @@ class TermsForm(forms.Form):
 
     which = forms.ChoiceField(
         label=_("List"),
-        choices=[("deny", _("Deny: must be found in every note")), ("allow", _("Allow: may stay in released text"))],
+        choices=[("deny", _("Deny: identifies wherever it is")), ("allow", _("Allow: may stay in released text"))],
         widget=forms.RadioSelect,
         initial="deny",
     )

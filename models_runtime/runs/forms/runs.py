@@ -157,7 +157,7 @@ class CombineForm(forms.Form):
             self.fields[_weight(option.spec)] = forms.FloatField(
                 label=title,
                 required=False,
-                initial=option.weight,
+                initial=option.weight and round(option.weight, 2),
                 error_messages={"invalid": _("Enter a number above 0 and at most %(most)d.") % {"most": HEAVIEST}},
                 widget=forms.NumberInput(attrs=limits | {"aria-label": title}),
             )

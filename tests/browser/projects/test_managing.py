@@ -19,10 +19,18 @@ def world(transactional_db):
     return SimpleNamespace(project=project, note=note, ann=ann, mia=make.make_member(project, "manager", "mia"))
 
 
+COVERED = """() => [...document.querySelectorAll(".label-table td:has(.actions)")].some((cell) =>
+    cell.querySelector(".actions :is(a, button)").getBoundingClientRect().left < cell.getBoundingClientRect().left)"""
+
+
 def test_categories_and_labels(world, page_of, live):
     """A category is added by keys and given to a label, and a double click adds one label."""
     page: Page = page_of(world.mia, **PHONE)
     page.goto(live("labels", "covid"))
+    for width in (1440, 800):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert not page.evaluate(COVERED), "buttons cover no other cell"
+    page.set_viewport_size(PHONE["viewport"])
     page.locator(".page-head").get_by_role("link", name="Add category").press("Enter")
     page.get_by_label("Name", exact=True).fill("Devices")
     page.keyboard.press("Tab")
